@@ -1,0 +1,43 @@
+# `make demo` and `make test` need only Python 3.11+ with venv, git and make; everything is written below this folder.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+export TMPDIR := $(CURDIR)/.cache/tmp
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-all lint types bench format clean
+
+demo: $(INSTALLED)
+	$(BIN)/python -m quorate.demo
+
+test: $(INSTALLED) lint types
+	$(BIN)/python -m pytest
+
+test-all: $(INSTALLED) lint types
+	$(BIN)/python -m pytest -m ""
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+$(INSTALLED): pyproject.toml constraints.txt
+	mkdir -p $(TMPDIR)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

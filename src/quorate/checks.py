@@ -1,0 +1,47 @@
+"""Checks of parameters: each names the parameter, what is required, what came and what to do."""
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from quorate.errors import QuorateError
+
+
+def nearest_name(name: object, names: Iterable[str]) -> str:
+    """Return ' Did you mean ...?' for the valid name nearest to `name`, or '' where none is near."""
+    near = difflib.get_close_matches(str(name).lower(), list(names), n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def check_choice(parameter: str, value: object, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if isinstance(value, str) and value in choices:
+        return value
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise QuorateError(f"{parameter} must be one of {listed}; got {value!r}.{nearest_name(value, choices)}")
+
+
+def check_number(parameter: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf) -> float:
+    """Return `value` as a finite float with low <= value <= high and value > above."""
+    required = "a finite number"
+    if low > -math.inf:
+        required += f" of at least {low:g}"
+    if above > -math.inf:
+        required += f" greater than {above:g}"
+    if high < math.inf:
+        required += f" and at most {high:g}"
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < low or value <= above or value > high:
+        raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
+    return float(value)
+
+
+def check_integer(parameter: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return `value` as an int with low <= value <= high."""
+    required = f"an integer of at least {low}" + ("" if high is None else f" and at most {high}")
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < low or (high is not None and value > high):
+        raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
+    return int(value)

@@ -1,0 +1,63 @@
+"""Memory is forecast before a large allocation and refused with advice rather than crashing."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from quorate.errors import QuorateError
+
+_limit: ContextVar[int | None] = ContextVar("quorate_memory_limit", default=None)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+@contextmanager
+def memory_limit(limit: int | float | str | None) -> Iterator[None]:
+    """Refuse, inside the `with` block, whatever is forecast to need more than `limit` (bytes, or text like "2GB")."""
+    token = _limit.set(None if limit is None else parse_bytes(limit))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def parse_bytes(size: int | float | str) -> int:
+    """Return a number of bytes from a number or from text such as "500 MB" or "2GiB"."""
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", str(size).lower())
+    try:
+        number = float(match[1]) if match else 0.0
+    except ValueError:
+        number = 0.0
+    if match is None or number <= 0:
+        raise QuorateError(f'memory_limit must be a positive number of bytes or text like "2GB"; got {size!r}.')
+    return int(number * (1024 if match[3] else 1000) ** _POWERS[match[2]])
+
+
+def show_bytes(size: float) -> str:
+    """Return a size for people: three digits and a unit."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def available_memory() -> int:
+    """Return how many bytes may be allocated now: the limit in force, or else what the machine has left."""
+    limit = _limit.get()
+    if limit is not None:
+        return limit
+    try:
+        with open("/proc/meminfo") as table:
+            fields = dict(line.split(":", 1) for line in table)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def require_memory(needed: float, what: str, advice: str) -> None:
+    """Refuse `what` if it needs more bytes than are available; `advice` says what would fit."""
+    available = available_memory()
+    if needed > available:
+        raise QuorateError(f"{what} needs about {show_bytes(needed)}, but {show_bytes(available)} is available. {advice}")

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
 from quorate.evidence import covering_weight, indicators, pattern_evidence
 from quorate.numbering import number_by_size
 
@@ -83,6 +82,9 @@ class Dendrogram:
         if len(self.lifetimes) == 0:
             return 1
         return 2 + int(np.argmax(np.round(self.lifetimes, 12)))
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters: nothing, every cut of a tree is exact."""
 
     def to_scipy(self, rows: bool = False) -> Floats:
         """Return a SciPy linkage matrix, over leaves or over rows (those with evidence, in order).
@@ -282,10 +284,3 @@ def _join_rest(pairs: list[Ints], heights: list[Floats], leaf: Ints) -> Merges:
     return Merges(
         np.concatenate([*pairs, rest]).astype(np.int64), np.concatenate([*heights, np.ones(max(len(leaf) - 1, 0))])
     )
-
-
-def check_link(linkage: object) -> Link:
-    """Return `linkage` if it names a link."""
-    if linkage in LINKS:
-        return linkage  # type: ignore[return-value]
-    raise QuorateError(f"linkage must be one of 'average', 'complete', 'single'; got {linkage!r}.")

@@ -1,5 +1,6 @@
 """Crowd agreement: how much a member agrees with the others, and so how far it is trusted (paper, section 4)."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from quorate.errors import QuorateError
 Floats = NDArray[np.float64]
 Normalise = Literal["sqrt", "max", "arithmetic", "min"]
 
-NORMALISERS = {
+NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "sqrt": lambda x, y: np.sqrt(x * y),
     "max": np.maximum,
     "arithmetic": lambda x, y: (x + y) / 2,
@@ -93,7 +94,8 @@ def _mutual_information(ens: Ensemble, common: Floats) -> Floats:
     n_ij, n_a, n_b = common[i, j], ens.coverage[a, j], ens.coverage[b, i]
     terms = n_ab / n_ij * np.log(n_ab * n_ij / (n_a * n_b))
     n_members = ens.n_members
-    return np.bincount(i * n_members + j, weights=terms, minlength=n_members**2).reshape(n_members, n_members)
+    mutual = np.bincount(i * n_members + j, weights=terms, minlength=n_members**2)
+    return mutual.reshape(n_members, n_members).astype(np.float64)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
@@ -173,7 +175,8 @@ def resolve_influence(ens: Ensemble, weights: Any, index: Floats, beta: float) -
         raise QuorateError(f'weights must be "ncai", "equal" or one number per member; got {weights!r}.') from None
     if given.shape != (ens.n_members,):
         raise QuorateError(
-            f'weights must be "ncai", "equal" or one number per member; got shape {given.shape} for {ens.n_members} members.'
+            f'weights must be "ncai", "equal" or one number per member; got shape {given.shape} '
+            f"for {ens.n_members} members."
         )
     if not np.all(np.isfinite(given)) or np.any(given < 0) or given.max() == 0:
         raise QuorateError("weights must be finite, not negative, and not all zero.")

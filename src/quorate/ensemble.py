@@ -242,7 +242,9 @@ class Ensemble:
                 raise QuorateError(f"There is no member named {member!r}.{nearest_name(member, self.names)}")
             return self.names.index(member)
         if not -self.n_members <= member < self.n_members:
-            raise QuorateError(f"There is no member {member}; the ensemble has {self.n_members} members, counted from 0.")
+            raise QuorateError(
+                f"There is no member {member}; the ensemble has {self.n_members} members, counted from 0."
+            )
         return int(member) % self.n_members
 
     def require_rows(self, what: str) -> NDArray[np.int32]:
@@ -252,7 +254,7 @@ class Ensemble:
         return self.row_pattern
 
     def cluster_ids(self, labels: Any) -> NDArray[np.int32]:
-        """Return (rows, M) the cluster ids of new rows labelled by the same members; labels never seen count as missing."""
+        """Return (rows, M) cluster ids of new rows labelled by the same members; labels never seen count as missing."""
         vectors, _ = split_members(labels)
         if len(vectors) != self.n_members:
             raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")

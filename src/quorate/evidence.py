@@ -80,7 +80,9 @@ def histograms(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
     """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
     kept = np.flatnonzero(labels >= 0)
     n_groups = int(labels.max(initial=-1)) + 1
-    members = sp.csr_array((ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns))
+    members = sp.csr_array(
+        (ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns)
+    )
     return np.asarray((members @ indicators(ens, weights)).toarray())
 
 
@@ -93,8 +95,8 @@ def group_sizes(ens: Ensemble, labels: Labels) -> Floats:
 def confidence(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
     """(m,) mean evidence of a row of each pattern with the other rows of its consensus cluster, in [0, 1].
 
-    It is (phi . h - 1) / (|K| - 1) from the cluster's histogram h; 0 for a cluster of one row. Under row weights the row
-    itself counts by the mean weight of its pattern's rows.
+    It is (phi . h - 1) / (|K| - 1) from the cluster's histogram h; 0 for a cluster of one row. Under row weights the
+    row itself counts by the mean weight of its pattern's rows.
     """
     kept = np.flatnonzero(labels >= 0)
     result = np.zeros(ens.n_patterns)
@@ -110,9 +112,7 @@ def confidence(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
     return np.clip(result, 0.0, 1.0)
 
 
-def most_evident(
-    ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]
-) -> Labels:
+def most_evident(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
     """(rows,) the group with the highest mean evidence for each row of cluster ids, -1 where there is no evidence.
 
     Ties, after rounding to twelve decimals, go to the smaller label.

@@ -1,7 +1,7 @@
 """Label columns of any kind: numbers, text, categories, from arrays and frames.
 
-A member's label vector becomes a `LabelColumn`: its distinct values (`levels`) in a fixed order and, block by block, the
-position of each row's label among them (`codes`), -1 where the member says nothing. Numbers are ordered numerically
+A member's label vector becomes a `LabelColumn`: its distinct values (`levels`) in a fixed order and, block by block,
+the position of each row's label among them (`codes`), -1 where the member says nothing. Numbers are ordered numerically
 and text by code point, in Python, so that every source of the same labels gives the same order.
 """
 
@@ -126,15 +126,15 @@ def _frame_column(series: Any) -> Vector:
     native = series.to_native()
     if series.dtype == nw.Categorical and hasattr(native, "cat") and hasattr(native.cat, "categories"):
         # pandas: the categories may be of any type, and come back as objects with None for missing.
-        values = np.append(np.asarray(native.cat.categories, dtype=object), None)
-        return values[np.asarray(native.cat.codes)]
+        values = np.array([*native.cat.categories, None], dtype=object)
+        return np.asarray(values[np.asarray(native.cat.codes)])
     if series.dtype.is_numeric() and not series.is_null().any():
         return np.asarray(series.to_numpy())
     if series.dtype.is_float():
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype in (nw.Categorical, nw.Enum):
         series = series.cast(nw.String)
-    return np.asarray(series.to_list() + [None], dtype=object)[:-1]
+    return np.asarray([*series.to_list(), None], dtype=object)[:-1]
 
 
 def _warn_if_transposed(matrix: Vector) -> None:
@@ -186,7 +186,9 @@ def _extent(vector: Vector) -> tuple[int, int]:
 
 def _encode_floats(vector: Vector, name: str, noise: Noise) -> LabelColumn:
     if np.isinf(vector).any():
-        raise QuorateError(f"Labels must be finite; member {name!r} holds an infinite value. Use NaN for a missing label.")
+        raise QuorateError(
+            f"Labels must be finite; member {name!r} holds an infinite value. Use NaN for a missing label."
+        )
     missing = np.isnan(vector)
     present = vector[~missing]
     if np.all(present == np.floor(present)) and np.all(np.abs(present) < 2.0**63):
@@ -212,7 +214,7 @@ def _sorted_column(present: Vector, noise: Noise, where: Vector | None = None) -
 
 
 def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int64]]:
-    """Return the levels of sorted distinct numbers and the code of each: negative integers are one level -1, or missing."""
+    """Return levels of sorted distinct numbers and the code of each: negative integers are one level -1, or missing."""
     n_noise = int(np.searchsorted(values, 0))
     if n_noise == 0 or values.dtype.kind == "f":
         return values, np.arange(len(values))
@@ -227,7 +229,9 @@ def _encode_objects(vector: Vector, name: str, noise: Noise) -> LabelColumn:
     """Return the column of Python objects: all text or all numbers, None, NaN and NA standing for missing."""
     index: dict[Any, int] = {}
     try:
-        first_seen = np.fromiter((index.setdefault(value, len(index)) for value in vector.tolist()), np.int64, len(vector))
+        first_seen = np.fromiter(
+            (index.setdefault(value, len(index)) for value in vector.tolist()), np.int64, len(vector)
+        )
     except TypeError:
         raise QuorateError(f"Labels must be numbers or text; member {name!r} holds other objects.") from None
     present = np.array([not _is_missing(value) for value in index], dtype=bool)
@@ -244,7 +248,9 @@ def _encode_objects(vector: Vector, name: str, noise: Noise) -> LabelColumn:
     levels = np.array(sorted(values), dtype=object if "text" in kinds else np.int64)
     levels, level_codes = (levels, np.arange(len(levels))) if "text" in kinds else _noise_levels(levels, noise)
     code_of = dict(zip(sorted(values), level_codes, strict=True))
-    codes = np.array([code_of.get(value, -1) if kept else -1 for value, kept in zip(index, present, strict=True)], dtype=np.int64)
+    codes = np.array(
+        [code_of.get(value, -1) if kept else -1 for value, kept in zip(index, present, strict=True)], dtype=np.int64
+    )
     return LabelColumn(levels, codes[first_seen])
 
 
@@ -265,7 +271,9 @@ def _kind(value: Any, name: str) -> str:
         return "integer"
     if isinstance(value, float | np.floating):
         return "fraction"
-    raise QuorateError(f"Labels must be numbers or text; member {name!r} holds {value!r} of type {type(value).__name__}.")
+    raise QuorateError(
+        f"Labels must be numbers or text; member {name!r} holds {value!r} of type {type(value).__name__}."
+    )
 
 
 def match_levels(column: LabelColumn, levels: Vector) -> NDArray[np.int64]:

@@ -137,7 +137,9 @@ def link_evidence(ens: Ensemble, weights: Floats, link: Link) -> Dendrogram:
     leaves = np.flatnonzero(covering_weight(ens.patterns, weights) > 0)
     if link == "complete":
         similarity = pattern_evidence(ens, weights)
-        return link_similarity(ens, similarity if len(leaves) == len(similarity) else similarity[np.ix_(leaves, leaves)], link, leaves)
+        return link_similarity(
+            ens, similarity if len(leaves) == len(similarity) else similarity[np.ix_(leaves, leaves)], link, leaves
+        )
     groups = _Groups.of_patterns(ens, weights, leaves)
     merges = average_link(groups) if link == "average" else single_link(groups)
     return _dendrogram(ens, leaves, merges)
@@ -154,7 +156,7 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
 
 
 def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges) -> Dendrogram:
-    """Sort merges by height, rounded so that the order of equals does not hang on the last bit, and number the nodes."""
+    """Sort merges by height, rounded so that equals do not hang on the last bit, and number the nodes."""
     order = np.argsort(np.round(merges.heights, 12), kind="stable")
     nodes = _kernels.linkage.number_nodes(merges.pairs[order])
     return Dendrogram(nodes, np.maximum.accumulate(merges.heights[order]), ens, leaves)
@@ -162,7 +164,7 @@ def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges) -> Dendrogram:
 
 @dataclass
 class _Groups:
-    """Groups of patterns as sparse histograms over clusters (CSR, sorted columns), in the order of their first pattern."""
+    """Groups of patterns as sparse histograms over clusters (CSR, sorted columns), ordered by first pattern."""
 
     indptr: Ints
     indices: NDArray[np.int32]
@@ -183,9 +185,7 @@ class _Groups:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def find_nearest(
-        self, todo: Ints, part: Ints, node: Ints, floor: Floats, partner: Ints, best: Floats
-    ) -> None:
+    def find_nearest(self, todo: Ints, part: Ints, node: Ints, floor: Floats, partner: Ints, best: Floats) -> None:
         """Write into `partner` and `best` the most similar group of another part, for the groups `todo`, in threads."""
         kernels = _kernels.linkage
         lists = kernels.invert(self.indptr, self.indices, self.values, self.sizes, len(self.weight_of_cluster))
@@ -197,15 +197,15 @@ class _Groups:
 
     @staticmethod
     def _block(n_todo: int) -> int:
-        """Return how many searches make a task: a few tasks per thread, none too small to be worth its scratch space."""
+        """Return how many searches make a task: a few tasks per thread, none too small for its scratch space."""
         return max(_TODO_PER_TASK, -(-n_todo // (4 * _kernels.threads.n_threads())))
 
 
 def average_link(groups: _Groups) -> Merges:
     """Agglomerate by mean evidence: in rounds, join all groups that are each other's nearest.
 
-    Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order in
-    which such pairs are joined does not matter, and a group's nearest neighbour stays so until one of the two is merged.
+    Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order
+    in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged.
     """
     n = len(groups)
     leaf, node, height = np.arange(n), np.arange(n), np.zeros(n)
@@ -214,7 +214,7 @@ def average_link(groups: _Groups) -> Merges:
     n_nodes = n
     while len(groups) > 1:
         groups.find_nearest(np.flatnonzero(stale), np.arange(len(groups)), node, np.zeros(len(groups)), partner, best)
-        found, place, height, *histogram, sizes = _kernels.linkage.merge_pairs(
+        found, place, height, indptr, indices, values, sizes = _kernels.linkage.merge_pairs(
             partner, best, height, groups.indptr, groups.indices, groups.values, groups.sizes
         )
         if len(found) == 0:
@@ -224,7 +224,7 @@ def average_link(groups: _Groups) -> Merges:
             continue
         pairs.append(leaf[found])
         heights.append(height[place[found[:, 0]]])
-        groups = _Groups(*histogram, sizes, groups.weight_of_cluster)
+        groups = _Groups(indptr, indices, values, sizes, groups.weight_of_cluster)
         joined = np.zeros(len(groups), dtype=bool)
         joined[place[found[:, 0]]] = True
         kept = np.delete(np.arange(len(place)), found[:, 1])

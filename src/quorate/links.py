@@ -65,7 +65,7 @@ def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
     --------
     >>> import quorate as qt
     >>> qt.sact([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])[0].round(4)
-    array([1.    , 0.1627, 0.6184, 0.5065, 0.    , 0.7654, 0.1058])
+    array([1.    , 0.1627, 0.6184, 0.3481, 0.    , 0.7654, 0.    ])
     """
     ens = as_ensemble(ens)
     beta = check_number("beta", beta, low=0)
@@ -73,7 +73,7 @@ def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
 
 
 def sact_similarity(ens: Ensemble, member_influence: Floats) -> Floats:
-    """Return the SACT similarity (equation 9): coefficients over the largest of them, and 1 for a cluster and itself."""
+    """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself."""
     _require_matrix(ens, "The matrix of SACT similarities")
     similarity = connected_triples(jaccard_links(ens), member_influence[ens.cluster_member])
     largest = similarity.max()
@@ -114,5 +114,5 @@ def _require_matrix(ens: Ensemble, what: str) -> None:
     require_memory(
         8.0 * ens.n_clusters**2,
         f"{what} of {ens.n_clusters:,} clusters",
-        "Use fewer members, members with fewer clusters, or WEAC or EAC with average or single link, which need no links.",
+        "Use fewer members or clusters, or WEAC or EAC with average or single link, which need no links.",
     )

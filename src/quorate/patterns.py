@@ -7,6 +7,7 @@ the result does not depend on the order of the rows nor on the number of threads
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -59,7 +60,7 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     packing = _Packing([column.size for column in columns])
     n_parts = min(_kernels.threads.n_threads(), -(-n_rows // _BLOCK))
     bounds = np.linspace(0, n_rows, n_parts + 1).astype(int)
-    parts = [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [slice(start, stop) for start, stop in pairwise(bounds)]
     row_pattern = np.empty(n_rows, dtype=np.int32)
 
     def hash_part(part: slice) -> _HashTable:

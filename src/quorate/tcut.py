@@ -83,7 +83,9 @@ def leading_spectrum(graph: ReducedGraph, k: int) -> Spectrum:
             more, found = eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
         else:
             operator = LinearOperator((n_nodes, n_nodes), matvec=graph.normalised, dtype=np.float64)
-            more, found = eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=min(n_nodes, 2 * n_more + 20))
+            more, found = eigsh(
+                operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=min(n_nodes, 2 * n_more + 20)
+            )
         order = np.argsort(-more, kind="stable")
         values = np.concatenate([values, np.clip(more[order], 0.0, 1.0)])
         vectors = np.concatenate([vectors, found[:, order]], axis=1)
@@ -150,8 +152,8 @@ class TransferCut:
         if k == 1 or len(values) <= k or values[k - 1] - values[k] >= _SMALLEST_GAP:
             return None
         return (
-            f"The eigengap at {k} clusters is below {_SMALLEST_GAP:g}: the graph does not tell {k} clusters from {k + 1}, "
-            f"and the answer at {k} is one of several equally good ones. Try another number of clusters."
+            f"The eigengap at {k} clusters is below {_SMALLEST_GAP:g}: the graph does not tell {k} clusters from "
+            f"{k + 1}, and the answer at {k} is one of several equally good ones. Try another number of clusters."
         )
 
     def choose_k(self) -> int:

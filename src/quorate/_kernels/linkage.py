@@ -14,8 +14,8 @@ _SLACK = 1e-9  # far above rounding errors of a bound, far below a difference th
 
 
 @jit
-def invert(indptr, indices, values, sizes, n_clusters):  # type: ignore[no-untyped-def]
-    """Return the inverted lists: for each cluster the groups that touch it, their shares h / size, and the largest share.
+def invert(indptr, indices, values, sizes, n_clusters):
+    """Return the inverted lists: for each cluster the groups that touch it, their shares h / size, and the largest.
 
     Returns start (n_clusters + 1,), group (nnz,), share (nnz,), largest (n_clusters,).
     """
@@ -39,7 +39,7 @@ def invert(indptr, indices, values, sizes, n_clusters):  # type: ignore[no-untyp
 
 
 @jit
-def _evidence(dense, weight, g, indptr, indices, values):  # type: ignore[no-untyped-def]
+def _evidence(dense, weight, g, indptr, indices, values):
     """Return sum_c w_c h_a(c) h_g(c), the same bits whichever of the two groups is spread out in `dense`."""
     total = 0.0
     for e in range(indptr[g], indptr[g + 1]):
@@ -49,7 +49,9 @@ def _evidence(dense, weight, g, indptr, indices, values):  # type: ignore[no-unt
 
 
 @jit
-def nearest(todo, part, node, floor, indptr, indices, values, sizes, weight, start, group, share, largest, partner, best):  # type: ignore[no-untyped-def]
+def nearest(
+    todo, part, node, floor, indptr, indices, values, sizes, weight, start, group, share, largest, partner, best
+):
     """Find for each group in `todo` the most similar group of another part.
 
     Lists are scanned from the shortest, and only until no group that was not met yet can win; the groups met that still
@@ -115,14 +117,14 @@ def nearest(todo, part, node, floor, indptr, indices, values, sizes, weight, sta
 
 
 @jit
-def merge_pairs(partner, best, height, indptr, indices, values, sizes):  # type: ignore[no-untyped-def]
+def merge_pairs(partner, best, height, indptr, indices, values, sizes):
     """Join all groups that are each other's nearest; the joined group takes the place of the smaller number.
 
     partner, best : (G,) nearest group and similarity of each group
     height : (G,) height at which each group was made
 
-    Returns the pairs (j, 2) of groups joined; for each old group its number in the new order (G,); and of the new groups
-    height, indptr, indices, values, sizes.
+    Returns the pairs (j, 2) of groups joined; for each old group its number in the new order (G,); and of the new
+    groups height, indptr, indices, values, sizes.
     """
     n_groups = len(sizes)
     place = np.empty(n_groups, dtype=np.int64)
@@ -175,7 +177,7 @@ def merge_pairs(partner, best, height, indptr, indices, values, sizes):  # type:
 
 
 @jit
-def _most_similar(similarity, active, a, previous):  # type: ignore[no-untyped-def]
+def _most_similar(similarity, active, a, previous):
     """Return the active row most similar to row a: the previous chain element among equals, else the first."""
     row = similarity[a]
     highest = -np.inf
@@ -192,7 +194,7 @@ def _most_similar(similarity, active, a, previous):  # type: ignore[no-untyped-d
 
 
 @jit
-def chain_link(similarity, sizes, link):  # type: ignore[no-untyped-def]
+def chain_link(similarity, sizes, link):
     """Agglomerate by nearest-neighbour chain with Lance-Williams updates on a dense matrix.
 
     similarity : (m, m) float64, symmetric, overwritten
@@ -247,7 +249,7 @@ def chain_link(similarity, sizes, link):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _root(parent, x):  # type: ignore[no-untyped-def]
+def _root(parent, x):
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -255,8 +257,8 @@ def _root(parent, x):  # type: ignore[no-untyped-def]
 
 
 @jit
-def number_nodes(pairs):  # type: ignore[no-untyped-def]
-    """Turn merges of the groups that contain two leaves into merges of nodes: leaves 0..m - 1, merge i makes node m + i."""
+def number_nodes(pairs):
+    """Turn merges of the groups that contain two leaves into merges of nodes: after the leaves, merge i is node m + i."""
     m = len(pairs) + 1
     parent = np.arange(2 * m - 1)
     nodes = np.empty((m - 1, 2), dtype=np.int64)
@@ -269,7 +271,7 @@ def number_nodes(pairs):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cut(nodes, n_undone):  # type: ignore[no-untyped-def]
+def cut(nodes, n_undone):
     """Return the group of each leaf after undoing the last `n_undone` merges; groups are named by their top node."""
     m = len(nodes) + 1
     top = np.arange(2 * m - 1)

@@ -6,7 +6,7 @@ from quorate._kernels._jit import jit
 
 
 @jit
-def shared_neighbours(indptr, indices, values, influence, start, stop, out):  # type: ignore[no-untyped-def]
+def shared_neighbours(indptr, indices, values, influence, start, stop, out):
     """Write rows start..stop of the upper triangle of sum over k of influence[k] min(v_ik, v_jk).
 
     indptr, indices, values : symmetric sparse matrix v in CSR form, sorted indices; the neighbours of each cluster
@@ -24,7 +24,7 @@ def shared_neighbours(indptr, indices, values, influence, start, stop, out):  # 
 
 
 @jit
-def mirror(start, stop, out):  # type: ignore[no-untyped-def]
+def mirror(start, stop, out):
     """Copy the upper triangle of `out` below the diagonal, columns start..stop, tile by tile."""
     n = out.shape[0]
     tile = 64

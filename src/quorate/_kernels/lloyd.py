@@ -6,7 +6,7 @@ from quorate._kernels._jit import jit
 
 
 @jit
-def squared_distances(points, centre, start, stop, out):  # type: ignore[no-untyped-def]
+def squared_distances(points, centre, start, stop, out):
     """Lower out[start:stop] to the squared distance of each point to `centre` where that is smaller."""
     for i in range(start, stop):
         distance = 0.0
@@ -18,7 +18,7 @@ def squared_distances(points, centre, start, stop, out):  # type: ignore[no-unty
 
 
 @jit
-def assign(points, centres, scale, start, stop, labels, distances):  # type: ignore[no-untyped-def]
+def assign(points, centres, scale, start, stop, labels, distances):
     """Write the nearest centre of each point and the squared distance to it; ties go to the first centre.
 
     points : (m, d), centres : (k, d), rows start..stop are written
@@ -42,7 +42,7 @@ def assign(points, centres, scale, start, stop, labels, distances):  # type: ign
 
 
 @jit
-def weighted_means(points, weights, labels, k):  # type: ignore[no-untyped-def]
+def weighted_means(points, weights, labels, k):
     """Return the weighted mean of the points of each cluster (k, d), NaN for an empty one, summed in order."""
     centres = np.zeros((k, points.shape[1]), dtype=np.float64)
     total = np.zeros(k, dtype=np.float64)

@@ -9,7 +9,7 @@ _SHIFT = np.uint64(32)
 
 
 @jit
-def _slot(words, row, mask):  # type: ignore[no-untyped-def]
+def _slot(words, row, mask):
     """Return the home slot of one row of words in a table of mask + 1 slots."""
     key = np.uint64(0)
     for w in range(words.shape[1]):
@@ -19,15 +19,15 @@ def _slot(words, row, mask):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _equal(words, row, store, group):  # type: ignore[no-untyped-def]
+def _equal(words, row, store, group):
+    equal = True
     for w in range(words.shape[1]):
-        if words[row, w] != store[group, w]:
-            return False
-    return True
+        equal &= words[row, w] == store[group, w]
+    return equal
 
 
 @jit
-def group_rows(words, base, slots, store, first, n_groups, group_of):  # type: ignore[no-untyped-def]
+def group_rows(words, base, slots, store, first, n_groups, group_of):
     """Give every row of `words` the number of its group, adding groups not seen before; return how many there are.
 
     words : (b, p) int64, one row per data row, equal rows belong together
@@ -54,7 +54,7 @@ def group_rows(words, base, slots, store, first, n_groups, group_of):  # type: i
 
 
 @jit
-def fill_slots(store, n_groups, slots):  # type: ignore[no-untyped-def]
+def fill_slots(store, n_groups, slots):
     """Enter the first `n_groups` distinct rows of `store` in an empty table `slots`."""
     mask = slots.shape[0] - 1
     for group in range(n_groups):

@@ -15,7 +15,7 @@ from quorate.checks import check_choice, check_integer, check_number
 from quorate.crowd import NORMALISERS, ncai, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
-from quorate.evidence import confidence, covering_weight, group_sizes, most_evident
+from quorate.evidence import confidence, group_sizes, most_evident
 from quorate.patterns import CodeColumn, group_rows
 
 Floats = NDArray[np.float64]
@@ -128,10 +128,13 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _warn_of_surprises(self, wanted: int) -> None:
         n_lost = int(self.ensemble_.row_counts[self.pattern_labels_ < 0].sum())
         if n_lost:
-            warn(f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0.")
+            warn(
+                f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0."
+            )
         if self.n_clusters_ < wanted:
             warn(
-                f"Only {self.n_clusters_} clusters came back, not {wanted}: the members tell no more groups of rows apart."
+                f"Only {self.n_clusters_} clusters came back, not {wanted}: "
+                "the members tell no more groups of rows apart."
             )
         elif caution := self._cuts.caution(wanted):
             warn(caution)
@@ -212,11 +215,3 @@ def opposition(ens: Ensemble, labels: Labels) -> Floats:
     # Pairs of a row with itself are left out of both numerator and denominator.
     pairs = np.maximum(inside**2 - inside, 0.0)
     return 1.0 - np.divide(together - inside, pairs, out=np.ones_like(pairs), where=pairs > 0)
-
-
-def check_linkage_choice(linkage: object) -> None:
-    """Check the parameter `linkage`."""
-    check_choice("linkage", linkage, ("average", "complete", "single"))
-
-
-__all__ = ["ConsensusCluster", "ConsensusMethod", "Cuts", "covering_weight", "describe_clusters"]

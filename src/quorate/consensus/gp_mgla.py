@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """(m, n_clusters) weight of the links of a pattern's rows to their clusters, over the row's degree.
 
-    Equation 15 links a row to each of its clusters with alpha times the influence of the cluster's member; the row's degree
-    is the sum, so alpha cancels.
+    Equation 15 links a row to each of its clusters with alpha times the influence of the cluster's member; the row's
+    degree is the sum, so alpha cancels.
     """
     links = ens.incidence @ sp.diags_array(influence[ens.cluster_member])
     degree = links.sum(axis=1)
@@ -37,8 +37,8 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
 def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
     """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
 
-    W = alpha diag(I) C diag(I) / (sum of I) + R' diag(1 / R1) R, with C the co-occurrence and R the SACT similarity; where
-    labels are missing, C counts each row over the influence of the members that label it.
+    W = alpha diag(I) C diag(I) / (sum of I) + R' diag(1 / R1) R, with C the co-occurrence and R the SACT similarity;
+    where labels are missing, C counts each row over the influence of the members that label it.
     """
     of_cluster = influence[ens.cluster_member]
     degree = np.where(ens.patterns >= 0, influence, 0.0).sum(axis=1)
@@ -78,7 +78,9 @@ class GraphMethod(ConsensusMethod):
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
         if self.start == "first-row" and ens.first_row is None:
-            raise QuorateError('start="first-row" needs the rows in order; use start="heaviest" for a table of patterns.')
+            raise QuorateError(
+                'start="first-row" needs the rows in order; use start="heaviest" for a table of patterns.'
+            )
         return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
 
     @property

@@ -258,7 +258,7 @@ def _root(parent, x):
 
 @jit
 def number_nodes(pairs):
-    """Turn merges of the groups that contain two leaves into merges of nodes: after the leaves, merge i is node m + i."""
+    """Turn merges of the groups of two leaves into merges of nodes: the leaves come first, merge i makes node m + i."""
     m = len(pairs) + 1
     parent = np.arange(2 * m - 1)
     nodes = np.empty((m - 1, 2), dtype=np.int64)

@@ -1,9 +1,9 @@
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given
 from sklearn.metrics import normalized_mutual_info_score
 
+import oracles
 import quorate as qt
 
 SKLEARN = {"sqrt": "geometric", "max": "max", "arithmetic": "arithmetic", "min": "min"}
@@ -35,8 +35,12 @@ def test_agreement_is_nmi_over_common_rows(normalise, labels):
                 x, y = labels[both, i], labels[both, j]
                 one_each = len(np.unique(x)) == len(np.unique(y)) == 1
                 either = len(np.unique(x)) == 1 or len(np.unique(y)) == 1
-                expected = 1.0 if one_each else 0.0 if either else normalized_mutual_info_score(
-                    x, y, average_method=SKLEARN[normalise]
+                expected = (
+                    1.0
+                    if one_each
+                    else 0.0
+                    if either
+                    else normalized_mutual_info_score(x, y, average_method=SKLEARN[normalise])
                 )
             assert found[i, j] == pytest.approx(expected, abs=1e-9)
 

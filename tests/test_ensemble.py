@@ -3,13 +3,13 @@ import pickle
 import narwhals as nw
 import numba
 import numpy as np
-import oracles
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 
+import oracles
 import quorate as qt
 from quorate.ensemble import Ensemble
 

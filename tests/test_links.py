@@ -1,8 +1,8 @@
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given
 
+import oracles
 import quorate as qt
 from quorate.ensemble import Ensemble
 from quorate.links import connected_triples, jaccard_links, sact_similarity
@@ -50,5 +50,8 @@ def test_many_clusters_are_linked_in_threads_to_the_same_values():
 
 
 def test_links_are_refused_where_memory_does_not_allow_them(running_example):
-    with qt.memory_limit(100), pytest.raises(qt.QuorateError, match="7 clusters needs about 392 bytes.*100 bytes.*WEAC"):
+    with (
+        qt.memory_limit(100),
+        pytest.raises(qt.QuorateError, match="7 clusters needs about 392 bytes.*100 bytes.*WEAC"),
+    ):
         qt.sact(running_example)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymv
 
 from quorate.checks import check_choice, check_integer, check_number
 from quorate.consensus.base import ConsensusMethod
@@ -43,24 +42,17 @@ def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> R
     of_cluster = influence[ens.cluster_member]
     degree = np.where(ens.patterns >= 0, influence, 0.0).sum(axis=1)
     if np.all(degree == degree[0]):
-        through_rows = ens.cooccurrence / degree[0]
+        per_row = ens.cooccurrence / degree[0]
     else:
-        through_rows = ens.scaled_cooccurrence(ratio(ens.counts, degree))
+        per_row = ens.scaled_cooccurrence(ratio(ens.counts, degree))
+    scale = sp.diags_array(of_cluster)
     similarity = sact_similarity(ens, influence)
-    similarity_degree = similarity.sum(axis=1)
-    scale = alpha * of_cluster
-
-    def multiply(x: Floats) -> Floats:
-        column = (slice(None), None) if x.ndim == 2 else slice(None)
-        rows = scale[column] * (through_rows @ (of_cluster[column] * x))
-        return rows + _symmetric_product(similarity, _symmetric_product(similarity, x) / similarity_degree[column])
-
-    return ReducedGraph(multiply, scale * ens.cluster_sizes + similarity_degree, _components(ens, of_cluster))
-
-
-def _symmetric_product(matrix: Floats, x: Floats) -> Floats:
-    """Return matrix @ x for a symmetric matrix, of which a product with one vector reads only one half."""
-    return dsymv(1.0, matrix.T, x) if x.ndim == 1 else matrix @ x
+    return ReducedGraph(
+        through_rows=sp.csr_array(alpha * (scale @ per_row @ scale)),
+        degrees=alpha * of_cluster * ens.cluster_sizes + similarity.sum(axis=1),
+        component=_components(ens, of_cluster),
+        links=similarity,
+    )
 
 
 def _components(ens: Ensemble, influence_of_cluster: Floats) -> NDArray[np.int64]:

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quorate._kernels import linkage, links, lloyd, patterns
+    from quorate._kernels import linkage, links, lloyd, patterns, rpcl
 
-__all__ = ["linkage", "links", "lloyd", "patterns"]
+__all__ = ["linkage", "links", "lloyd", "patterns", "rpcl"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,0 +1,85 @@
+"""Climbing a weighted Gaussian density, shared by HMAC (its modes) and OD-ISVC (its stable equilibrium points)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+BLOCK = 2_000_000  # entries of one block of kernel values: 16 MB, small enough to stay near the cache
+MAX_STEPS = 500
+STEP_TOLERANCE = 1e-5  # of the bandwidth: a climber that moves less has arrived
+MEETING_DISTANCE = 1e-3  # of the bandwidth: climbers this close share the rest of their way
+MERGE_DISTANCE = 0.1  # of the bandwidth: end points this close are one mode (near a bifurcation climbing all but stops)
+
+
+class Density(NamedTuple):
+    """The density sum of weights[i] N(. | centres[i], bandwidth^2 I), up to a constant."""
+
+    centres: Floats
+    weights: Floats
+    bandwidth: float
+
+
+def mean_shift(points: Floats, density: Density) -> Floats:
+    """Return where one step of modal expectation-maximisation takes each point.
+
+    p_i proportional to weights_i exp(-|x - x_i|^2 / (2 bandwidth^2)); x <- sum of p_i x_i. The largest exponent is
+    subtracted first, so that a tiny bandwidth does not underflow.
+    """
+    moved = np.empty_like(points)
+    scaled = density.centres / density.bandwidth**2
+    # |x|^2 is the same for every centre and cancels in p
+    offset = np.log(density.weights) - (density.centres * scaled).sum(1) / 2
+    size = max(1, BLOCK // len(density.centres))
+    for start in range(0, len(points), size):
+        block = slice(start, start + size)
+        kernel = points[block] @ scaled.T
+        kernel += offset
+        kernel -= kernel.max(1, keepdims=True)
+        np.exp(kernel, out=kernel)
+        moved[block] = (kernel @ density.centres) / kernel.sum(1, keepdims=True)
+    return moved
+
+
+def climb(starts: Floats, density: Density) -> Floats:
+    """Return the point at which the climb from each start ends, after at most `MAX_STEPS` steps."""
+    position = starts.copy()
+    follows = np.arange(len(starts))  # the climber whose way each start shares
+    active = follows.copy()
+    for step in range(1, MAX_STEPS + 1):
+        moved = mean_shift(position[active], density)
+        travelled = np.linalg.norm(moved - position[active], axis=1)
+        position[active] = moved
+        active = active[travelled >= STEP_TOLERANCE * density.bandwidth]
+        if len(active) == 0:
+            break
+        if step % 10 == 0:
+            group = merge_close(position[active], MEETING_DISTANCE * density.bandwidth)
+            leader = active[np.unique(group, return_index=True)[1]]
+            follows[active] = leader[group]
+            active = leader
+    while (follows != follows[follows]).any():
+        follows = follows[follows]
+    return position[follows]
+
+
+def merge_close(points: Floats, distance: float) -> Integers:
+    """Return the groups of points linked by steps of at most `distance`, numbered by first appearance."""
+    cells, first, cell = np.unique(np.round(points / (distance / 4)), axis=0, return_index=True, return_inverse=True)
+    pairs = cKDTree(points[first]).query_pairs(distance, output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(cells), len(cells)))
+    return number_by_appearance(connected_components(graph, directed=False)[1][cell.ravel()])
+
+
+def number_by_appearance(labels: NDArray[np.integer]) -> Integers:
+    """Return the labels renumbered 0, 1, ... in the order in which they first appear."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quorate._kernels import linkage, links, lloyd, patterns, rpcl
+    from quorate._kernels import linkage, links, lloyd, patterns, rpcl, segments, threads
 
-__all__ = ["linkage", "links", "lloyd", "patterns", "rpcl"]
+__all__ = ["linkage", "links", "lloyd", "patterns", "rpcl", "segments", "threads"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,5 +1,6 @@
 """Climbing a weighted Gaussian density, shared by HMAC (its modes) and OD-ISVC (its stable equilibrium points)."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -7,15 +8,18 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
+from threadpoolctl import threadpool_limits
+
+from quorate import _kernels
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 BLOCK = 2_000_000  # entries of one block of kernel values: 16 MB, small enough to stay near the cache
-MAX_STEPS = 500
-STEP_TOLERANCE = 1e-5  # of the bandwidth: a climber that moves less has arrived
-MEETING_DISTANCE = 1e-3  # of the bandwidth: climbers this close share the rest of their way
-MERGE_DISTANCE = 0.1  # of the bandwidth: end points this close are one mode (near a bifurcation climbing all but stops)
+MAX_STEPS = 2000
+STEP_TOLERANCE = 1e-7  # of the bandwidth: a climber that moves less has arrived
+MEETING_DISTANCE = 1e-2  # of the bandwidth: climbers this close share the rest of their way
+MERGE_DISTANCE = 0.2  # of the bandwidth: end points this close are one mode (near a bifurcation climbing all but stops)
 
 
 class Density(NamedTuple):
@@ -36,19 +40,32 @@ def mean_shift(points: Floats, density: Density) -> Floats:
     scaled = density.centres / density.bandwidth**2
     # |x|^2 is the same for every centre and cancels in p
     offset = np.log(density.weights) - (density.centres * scaled).sum(1) / 2
-    size = max(1, BLOCK // len(density.centres))
-    for start in range(0, len(points), size):
-        block = slice(start, start + size)
+
+    def move(block: slice) -> None:
         kernel = points[block] @ scaled.T
         kernel += offset
         kernel -= kernel.max(1, keepdims=True)
         np.exp(kernel, out=kernel)
         moved[block] = (kernel @ density.centres) / kernel.sum(1, keepdims=True)
+
+    in_blocks(move, points, density)
     return moved
+
+
+def in_blocks(task: Callable[[slice], None], points: Floats, density: Density) -> None:
+    """Run `task` on blocks of points, in threads, so that no table of all points x centres is ever held."""
+    threads = _kernels.threads
+    threads.in_threads(task, threads.blocks(len(points), max(1, BLOCK // len(density.centres))))
 
 
 def climb(starts: Floats, density: Density) -> Floats:
     """Return the point at which the climb from each start ends, after at most `MAX_STEPS` steps."""
+    # many small products: threads of the linear algebra library would wait for each other most of the time
+    with threadpool_limits(1, user_api="blas"):
+        return _climb(starts, density)
+
+
+def _climb(starts: Floats, density: Density) -> Floats:
     position = starts.copy()
     follows = np.arange(len(starts))  # the climber whose way each start shares
     active = follows.copy()

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -20,11 +21,16 @@ def rings(n_rows, rng):
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), np.repeat([0, 1], sizes)
 
 
-def rings_and_outliers(n_rows, seed):
-    """Return rows of two rings and 5 % outliers (class -1) scattered around and between, none on the rings themselves."""
+def moons(n_rows, rng):
+    return make_moons(n_rows, noise=0.05, random_state=rng.integers(2**31))
+
+
+def with_outliers(shape, n_rows, seed):
+    """Return rows of two shapes and 5 % outliers (class -1) scattered around and between them, none on them."""
     rng = np.random.default_rng(seed)
-    X, truth = rings(n_rows, rng)
-    candidates = rng.uniform(X.min(axis=0) - 3.5, X.max(axis=0) + 3.5, size=(2000, 2))
+    X, truth = shape(n_rows, rng)
+    low, high = X.min(axis=0) - 3.5, X.max(axis=0) + 3.5
+    candidates = rng.uniform(low, high, size=(2000, 2))
     distance = np.linalg.norm(candidates[:, None] - X[None], axis=2).min(axis=1)
     outliers = candidates[distance > 0.5][: n_rows // 20]
     return np.concatenate([X, outliers]), np.concatenate([truth, np.full(len(outliers), -1)])
@@ -71,10 +77,11 @@ def test_five_points_with_outliers():
     np.testing.assert_array_equal(model.labels_, [0, 0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_rings_and_outliers_are_found(seed):
-    X, truth = rings_and_outliers(2000, seed)
-    model = ODISVC(q=6.0, outlier_fraction=0.08, random_state=seed).fit(X)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("shape", "q", "outlier_fraction"), [(rings, 5.0, 0.08), (moons, 12.0, 0.065)])
+def test_shapes_and_outliers_are_found(shape, q, outlier_fraction, seed):
+    X, truth = with_outliers(shape, 2000, seed)
+    model = ODISVC(q, outlier_fraction=outlier_fraction, random_state=seed).fit(X)
     inlier = truth >= 0
     assert adjusted_rand_score(truth[inlier], model.labels_[inlier]) >= 0.95
     hits = (model.outliers_ & ~inlier).sum()
@@ -115,13 +122,13 @@ def test_outlier_fraction_bounds_the_outliers():
 
 @pytest.mark.parametrize("max_points", [3000, 150])
 def test_predict_repeats_the_labels(max_points):
-    X, _ = rings_and_outliers(400, 0)
+    X, _ = with_outliers(rings, 400, 0)
     model = ODISVC(8.0, outlier_fraction=0.07, max_points=max_points, random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
 def test_representatives_agree_with_all_rows():
-    X, truth = rings_and_outliers(2000, 0)
+    X, truth = with_outliers(rings, 2000, 0)
     whole, fewer = (ODISVC(6.0, outlier_fraction=0.08, max_points=m, random_state=0).fit(X) for m in (3000, 500))
     inlier = truth >= 0
     assert adjusted_rand_score(whole.labels_[inlier], fewer.labels_[inlier]) >= 0.95

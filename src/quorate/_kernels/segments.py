@@ -32,6 +32,7 @@ def kernel_sum(
 
 @jit
 def join_along_segments(
+    parent: NDArray[np.int64],
     pairs: NDArray[np.int64],
     points: NDArray[np.float64],
     vectors: NDArray[np.float64],
@@ -39,13 +40,13 @@ def join_along_segments(
     width: float,
     threshold: float,
     stops: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Return the component of each point when pairs are joined whose segment stays where the kernel sum is high.
+) -> None:
+    """Join pairs of points whose segment stays where the kernel sum is high, changing `parent` in place.
 
-    pairs (e, 2), tested in this order and only while their ends are apart; points (s, d); vectors (v, d); weights
-    (v,). A pair is joined if the sum reaches `threshold` at every share in `stops` of the way between its ends.
+    parent (s,), the forest of points joined already; in the end it holds the lowest point of each component. pairs
+    (e, 2), tested in this order and only while their ends are apart; points (s, d); vectors (v, d); weights (v,). A
+    pair is joined if the sum reaches `threshold` at every share in `stops` of the way between its ends.
     """
-    parent = np.arange(len(points))
     for e in range(len(pairs)):
         a, b = root_of(parent, pairs[e, 0]), root_of(parent, pairs[e, 1])
         if a == b:
@@ -60,4 +61,3 @@ def join_along_segments(
             parent[max(a, b)] = min(a, b)
     for point in range(len(parent)):
         parent[point] = root_of(parent, point)
-    return parent

@@ -188,15 +188,10 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if np.ndim(self.bandwidths) == 0:
             return default_bandwidths(X, check_integer("bandwidths", self.bandwidths, low=1))
         ladder = np.asarray(self.bandwidths, dtype=np.float64)
-        if (
-            ladder.ndim != 1
-            or len(ladder) == 0
-            or not np.isfinite(ladder).all()
-            or (np.diff(ladder, prepend=0) <= 0).any()
-        ):
-            raise QuorateError(
-                f"bandwidths must be a number of levels or positive numbers in increasing order; got {self.bandwidths!r}."
-            )
+        increasing = ladder.ndim == 1 and len(ladder) > 0 and (np.diff(ladder, prepend=0) > 0).all()
+        if not increasing or not np.isfinite(ladder).all():
+            required = "a number of levels or positive numbers in increasing order"
+            raise QuorateError(f"bandwidths must be {required}; got {self.bandwidths!r}.")
         return ladder
 
     def _check_level(self) -> int:

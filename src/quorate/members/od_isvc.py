@@ -27,7 +27,8 @@ TOLERANCE = (
 )
 NO_WEIGHT = 1e-8  # a smaller multiplier is none
 MAX_RESCANS = 3
-NEIGHBOURS = 20  # equilibria that each equilibrium may be joined with directly
+NEAR_EQUILIBRIA = 20  # with so many others is each equilibrium compared
+NEAR_POINTS = 4
 STOPS = np.array([6, 3, 9, 1, 11, 2, 4, 5, 7, 8, 10, 12]) / 13  # along a segment; the middle, most telling, first
 
 
@@ -113,22 +114,39 @@ def learn_sphere(
     return sphere
 
 
-def join_equilibria(equilibria: Floats, sphere: Sphere) -> Integers:
-    """Return the cluster of each equilibrium point: those are joined whose segment stays inside the sphere.
+def near_pairs(points: Floats, n_neighbours: int) -> Integers:
+    """Return each point with its nearest others, as pairs of indices, near pairs first."""
+    n_neighbours = min(n_neighbours, len(points) - 1)
+    if n_neighbours < 1:
+        return np.empty((0, 2), dtype=np.int64)
+    distance, neighbour = NearestNeighbors(n_neighbors=n_neighbours).fit(points).kneighbors()
+    pairs = np.column_stack([np.repeat(np.arange(len(points)), n_neighbours), neighbour.ravel()])
+    return pairs[np.argsort(distance.ravel(), kind="stable")]
 
-    Each is tested against its nearest `NEIGHBOURS`, near pairs first.
+
+def join_equilibria(equilibria: Floats, points: Floats, basin: Integers, sphere: Sphere) -> Integers:
+    """Return the cluster of each equilibrium point.
+
+    Two equilibria are joined if the segment between them stays inside the sphere, and so are the equilibria of two
+    near points, points[i] belonging to equilibrium basin[i]: in a bent cluster the straight way between equilibria
+    leads outside. Only points inside the sphere may be given.
     """
-    n_neighbours = min(NEIGHBOURS, len(equilibria) - 1)
-    if n_neighbours == 0:
-        return np.zeros(len(equilibria), dtype=np.int64)
-    distance, neighbour = NearestNeighbors(n_neighbors=n_neighbours).fit(equilibria).kneighbors()
-    pairs = np.column_stack([np.repeat(np.arange(len(equilibria)), n_neighbours), neighbour.ravel()])
-    pairs = pairs[np.argsort(distance.ravel(), kind="stable")]
+    n_equilibria = len(equilibria)
+    parent = np.concatenate([np.arange(n_equilibria), basin])
+    pairs = np.concatenate([near_pairs(equilibria, NEAR_EQUILIBRIA), n_equilibria + near_pairs(points, NEAR_POINTS)])
+    pairs = pairs[parent[pairs[:, 0]] != parent[pairs[:, 1]]]
     threshold = (1 + sphere.norm - sphere.squared_radius - TOLERANCE) / 2  # of the kernel sum, on the sphere
-    component = _kernels.segments.join_along_segments(
-        pairs, equilibria, sphere.vectors, sphere.multipliers, sphere.q, threshold, STOPS
+    _kernels.segments.join_along_segments(
+        parent,
+        pairs,
+        np.concatenate([equilibria, points]),
+        sphere.vectors,
+        sphere.multipliers,
+        sphere.q,
+        threshold,
+        STOPS,
     )
-    return np.unique(component, return_inverse=True)[1]
+    return np.unique(parent[:n_equilibria], return_inverse=True)[1]
 
 
 class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -238,9 +256,13 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         points = ends[np.unique(merged, return_index=True)[1]]
         inside = ~self._sphere.outside(points)
         self.equilibria_ = points[inside] if inside.any() else points
-        self._cluster_of_equilibrium = join_equilibria(self.equilibria_, self._sphere)
+        basin = nearest(points, self.equilibria_)[merged]
+        within = ~self._sphere.outside(self._starts.points)
+        self._cluster_of_equilibrium = join_equilibria(
+            self.equilibria_, self._starts.points[within], basin[within], self._sphere
+        )
         self.n_clusters_ = int(self._cluster_of_equilibrium.max()) + 1
-        self._cluster_of_start = self._cluster_of_equilibrium[nearest(points, self.equilibria_)[merged]]
+        self._cluster_of_start = self._cluster_of_equilibrium[basin]
         self.labels_ = self._cluster_of_start[self._starts.of_row]
 
     @property

@@ -23,7 +23,9 @@ def check_choice(parameter: str, value: object, choices: Sequence[str]) -> str:
     raise QuorateError(f"{parameter} must be one of {listed}; got {value!r}.{nearest_name(value, choices)}")
 
 
-def check_number(parameter: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf) -> float:
+def check_number(
+    parameter: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf
+) -> float:
     """Return `value` as a finite float with low <= value <= high and value > above."""
     required = "a finite number"
     if low > -math.inf:

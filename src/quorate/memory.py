@@ -60,4 +60,6 @@ def require_memory(needed: float, what: str, advice: str) -> None:
     """Refuse `what` if it needs more bytes than are available; `advice` says what would fit."""
     available = available_memory()
     if needed > available:
-        raise QuorateError(f"{what} needs about {show_bytes(needed)}, but {show_bytes(available)} is available. {advice}")
+        raise QuorateError(
+            f"{what} needs about {show_bytes(needed)}, but {show_bytes(available)} is available. {advice}"
+        )

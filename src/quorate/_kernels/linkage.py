@@ -1,0 +1,281 @@
+"""Agglomeration of groups of patterns, with evidence as an inner product of sparse histograms.
+
+A group g has a size and a histogram h_g over clusters, kept as the rows of a CSR matrix with sorted columns. The mean
+evidence of two groups is sum_c w_c h_a(c) h_b(c) / (size_a size_b). All comparisons are made after rounding to twelve
+decimals; among equals the group made last wins, as it does on top of a nearest-neighbour chain.
+"""
+
+import numpy as np
+
+from quorate._kernels._jit import jit
+
+_DECIMALS = 1e12
+_SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
+
+
+@jit
+def invert(indptr, indices, values, sizes, n_clusters):
+    """Return the inverted lists: for each cluster the groups that touch it, their shares h / size, and the largest.
+
+    Returns start (n_clusters + 1,), group (nnz,), share (nnz,), largest (n_clusters,).
+    """
+    start = np.zeros(n_clusters + 1, dtype=np.int64)
+    for c in indices:
+        start[c + 1] += 1
+    for c in range(n_clusters):
+        start[c + 1] += start[c]
+    fill = start[:-1].copy()
+    group = np.empty(len(indices), dtype=np.int32)
+    share = np.empty(len(indices), dtype=np.float64)
+    largest = np.zeros(n_clusters, dtype=np.float64)
+    for g in range(len(sizes)):
+        for e in range(indptr[g], indptr[g + 1]):
+            c = indices[e]
+            group[fill[c]] = g
+            share[fill[c]] = values[e] / sizes[g]
+            largest[c] = max(largest[c], share[fill[c]])
+            fill[c] += 1
+    return start, group, share, largest
+
+
+@jit
+def _evidence(dense, weight, g, indptr, indices, values):
+    """Return sum_c w_c h_a(c) h_g(c), the same bits whichever of the two groups is spread out in `dense`."""
+    total = 0.0
+    for e in range(indptr[g], indptr[g + 1]):
+        c = indices[e]
+        total += weight[c] * (dense[c] * values[e])
+    return total
+
+
+@jit
+def nearest(
+    todo, part, node, floor, indptr, indices, values, sizes, weight, start, group, share, largest, partner, best
+):
+    """Find for each group in `todo` the most similar group of another part.
+
+    Lists are scanned from the shortest, and only until no group that was not met yet can win; the groups met that still
+    could are then compared exactly.
+
+    todo : (t,) group numbers
+    part : (G,) part of each group
+    node : (G,) dendrogram node of each group: the larger, the later it was made
+    floor : (G,) a similarity that must be reached; nothing is written for a group that cannot
+    weight : (n_clusters,) w_c
+    start, group, share, largest : as `invert` returns them
+    partner, best : (G,) written at the positions `todo`: the most similar group (-1: none with positive similarity
+        and at least `floor`), and its similarity
+    """
+    dense = np.zeros(len(weight), dtype=np.float64)
+    bound = np.zeros(len(sizes), dtype=np.float64)
+    met = np.empty(len(sizes), dtype=np.int32)
+    for a in todo:
+        columns = indices[indptr[a] : indptr[a + 1]]
+        lengths = start[columns + 1] - start[columns]
+        rest = 0.0
+        for e in range(indptr[a], indptr[a + 1]):
+            c = indices[e]
+            dense[c] = values[e]
+            rest += weight[c] * values[e] / sizes[a] * largest[c]
+        lower = floor[a]
+        n_met = 0
+        for position in np.argsort(lengths):
+            c = columns[position]
+            scale = weight[c] * dense[c] / sizes[a]
+            if scale > 0:
+                leader = lower
+                for f in range(start[c], start[c + 1]):
+                    g = group[f]
+                    if part[g] != part[a]:
+                        if bound[g] == 0.0:
+                            met[n_met] = g
+                            n_met += 1
+                        bound[g] += scale * share[f]
+                        leader = max(leader, bound[g])
+                lower = leader
+                rest -= scale * largest[c]
+            if rest < lower - _SLACK:
+                break
+        winner = -1
+        winner_key = 0.0
+        winner_similarity = 0.0
+        for position in range(n_met):
+            g = met[position]
+            if bound[g] + rest >= lower - _SLACK:
+                similarity = _evidence(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
+                key = np.rint(similarity * _DECIMALS)
+                if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
+                    winner, winner_key, winner_similarity = g, key, similarity
+                    lower = max(lower, similarity)
+            bound[g] = 0.0
+        for c in columns:
+            dense[c] = 0.0
+        if winner_similarity < floor[a] - _SLACK:
+            winner = -1
+        partner[a] = winner
+        best[a] = winner_similarity
+
+
+@jit
+def merge_pairs(partner, best, height, indptr, indices, values, sizes):
+    """Join all groups that are each other's nearest; the joined group takes the place of the smaller number.
+
+    partner, best : (G,) nearest group and similarity of each group
+    height : (G,) height at which each group was made
+
+    Returns the pairs (j, 2) of groups joined; for each old group its number in the new order (G,); and of the new
+    groups height, indptr, indices, values, sizes.
+    """
+    n_groups = len(sizes)
+    place = np.empty(n_groups, dtype=np.int64)
+    pairs = np.empty((n_groups // 2, 2), dtype=np.int64)
+    n_kept = 0
+    n_pairs = 0
+    for g in range(n_groups):
+        other = partner[g]
+        if 0 <= other < g and partner[other] == g:
+            place[g] = place[other]
+            pairs[n_pairs, 0], pairs[n_pairs, 1] = other, g
+            n_pairs += 1
+        else:
+            place[g] = n_kept
+            n_kept += 1
+    new_height = np.empty(n_kept, dtype=np.float64)
+    new_sizes = np.empty(n_kept, dtype=np.float64)
+    new_indptr = np.zeros(n_kept + 1, dtype=np.int64)
+    new_indices = np.empty(len(indices), dtype=indices.dtype)
+    new_values = np.empty(len(values), dtype=np.float64)
+    end = 0
+    for a in range(n_groups):
+        b = partner[a]
+        joined = b >= 0 and partner[b] == a
+        if joined and b < a:
+            continue
+        g = place[a]
+        new_height[g], new_sizes[g] = height[a], sizes[a]
+        e, e_end = indptr[a], indptr[a + 1]
+        f, f_end = 0, 0
+        if joined:
+            # A parent is never below its children, whatever the last bits say.
+            new_height[g] = max(1.0 - best[a], height[a], height[b])
+            new_sizes[g] = sizes[a] + sizes[b]
+            f, f_end = indptr[b], indptr[b + 1]
+        while e < e_end or f < f_end:
+            if f >= f_end or (e < e_end and indices[e] < indices[f]):
+                new_indices[end], new_values[end] = indices[e], values[e]
+                e += 1
+            elif e >= e_end or indices[f] < indices[e]:
+                new_indices[end], new_values[end] = indices[f], values[f]
+                f += 1
+            else:
+                new_indices[end], new_values[end] = indices[e], values[e] + values[f]
+                e += 1
+                f += 1
+            end += 1
+        new_indptr[g + 1] = end
+    return pairs[:n_pairs], place, new_height, new_indptr, new_indices[:end].copy(), new_values[:end].copy(), new_sizes
+
+
+@jit
+def _most_similar(similarity, active, a, previous):
+    """Return the active row most similar to row a: the previous chain element among equals, else the first."""
+    row = similarity[a]
+    highest = -np.inf
+    for b in range(len(row)):
+        if active[b] and b != a and row[b] > highest:
+            highest = row[b]
+    key = np.rint(highest * _DECIMALS)
+    if previous >= 0 and np.rint(row[previous] * _DECIMALS) == key:
+        return previous
+    for b in range(len(row)):
+        if active[b] and b != a and np.rint(row[b] * _DECIMALS) == key:
+            return b
+    return -1
+
+
+@jit
+def chain_link(similarity, sizes, link):
+    """Agglomerate by nearest-neighbour chain with Lance-Williams updates on a dense matrix.
+
+    similarity : (m, m) float64, symmetric, overwritten
+    sizes : (m,) float64, overwritten
+    link : 0 average, 1 complete, 2 single
+
+    Returns the merges as rows joined (m - 1, 2), the joined group keeping the first, and their heights (m - 1,).
+    """
+    m = len(sizes)
+    pairs = np.empty((m - 1, 2), dtype=np.int64)
+    heights = np.empty(m - 1, dtype=np.float64)
+    made = np.zeros(m, dtype=np.float64)
+    active = np.ones(m, dtype=np.bool_)
+    chain = np.empty(m, dtype=np.int64)
+    tip = 0
+    first = 0
+    merge = 0
+    while merge < m - 1:
+        if tip == 0:
+            while not active[first]:
+                first += 1
+            chain[0] = first
+            tip = 1
+        a = chain[tip - 1]
+        previous = chain[tip - 2] if tip > 1 else -1
+        b = _most_similar(similarity, active, a, previous)
+        if b != previous:
+            chain[tip] = b
+            tip += 1
+            continue
+        a, b = min(a, b), max(a, b)
+        height = max(1.0 - similarity[a, b], made[a], made[b])
+        pairs[merge, 0], pairs[merge, 1] = a, b
+        heights[merge] = height
+        merge += 1
+        tip -= 2
+        active[b] = False
+        share = sizes[a] / (sizes[a] + sizes[b])
+        for g in range(m):
+            if active[g] and g != a:
+                if link == 0:
+                    joined = share * similarity[a, g] + (1.0 - share) * similarity[b, g]
+                elif link == 1:
+                    joined = min(similarity[a, g], similarity[b, g])
+                else:
+                    joined = max(similarity[a, g], similarity[b, g])
+                similarity[a, g] = joined
+                similarity[g, a] = joined
+        sizes[a] += sizes[b]
+        made[a] = height
+    return pairs, heights
+
+
+@jit
+def _root(parent, x):
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+@jit
+def number_nodes(pairs):
+    """Turn merges of the groups of two leaves into merges of nodes: the leaves come first, merge i makes node m + i."""
+    m = len(pairs) + 1
+    parent = np.arange(2 * m - 1)
+    nodes = np.empty((m - 1, 2), dtype=np.int64)
+    for i in range(m - 1):
+        a, b = _root(parent, pairs[i, 0]), _root(parent, pairs[i, 1])
+        nodes[i, 0], nodes[i, 1] = min(a, b), max(a, b)
+        parent[a] = m + i
+        parent[b] = m + i
+    return nodes
+
+
+@jit
+def cut(nodes, n_undone):
+    """Return the group of each leaf after undoing the last `n_undone` merges; groups are named by their top node."""
+    m = len(nodes) + 1
+    top = np.arange(2 * m - 1)
+    for i in range(m - 2 - n_undone, -1, -1):
+        top[nodes[i, 0]] = top[m + i]
+        top[nodes[i, 1]] = top[m + i]
+    return top[:m]

@@ -1,0 +1,1 @@
+"""Consensus functions, one file per method family."""

@@ -1,0 +1,217 @@
+"""What all consensus functions share: checks, the answer on rows, confidence, prediction, sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from quorate.checks import check_choice, check_integer, check_number
+from quorate.crowd import NORMALISERS, ncai, resolve_influence
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.errors import QuorateError, warn
+from quorate.evidence import confidence, group_sizes, most_evident
+from quorate.patterns import CodeColumn, group_rows
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+_OPPONENTS_SHOWN = 3
+
+
+class Cuts(Protocol):
+    """A solved ensemble that can be cut into any number of clusters."""
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+
+    def cut(self, k: int) -> Labels:
+        """Return (m,) consensus labels of patterns, numbered by decreasing size, -1 without evidence."""
+
+    def choose_k(self) -> int:
+        """Return the number of clusters that stands out."""
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters, if anything."""
+
+
+@dataclass(frozen=True)
+class ConsensusCluster:
+    """One cluster of the consensus."""
+
+    label: int
+    size: float
+    """Number of rows, or their weight."""
+    stability: float
+    """Mean confidence of its rows."""
+    opponents: tuple[tuple[str, float], ...]
+    """The members that oppose it most, with the share of its pairs of rows that each separates."""
+
+
+class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of all consensus functions over label matrices.
+
+    A method says in `_solve` how an ensemble becomes something that can be cut into k clusters; all else is here.
+    """
+
+    name: ClassVar[str]
+    """The name in the registry."""
+    citation: ClassVar[str]
+    cost: ClassVar[str]
+    """Time and memory in m patterns, M members, n_c clusters and k."""
+    limited_by_clusters: ClassVar[bool] = False
+    """Whether k can be at most the number of clusters of the ensemble."""
+
+    n_clusters: int | str
+    beta: float
+    normalise: str
+    weights: Any
+
+    def _check(self) -> None:
+        """Check the method's own parameters."""
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> Cuts:
+        """Return the ensemble solved for any k; `influence` is in [0, 1], one number per member."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> ConsensusMethod:
+        """Find the consensus of an ensemble.
+
+        Parameters
+        ----------
+        X : Ensemble or anything `Ensemble` takes
+            Rows x members.
+        y : ignored
+            Present by convention.
+        """
+        self._check()
+        check_number("beta", self.beta, low=0)
+        check_choice("normalise", self.normalise, tuple(NORMALISERS))
+        ens = as_ensemble(X)
+        self._check_n_clusters(ens)
+        index = ncai(ens, self.normalise)  # type: ignore[arg-type]
+        influence = resolve_influence(ens, self.weights, index, self.beta)
+        cuts = self._solve(ens, influence)
+        wanted = cuts.choose_k() if self.n_clusters == "auto" else int(self.n_clusters)
+        labels = cuts.cut(wanted)
+        self.ensemble_ = ens
+        self.ncai_ = index
+        self.member_weights_ = influence / influence.sum()
+        self.pattern_labels_ = labels
+        self.n_clusters_ = int(labels.max(initial=-1)) + 1
+        self.pattern_confidence_ = confidence(ens, self.member_weights_, labels)
+        self._cuts = cuts
+        self._warn_of_surprises(wanted)
+        return self
+
+    def _check_n_clusters(self, ens: Ensemble) -> None:
+        k = self.n_clusters
+        if isinstance(k, str) and k == "auto":
+            return
+        if isinstance(k, str | bool | float):
+            raise QuorateError(f'n_clusters must be an integer or "auto"; got {k!r}.')
+        check_integer("n_clusters", k, low=1)
+        if int(k) > ens.n_rows:
+            raise QuorateError(f"n_clusters must be at most the number of rows, {ens.n_rows}; got {k}.")
+        if self.limited_by_clusters and int(k) > ens.n_clusters:
+            raise QuorateError(
+                f"n_clusters must be at most the number of clusters of all members, {ens.n_clusters}, for "
+                f"{self.name}; got {k}. Use fewer clusters, or WEAC."
+            )
+
+    def _warn_of_surprises(self, wanted: int) -> None:
+        n_lost = int(self.ensemble_.row_counts[self.pattern_labels_ < 0].sum())
+        if n_lost:
+            warn(
+                f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0."
+            )
+        if self.n_clusters_ < wanted:
+            warn(
+                f"Only {self.n_clusters_} clusters came back, not {wanted}: "
+                "the members tell no more groups of rows apart."
+            )
+        elif caution := self._cuts.caution(wanted):
+            warn(caution)
+
+    @property
+    def labels_(self) -> Labels:
+        """(n,) consensus label of each row: 0 is the largest cluster; -1 for rows no member labels."""
+        return self.pattern_labels_[self.ensemble_.require_rows("labels_")]
+
+    @property
+    def confidence_(self) -> Floats:
+        """(n,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
+        return self.pattern_confidence_[self.ensemble_.require_rows("confidence_")]
+
+    @property
+    def clusters_(self) -> tuple[ConsensusCluster, ...]:
+        """The consensus clusters: size, stability, and the members that oppose each most."""
+        return describe_clusters(self.ensemble_, self.pattern_labels_, self.pattern_confidence_)
+
+    def sweep(self, n_clusters: Iterable[int]) -> Labels:
+        """Return (n, number of ks) labels: column j is what `fit` gives for the j-th k.
+
+        Where k is larger than possible the column holds the answer for the largest k possible.
+        """
+        check_is_fitted(self)
+        ks = [check_integer("n_clusters", k, low=1) for k in n_clusters]
+        rows = self.ensemble_.require_rows("sweep")
+        if not ks:
+            return np.empty((len(rows), 0), dtype=np.int64)
+        self._cuts.cut(max(ks))  # the largest first, so that what it needs serves all
+        return np.stack([self._cuts.cut(k)[rows] for k in ks], axis=1)
+
+    def predict(self, X: Any) -> Labels:
+        """Return the consensus label of new rows labelled by the same members.
+
+        A known pattern gets its label, any other the cluster of highest mean evidence; label values never seen count
+        as missing, and a row about which nothing is known gets -1.
+        """
+        check_is_fitted(self)
+        ens = self.ensemble_
+        ids = ens.cluster_ids(X)
+        columns = [CodeColumn(ids[:, j], ens.n_clusters) for j in range(ens.n_members)]
+        new = group_rows(columns, len(ids))
+        known = ens.find_patterns(new.codes)
+        evident = most_evident(ens, self.member_weights_, self.pattern_labels_, new.codes)
+        labels = np.where(known >= 0, self.pattern_labels_[known], evident)
+        return labels[new.row_pattern]
+
+
+def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> tuple[ConsensusCluster, ...]:
+    """Return size, stability and main opponents of each consensus cluster of patterns."""
+    sizes = group_sizes(ens, labels)
+    kept = labels >= 0
+    stability = np.bincount(labels[kept], weights=(row_confidence * ens.counts)[kept]) / sizes
+    separated = opposition(ens, labels)
+    described = []
+    for label, size in enumerate(sizes):
+        strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
+        opponents = tuple((ens.names[j], float(separated[label, j])) for j in strongest if separated[label, j] > 0)
+        described.append(ConsensusCluster(label, float(size), float(stability[label]), opponents))
+    return tuple(described)
+
+
+def opposition(ens: Ensemble, labels: Labels) -> Floats:
+    """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters."""
+    n_groups = int(labels.max(initial=-1)) + 1
+    inside = np.zeros((n_groups, ens.n_members))
+    together = np.zeros((n_groups, ens.n_members))
+    kept = labels >= 0
+    for j in range(ens.n_members):
+        ids = ens.patterns[:, j]
+        known = kept & (ids >= 0)
+        cell = labels[known] * ens.n_clusters + ids[known]
+        cells, position = np.unique(cell, return_inverse=True)
+        count = np.bincount(position, weights=ens.counts[known], minlength=len(cells))
+        np.add.at(inside[:, j], cells // ens.n_clusters, count)
+        np.add.at(together[:, j], cells // ens.n_clusters, count**2)
+    # Pairs of a row with itself are left out of both numerator and denominator.
+    pairs = np.maximum(inside**2 - inside, 0.0)
+    return 1.0 - np.divide(together - inside, pairs, out=np.ones_like(pairs), where=pairs > 0)

@@ -1,0 +1,123 @@
+"""The registry of consensus functions, and the one-call interface to them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.checks import nearest_name
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.gp_mgla import GPMGLA
+from quorate.consensus.weac import WEAC
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.errors import QuorateError
+
+METHODS: dict[str, type[ConsensusMethod]] = {method.name: method for method in (GPMGLA, WEAC)}
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What there is to know about a consensus function before using it."""
+
+    name: str
+    estimator: type[ConsensusMethod]
+    parameters: dict[str, Any]
+    """Names and default values, `n_clusters` aside."""
+    citation: str
+    weighted: bool
+    """Whether members count by their weight unless asked otherwise."""
+    cost: str
+
+
+def methods() -> tuple[MethodInfo, ...]:
+    """Return what is known of every consensus function.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.methods()[0].name
+    'gp-mgla'
+    """
+    return tuple(_describe(method) for method in METHODS.values())
+
+
+def _describe(method: type[ConsensusMethod]) -> MethodInfo:
+    parameters = {
+        name: parameter.default
+        for name, parameter in inspect.signature(method).parameters.items()
+        if name != "n_clusters"
+    }
+    weighted = parameters["weights"] == "ncai"
+    return MethodInfo(method.name, method, parameters, method.citation, weighted, method.cost)
+
+
+def make_method(method: str, n_clusters: int | str, params: dict[str, Any]) -> ConsensusMethod:
+    """Return the estimator of a registered name with some parameters."""
+    if method not in METHODS:
+        raise QuorateError(
+            f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.{nearest_name(method, METHODS)}"
+        )
+    allowed = _describe(METHODS[method]).parameters
+    for name in params:
+        if name not in allowed:
+            raise QuorateError(
+                f"{method} has no parameter {name!r}; it has {', '.join(allowed)}.{nearest_name(name, allowed)}"
+            )
+    return METHODS[method](n_clusters=n_clusters, **params)
+
+
+@dataclass(frozen=True)
+class ConsensusResult:
+    """A consensus and what led to it."""
+
+    labels: NDArray[np.int64] = field(repr=False)
+    """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row."""
+    n_clusters: int
+    confidence: NDArray[np.float64] = field(repr=False)
+    """(n,) mean evidence of each row with the other rows of its cluster."""
+    clusters: tuple[ConsensusCluster, ...] = field(repr=False)
+    ncai: NDArray[np.float64] = field(repr=False)
+    """(M,) normalised crowd agreement index of each member."""
+    member_weights: NDArray[np.float64] = field(repr=False)
+    """(M,) weights under which members were combined."""
+    ensemble: Ensemble
+    method: str
+    params: dict[str, Any]
+
+
+def consensus(labels: Any, n_clusters: int | str = "auto", method: str = "gp-mgla", **params: Any) -> ConsensusResult:
+    """Combine clusterings of the same rows into one.
+
+    Parameters
+    ----------
+    labels : Ensemble or anything `Ensemble` takes
+        Rows x members, or a list with one label vector per member.
+    n_clusters : int or "auto", default "auto"
+    method : str, default "gp-mgla"
+        A name from `methods()`.
+    **params
+        Parameters of the method.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> result = qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2)
+    >>> result.labels
+    array([0, 0, 0, 0, 1, 1])
+    """
+    fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
+    return ConsensusResult(
+        labels=fitted.labels_,
+        n_clusters=fitted.n_clusters_,
+        confidence=fitted.confidence_,
+        clusters=fitted.clusters_,
+        ncai=fitted.ncai_,
+        member_weights=fitted.member_weights_,
+        ensemble=fitted.ensemble_,
+        method=method,
+        params=params,
+    )

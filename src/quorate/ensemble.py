@@ -1,0 +1,305 @@
+"""The ensemble: many clusterings of the same rows, held as its distinct rows of labels and their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate.checks import check_choice, nearest_name
+from quorate.errors import QuorateError
+from quorate.labels import LabelColumn, Noise, Vector, encode, match_levels, split_members
+from quorate.patterns import CodeColumn, Grouping, find_rows, group_rows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Ensemble:
+    """Many clusterings (members) of the same rows.
+
+    Rows with the same label in every member are indistinguishable to every consensus function, so the ensemble is kept
+    as its distinct label tuples (patterns) with their counts. Building it takes one hash pass over the rows.
+
+    Parameters
+    ----------
+    labels : 2-D array, frame, or list of vectors
+        Rows x members. A list or tuple holds one label vector per member instead. Labels may be integers, text or
+        categories; NaN, None and NA mean that the member says nothing about the row.
+    names : sequence of str, optional
+        One name per member. Default: the frame's column names, or "member_0", "member_1", ...
+    noise : {"missing", "cluster", "singletons"}, default "missing"
+        What negative integer labels (the noise of DBSCAN and HDBSCAN) mean: no label, one cluster, or a cluster each.
+    row_weights : (n,) array of positive numbers, optional
+        How much each row counts. Default: 1.
+
+    Attributes
+    ----------
+    n_rows, n_members, n_clusters : int
+        Numbers of rows, of members, and of clusters of all members together.
+    names : tuple of str
+        The members' names.
+    patterns : (m, M) int32 array
+        Cluster ids of each distinct row of labels, in lexicographic order; -1 where a label is missing.
+    counts : (m,) array
+        Number of rows (or their total weight) of each pattern.
+    row_pattern : (n,) int32 array or None
+        Pattern of each row.
+    cluster_member : (n_clusters,) array
+        Member of each cluster. Cluster ids follow the order of the members, then of the label values.
+    levels : tuple of arrays
+        The label value of each cluster, member by member.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> ens = qt.Ensemble([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])
+    >>> ens
+    Ensemble(n_rows=6, n_members=3, n_clusters=7, n_patterns=4)
+    >>> ens.patterns.tolist(), ens.counts.tolist()
+    ([[0, 2, 5], [0, 3, 5], [1, 3, 5], [1, 4, 6]], [2, 1, 1, 2])
+    """
+
+    def __init__(
+        self,
+        labels: Any,
+        *,
+        names: Sequence[str] | None = None,
+        noise: Noise = "missing",
+        row_weights: Any = None,
+    ) -> None:
+        check_choice("noise", noise, ("missing", "cluster", "singletons"))
+        vectors, source_names = split_members(labels)
+        if not vectors:
+            raise QuorateError("labels has no members; pass at least one label vector.")
+        n_rows = len(vectors[0])
+        if n_rows == 0:
+            raise QuorateError("labels has no rows; pass at least one labelled row.")
+        self.names = _check_names(names if names is not None else source_names, len(vectors))
+        self.noise = noise
+        columns = [encode(vector, name, noise) for vector, name in zip(vectors, self.names, strict=True)]
+        grouping = group_rows(columns, n_rows)
+        self.levels: tuple[Vector, ...] = tuple(column.levels for column in columns)
+        if noise == "singletons":
+            grouping = self._separate_noise(grouping)
+        if not self.levels or sum(map(len, self.levels)) == 0:
+            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
+        weights = None if row_weights is None else _check_row_weights(row_weights, n_rows)
+        self._set_patterns(grouping, n_rows, weights)
+
+    def _set_patterns(self, grouping: Grouping, n_rows: int, row_weights: Floats | Ints | None) -> None:
+        """Store the pattern table; `row_weights` may also be the counts of rows that are patterns themselves."""
+        n_patterns = len(grouping.codes)
+        self.n_rows = n_rows
+        self.row_pattern: NDArray[np.int32] | None = _frozen(grouping.row_pattern)
+        self.first_row: Ints | None = _frozen(grouping.first_row)
+        self.row_counts: Ints = _frozen(np.bincount(grouping.row_pattern, minlength=n_patterns))
+        if row_weights is None:
+            self.counts: Ints | Floats = self.row_counts
+        else:
+            counts = np.bincount(grouping.row_pattern, weights=row_weights, minlength=n_patterns)
+            self.counts = _frozen(counts.astype(row_weights.dtype))
+        self.patterns: NDArray[np.int32] = _frozen(
+            np.where(grouping.codes >= 0, grouping.codes + self._offsets[:-1].astype(np.int32), np.int32(-1))
+        )
+
+    def _separate_noise(self, grouping: Grouping) -> Grouping:
+        """Give every row of noise a cluster of its own, numbered before the other clusters of its member.
+
+        Rows of noise are taken in the order of their patterns: which of several equal rows comes first does not matter.
+        """
+        has_noise = [len(levels) > 0 and levels.dtype.kind == "i" and levels[0] < 0 for levels in self.levels]
+        noisy = np.any((grouping.codes == 0) & has_noise, axis=1)
+        if not noisy.any():
+            return grouping
+        order = np.argsort(grouping.row_pattern, kind="stable")
+        own = order[noisy[grouping.row_pattern[order]]]  # rows that become patterns of their own
+        # One line per new pattern: the old patterns without noise, then those rows.
+        lines = np.concatenate([np.flatnonzero(~noisy), grouping.row_pattern[own]])
+        codes = grouping.codes[lines].astype(np.int64)
+        levels = list(self.levels)
+        for j in np.flatnonzero(has_noise):
+            alone = codes[:, j] == 0
+            n_alone = int(alone.sum())
+            codes[codes[:, j] > 0, j] += n_alone - 1
+            codes[alone, j] = np.arange(n_alone)
+            levels[j] = np.concatenate([np.full(n_alone, -1, dtype=levels[j].dtype), levels[j][1:]])
+        self.levels = tuple(levels)
+        line_of = np.empty(len(grouping.codes), dtype=np.int64)
+        line_of[~noisy] = np.arange((~noisy).sum())
+        row_line = line_of[grouping.row_pattern]
+        row_line[own] = (~noisy).sum() + np.arange(len(own))
+        first_row = np.concatenate([grouping.first_row[~noisy], own])
+        regrouped = group_rows([CodeColumn(codes[:, j], len(levels[j])) for j in range(codes.shape[1])], len(codes))
+        return Grouping(
+            regrouped.codes, first_row[regrouped.first_row], regrouped.row_pattern[row_line].astype(np.int32)
+        )
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return len(self.names)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of all members together."""
+        return int(self._offsets[-1])
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct rows of labels."""
+        return len(self.patterns)
+
+    @property
+    def total(self) -> float:
+        """Number of rows, or their total weight."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def _offsets(self) -> Ints:
+        """(M + 1,) the first cluster id of each member, and the number of clusters."""
+        return np.concatenate([[0], np.cumsum([len(levels) for levels in self.levels])])
+
+    @cached_property
+    def cluster_member(self) -> Ints:
+        """(n_clusters,) the member of each cluster."""
+        return _frozen(np.repeat(np.arange(self.n_members), np.diff(self._offsets)))
+
+    @cached_property
+    def incidence(self) -> sp.csr_array:
+        """(m, n_clusters) sparse indicator of the clusters of each pattern."""
+        present = self.patterns >= 0
+        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        indices = self.patterns[present]
+        return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(self.n_patterns, self.n_clusters))
+
+    @cached_property
+    def cooccurrence(self) -> sp.csr_array:
+        """(n_clusters, n_clusters) sparse: how many rows (or what weight of rows) two clusters share.
+
+        Diagonal blocks hold the cluster sizes, the others every contingency table of two members.
+        """
+        return self.scaled_cooccurrence(self.counts)
+
+    def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
+        """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
+        scaled = self.incidence.copy()
+        scaled.data = np.repeat(scale, np.diff(scaled.indptr))
+        product = (self.incidence.T.tocsr() @ scaled).astype(scale.dtype)
+        product.sort_indices()
+        return product
+
+    @cached_property
+    def cluster_sizes(self) -> Ints | Floats:
+        """(n_clusters,) number of rows (or their weight) of each cluster."""
+        return self.cooccurrence.diagonal()
+
+    @cached_property
+    def coverage(self) -> Floats:
+        """(n_clusters, M): how many rows of each cluster each member labels."""
+        of_member = sp.csr_array(
+            (np.ones(self.n_clusters), (np.arange(self.n_clusters), self.cluster_member)),
+            shape=(self.n_clusters, self.n_members),
+        )
+        return np.asarray((self.cooccurrence.astype(np.float64) @ of_member).toarray())
+
+    def select(self, members: Iterable[int | str]) -> Ensemble:
+        """Return the ensemble of some members, given by position or name."""
+        positions = [self._position(member) for member in members]
+        if not positions:
+            raise QuorateError("select needs at least one member.")
+        if len(set(positions)) < len(positions):
+            raise QuorateError("select names a member twice; name each member once.")
+        selected = object.__new__(Ensemble)
+        selected.names = tuple(self.names[j] for j in positions)
+        selected.noise = self.noise
+        selected.levels = tuple(self.levels[j] for j in positions)
+        codes = [CodeColumn(self._codes(j), len(self.levels[j])) for j in positions]
+        grouping = group_rows(codes, self.n_patterns)
+        selected._set_patterns(grouping, self.n_rows, self.counts)
+        selected.row_counts = _frozen(
+            np.bincount(grouping.row_pattern, weights=self.row_counts, minlength=len(grouping.codes)).astype(np.int64)
+        )
+        selected.row_pattern = None if self.row_pattern is None else _frozen(grouping.row_pattern[self.row_pattern])
+        if self.first_row is not None:
+            first_row = np.full(len(grouping.codes), self.n_rows, dtype=np.int64)
+            np.minimum.at(first_row, grouping.row_pattern, self.first_row)
+            selected.first_row = _frozen(first_row)
+        return selected
+
+    def _codes(self, member: int) -> NDArray[np.int32]:
+        """(m,) position of each pattern's label among the member's levels, -1 for missing."""
+        ids = self.patterns[:, member]
+        return np.where(ids >= 0, ids - np.int32(self._offsets[member]), np.int32(-1))
+
+    def _position(self, member: int | str) -> int:
+        if isinstance(member, str):
+            if member not in self.names:
+                raise QuorateError(f"There is no member named {member!r}.{nearest_name(member, self.names)}")
+            return self.names.index(member)
+        if not -self.n_members <= member < self.n_members:
+            raise QuorateError(
+                f"There is no member {member}; the ensemble has {self.n_members} members, counted from 0."
+            )
+        return int(member) % self.n_members
+
+    def require_rows(self, what: str) -> NDArray[np.int32]:
+        """Return `row_pattern`, or say that `what` needs it."""
+        if self.row_pattern is None:
+            raise QuorateError(f"{what} needs the rows, but this ensemble was built from a table of patterns.")
+        return self.row_pattern
+
+    def cluster_ids(self, labels: Any) -> NDArray[np.int32]:
+        """Return (rows, M) cluster ids of new rows labelled by the same members; labels never seen count as missing."""
+        vectors, _ = split_members(labels)
+        if len(vectors) != self.n_members:
+            raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")
+        ids = np.full((len(vectors[0]), self.n_members), -1, dtype=np.int32)
+        for j, (vector, name, levels) in enumerate(zip(vectors, self.names, self.levels, strict=True)):
+            noise: Noise = "missing" if self.noise == "singletons" else self.noise
+            column: LabelColumn = encode(vector, name, noise)
+            code = np.append(match_levels(column, levels), -1)[column.codes(slice(None))]
+            ids[:, j] = np.where(code >= 0, code + self._offsets[j], -1)
+        return ids
+
+    def find_patterns(self, cluster_ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the pattern with exactly these cluster ids, for each row, or -1 if there is none."""
+        return find_rows(self.patterns, [self.n_clusters] * self.n_members, cluster_ids)
+
+    def __repr__(self) -> str:
+        sizes = f"n_rows={self.n_rows}, n_members={self.n_members}, n_clusters={self.n_clusters}"
+        return f"Ensemble({sizes}, n_patterns={self.n_patterns})"
+
+
+def as_ensemble(labels: Any) -> Ensemble:
+    """Return `labels` if it is an Ensemble, else the Ensemble of it."""
+    return labels if isinstance(labels, Ensemble) else Ensemble(labels)
+
+
+def _frozen(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
+
+
+def _check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"member_{j}" for j in range(n_members))
+    names = tuple(str(name) for name in names)
+    if len(names) != n_members:
+        raise QuorateError(f"names must hold one name per member; got {len(names)} names for {n_members} members.")
+    if len(set(names)) < n_members:
+        raise QuorateError("names must differ; some member names occur twice.")
+    return names
+
+
+def _check_row_weights(row_weights: Any, n_rows: int) -> Floats:
+    weights = np.asarray(row_weights, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise QuorateError(f"row_weights must hold one weight per row; got shape {weights.shape} for {n_rows} rows.")
+    if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
+        raise QuorateError("row_weights must be positive and finite; drop rows that should not count.")
+    return weights

@@ -1,0 +1,126 @@
+"""Evidence: how similar two rows are, by the members that put them in one cluster (paper, section 6.1).
+
+The evidence of two rows is the inner product of their weighted cluster indicators, so the mean evidence of a row and a
+group needs only the group's histogram over clusters, never a matrix of rows.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate.crowd import resolve_influence
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.memory import require_memory
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+
+def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
+    """(m,) the total weight W of the members that label each pattern, over that of all members; exactly 1 if all do."""
+    missing = np.where(patterns < 0, weights, 0.0).sum(axis=1)
+    covered = 1.0 - missing / weights.sum()
+    return np.where(np.any((patterns >= 0) & (weights > 0), axis=1), covered, 0.0)
+
+
+def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
+    """(m, n_clusters) each pattern's cluster indicator over sqrt(W), so that evidence is a weighted inner product."""
+    weight = covering_weight(ens.patterns, weights)
+    scale = np.divide(1.0, np.sqrt(weight), out=np.zeros_like(weight), where=weight > 0)
+    scaled = ens.incidence.copy()
+    scaled.data = np.repeat(scale, np.diff(scaled.indptr))
+    return scaled
+
+
+def pattern_evidence(ens: Ensemble, weights: Floats) -> Floats:
+    """(m, m) evidence of every two patterns (equation 12): the weight of the members in which they agree."""
+    require_memory(
+        16.0 * ens.n_patterns**2,
+        f"The evidence of every two of {ens.n_patterns:,} patterns",
+        "Use WEAC or EAC with average or single link, GP-MGLA or HBGF, which need no such matrix.",
+    )
+    phi = indicators(ens, weights)
+    share = sp.diags_array(weights[ens.cluster_member] / weights.sum())
+    evidence = np.asarray((phi @ share @ phi.T).toarray())
+    evidence = (evidence + evidence.T) / 2  # the last bits of the product depend on which factor was scaled
+    np.fill_diagonal(evidence, covering_weight(ens.patterns, weights) > 0)
+    return np.minimum(evidence, 1.0, out=evidence)
+
+
+def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
+    """Return the weighted co-association matrix: the weight of the members that join two rows (Definitions 7 and 8).
+
+    With missing labels the evidence is divided by sqrt(W_i W_j), W the weight of the members that label a row.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    weights : (M,) array, optional
+        Weights of the members, such as `member_weights(ens)`. Default: all equal.
+    rows : bool, default False
+        Whether to return the matrix over rows instead of over patterns.
+
+    Returns
+    -------
+    (m, m) array over patterns, or (n, n) array over rows; symmetric, in [0, 1], with unit diagonal.
+    """
+    ens = as_ensemble(ens)
+    share = resolve_influence(ens, "equal" if weights is None else weights, np.ones(ens.n_members), 1.0)
+    evidence = pattern_evidence(ens, share)
+    if not rows:
+        return evidence
+    require_memory(8.0 * ens.n_rows**2, f"The evidence of every two of {ens.n_rows:,} rows", "Leave rows=False.")
+    row_pattern = ens.require_rows("coassociation(rows=True)")
+    return evidence[np.ix_(row_pattern, row_pattern)]
+
+
+def histograms(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
+    """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
+    kept = np.flatnonzero(labels >= 0)
+    n_groups = int(labels.max(initial=-1)) + 1
+    members = sp.csr_array(
+        (ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns)
+    )
+    return np.asarray((members @ indicators(ens, weights)).toarray())
+
+
+def group_sizes(ens: Ensemble, labels: Labels) -> Floats:
+    """(groups,) number of rows (or their weight) of each group of patterns; label -1 is no group."""
+    kept = labels >= 0
+    return np.bincount(labels[kept], weights=ens.counts[kept]).astype(np.float64)
+
+
+def confidence(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
+    """(m,) mean evidence of a row of each pattern with the other rows of its consensus cluster, in [0, 1].
+
+    It is (phi . h - 1) / (|K| - 1) from the cluster's histogram h; 0 for a cluster of one row. Under row weights the
+    row itself counts by the mean weight of its pattern's rows.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    result = np.zeros(ens.n_patterns)
+    if len(kept) == 0:
+        return result
+    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
+    phi = indicators(ens, weights).tocoo()
+    total = np.bincount(phi.row, weights=phi.data * share[labels[phi.row], phi.col], minlength=ens.n_patterns)
+    own = ens.counts / ens.row_counts
+    others = group_sizes(ens, labels)[labels] - own
+    has_others = (labels >= 0) & (others > 1e-9 * own)
+    np.divide(total - own, others, out=result, where=has_others)
+    return np.clip(result, 0.0, 1.0)
+
+
+def most_evident(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
+    """(rows,) the group with the highest mean evidence for each row of cluster ids, -1 where there is no evidence.
+
+    Ties, after rounding to twelve decimals, go to the smaller label.
+    """
+    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
+    share /= group_sizes(ens, labels)[:, None]
+    padded = np.concatenate([share, np.zeros((len(share), 1))], axis=1)  # id -1, missing, is the column of zeros
+    evidence = padded[:, cluster_ids].sum(axis=2).T
+    best = np.argmax(np.round(evidence, 12), axis=1)
+    known = np.any((cluster_ids >= 0) & (weights > 0), axis=1)
+    return np.where(known, best, -1)

@@ -1,0 +1,122 @@
+"""Weighted k-means on embedded patterns, deterministic unless asked otherwise."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _kernels
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Start = Literal["heaviest", "k-means++", "first-row"]
+
+STARTS = ("heaviest", "k-means++", "first-row")
+_MAX_ITERATIONS = 1000
+_ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
+_BLOCK = 4096
+
+
+class KMeansResult(NamedTuple):
+    """Clusters of points: fewer than asked for only if there are fewer distinct points."""
+
+    labels: Ints
+    inertia: float
+
+
+def weighted_kmeans(
+    points: Floats,
+    weights: Floats,
+    k: int,
+    *,
+    start: Start = "heaviest",
+    first_seen: Ints | None = None,
+    n_init: int = 10,
+    random_state: Any = None,
+) -> KMeansResult:
+    """Cluster weighted points by Lloyd's iterations.
+
+    Parameters
+    ----------
+    points : (m, d)
+    weights : (m,)
+    k : int
+        Number of clusters; fewer come back only if fewer points are distinct.
+    start : {"heaviest", "k-means++", "first-row"}
+        Farthest-first centres from the heaviest point; the best of `n_init` random starts; or farthest-first centres
+        from the point seen first, with plain comparisons and ties to the point seen first, as in the authors' program.
+    first_seen : (m,), optional
+        The first row of each point, for "first-row".
+    n_init, random_state
+        For "k-means++".
+    """
+    if start == "first-row":
+        assert first_seen is not None
+        order = np.argsort(first_seen)
+        in_order = _lloyd(points[order], weights[order], farthest_first(points[order], 0, k, 0.0), 0.0)
+        labels = np.empty_like(in_order.labels)
+        labels[order] = in_order.labels
+        return KMeansResult(labels, in_order.inertia)
+    if start == "heaviest":
+        return _lloyd(points, weights, farthest_first(points, int(np.argmax(weights)), k, _ROUNDING), _ROUNDING)
+    random = np.random.default_rng(random_state)
+    runs = [_lloyd(points, weights, _plus_plus(points, weights, k, random), _ROUNDING) for _ in range(n_init)]
+    return min(runs, key=lambda run: run.inertia)
+
+
+def farthest_first(points: Floats, first: int, k: int, scale: float) -> Ints:
+    """Return up to k points: `first`, then repeatedly the point farthest from those chosen, while any is apart."""
+    chosen = [first]
+    distances = np.full(len(points), np.inf)
+    while True:
+        _lower_distances(points, points[chosen[-1]], distances)
+        keys = np.rint(distances * scale) if scale > 0 else distances
+        farthest = int(np.argmax(keys))
+        if len(chosen) == k or keys[farthest] <= 0:
+            return np.array(chosen)
+        chosen.append(farthest)
+
+
+def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Generator) -> Ints:
+    """Return up to k points drawn with probability proportional to weight times squared distance (k-means++)."""
+    chosen = [int(random.choice(len(points), p=weights / weights.sum()))]
+    distances = np.full(len(points), np.inf)
+    while len(chosen) < k:
+        _lower_distances(points, points[chosen[-1]], distances)
+        mass = weights * np.where(np.rint(distances * _ROUNDING) > 0, distances, 0.0)
+        if mass.sum() <= 0:
+            break
+        chosen.append(int(random.choice(len(points), p=mass / mass.sum())))
+    return np.array(chosen)
+
+
+def _lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
+    tasks = _kernels.threads.blocks(len(points), _BLOCK)
+    _kernels.threads.in_threads(
+        lambda rows: _kernels.lloyd.squared_distances(points, centre, rows.start, rows.stop, distances), tasks
+    )
+
+
+def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float) -> KMeansResult:
+    """Iterate from the chosen points until labels repeat; an emptied cluster is re-seeded at the farthest point."""
+    centres = points[chosen]
+    k = len(chosen)
+    labels = np.full(len(points), -1)
+    distances = np.empty(len(points))
+    tasks = _kernels.threads.blocks(len(points), _BLOCK)
+
+    def assign(rows: slice) -> None:
+        _kernels.lloyd.assign(points, centres, scale, rows.start, rows.stop, labels, distances)
+
+    for _ in range(_MAX_ITERATIONS):
+        before = labels.copy()
+        _kernels.threads.in_threads(assign, tasks)
+        for empty in np.setdiff1d(np.arange(k), labels):
+            farthest = int(np.argmax(np.rint(distances * _ROUNDING)))
+            labels[farthest], distances[farthest] = empty, 0.0
+        if np.array_equal(labels, before):
+            break
+        centres = _kernels.lloyd.weighted_means(points, weights, labels, k)
+    return KMeansResult(labels, float(weights @ distances))

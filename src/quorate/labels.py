@@ -1,0 +1,282 @@
+"""Label columns of any kind: numbers, text, categories, from arrays and frames.
+
+A member's label vector becomes a `LabelColumn`: its distinct values (`levels`) in a fixed order and, block by block,
+the position of each row's label among them (`codes`), -1 where the member says nothing. Numbers are ordered numerically
+and text by code point, in Python, so that every source of the same labels gives the same order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import QuorateError, warn
+
+Noise = Literal["missing", "cluster", "singletons"]
+Vector = NDArray[Any]
+
+# A column of integers that spans no more than this many values is translated through a table, without a copy.
+_TABLE_SIZE = 1 << 20
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """One member's labels: the distinct values in order, and where each row's label is among them."""
+
+    levels: Vector
+    values: Vector
+    """(n,) the labels themselves if `table` is given, else their codes."""
+    table: NDArray[np.int64] | None = None
+    low: int = 0
+    """table[label - low] is the code of a label."""
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    def codes(self, rows: slice) -> NDArray[np.int64]:
+        """Return the position of each row's label in `levels`, -1 for a missing label."""
+        values = self.values[rows]
+        if self.table is None:
+            return values
+        return self.table.take(values.astype(np.int64) - self.low)
+
+
+def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
+    """Return one vector per member and, where the source has them, the members' names.
+
+    A 2-D array or a frame has one column per member; a list or tuple holds one label vector per member.
+    """
+    if isinstance(labels, list | tuple):
+        return _split_sequence(labels), None
+    frame = _as_frame(labels)
+    if frame is not None:
+        return [_frame_column(frame[name]) for name in frame.columns], list(frame.columns)
+    matrix = np.asarray(labels)
+    if matrix.ndim != 2:
+        raise QuorateError(
+            f"labels must be two-dimensional, rows x members; got {matrix.ndim} dimension(s). "
+            "For label vectors, pass a list with one vector per member."
+        )
+    _warn_if_transposed(matrix)
+    return list(matrix.T), None
+
+
+def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
+    columns = []
+    for j, vector in enumerate(vectors):
+        series = _as_series(vector)
+        column = _frame_column(series) if series is not None else _as_vector(vector)
+        if column.ndim != 1:
+            raise QuorateError(
+                f"A list of labels holds one label vector per member; item {j} has {column.ndim} dimension(s). "
+                "Pass a matrix of labels as a 2-D array, rows x members."
+            )
+        columns.append(column)
+    lengths = {len(column) for column in columns}
+    if len(lengths) > 1:
+        raise QuorateError(
+            f"All members must label the same rows; the label vectors have lengths {sorted(lengths)}. "
+            "Pad shorter ones with None where a member says nothing about a row."
+        )
+    return columns
+
+
+def _as_vector(vector: Any) -> Vector:
+    """Return an array; a list of mixed things stays a list of things instead of becoming text."""
+    if isinstance(vector, np.ndarray):
+        return vector
+    items = list(vector) if not np.isscalar(vector) else vector
+    array = np.asarray(items, dtype=object)
+    if all(isinstance(item, int | np.integer) and not isinstance(item, bool) for item in array.ravel()):
+        return np.asarray(items)
+    return array
+
+
+def _as_frame(labels: Any) -> Any:
+    """Return a narwhals frame, or None if `labels` is no frame."""
+    if isinstance(labels, np.ndarray):
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(labels, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _as_series(vector: Any) -> Any:
+    """Return a narwhals series, or None if `vector` is no series."""
+    if isinstance(vector, np.ndarray | list | tuple):
+        return None
+    import narwhals as nw
+
+    series = nw.from_native(vector, pass_through=True, series_only=True)
+    return series if isinstance(series, nw.Series) else None
+
+
+def _frame_column(series: Any) -> Vector:
+    """Return a frame's column as an array; only whole numbers without gaps keep a numeric type of their own."""
+    import narwhals as nw
+
+    native = series.to_native()
+    if series.dtype == nw.Categorical and hasattr(native, "cat") and hasattr(native.cat, "categories"):
+        # pandas: the categories may be of any type, and come back as objects with None for missing.
+        values = np.array([*native.cat.categories, None], dtype=object)
+        return np.asarray(values[np.asarray(native.cat.codes)])
+    if series.dtype.is_numeric() and not series.is_null().any():
+        return np.asarray(series.to_numpy())
+    if series.dtype.is_float():
+        return np.asarray(series.to_numpy(), dtype=np.float64)
+    if series.dtype in (nw.Categorical, nw.Enum):
+        series = series.cast(nw.String)
+    return np.asarray([*series.to_list(), None], dtype=object)[:-1]
+
+
+def _warn_if_transposed(matrix: Vector) -> None:
+    n_rows, n_members = matrix.shape
+    if n_members <= n_rows or n_rows == 0 or matrix.dtype.kind not in "iub":
+        return
+    most = max(len(np.unique(row)) for row in matrix)
+    if most <= n_members // 2:
+        warn(
+            f"labels has {n_rows} rows and {n_members} members, and each row holds at most {most} distinct labels: "
+            "it looks transposed. Rows are data instances and columns are members; pass labels.T if that is not so."
+        )
+
+
+def encode(vector: Vector, name: str, noise: Noise) -> LabelColumn:
+    """Return a member's labels as codes; `noise` says what negative integers mean."""
+    kind = vector.dtype.kind
+    if kind in "OUT":
+        return _encode_objects(vector, name, noise)
+    if kind in "iub":
+        return _encode_integers(vector, noise)
+    if kind == "f":
+        return _encode_floats(vector, name, noise)
+    raise QuorateError(
+        f"Labels must be numbers, text or categories; member {name!r} holds {vector.dtype}. Convert it to one of those."
+    )
+
+
+def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
+    low, high = _extent(vector)
+    if high - low >= _TABLE_SIZE or high > np.iinfo(np.int64).max:
+        return _sorted_column(vector, noise)
+    seen = np.zeros(high - low + 1, dtype=bool)
+    for start in range(0, len(vector), _BLOCK):
+        seen[vector[start : start + _BLOCK].astype(np.int64) - low] = True
+    values = low + np.flatnonzero(seen)
+    levels, level_codes = _noise_levels(values, noise)
+    table = np.full(len(seen), -1, dtype=np.int64)
+    table[values - low] = level_codes
+    return LabelColumn(levels, vector, table, low)
+
+
+def _extent(vector: Vector) -> tuple[int, int]:
+    """Return the smallest and the largest integer as Python integers (0, 0 if there is none)."""
+    if len(vector) == 0:
+        return 0, 0
+    return int(vector.min()), int(vector.max())
+
+
+def _encode_floats(vector: Vector, name: str, noise: Noise) -> LabelColumn:
+    if np.isinf(vector).any():
+        raise QuorateError(
+            f"Labels must be finite; member {name!r} holds an infinite value. Use NaN for a missing label."
+        )
+    missing = np.isnan(vector)
+    present = vector[~missing]
+    if np.all(present == np.floor(present)) and np.all(np.abs(present) < 2.0**63):
+        return _sorted_column(present.astype(np.int64), noise, ~missing)
+    column = _sorted_column(present, "cluster", ~missing)
+    if len(column.levels) > len(present) / 2:
+        raise QuorateError(
+            f"Member {name!r} holds {len(column.levels)} distinct fractional numbers in {len(present)} rows: "
+            "that is a feature, not a clustering. Pass cluster labels, or cluster the features first."
+        )
+    return column
+
+
+def _sorted_column(present: Vector, noise: Noise, where: Vector | None = None) -> LabelColumn:
+    """Return the column by sorting; `present` are the labels of the rows in the mask `where` (default: of all rows)."""
+    values, positions = np.unique(present, return_inverse=True)
+    levels, level_codes = _noise_levels(values, noise)
+    if where is None:
+        return LabelColumn(levels, level_codes[positions])
+    codes = np.full(len(where), -1, dtype=np.int64)
+    codes[where] = level_codes[positions]
+    return LabelColumn(levels, codes)
+
+
+def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int64]]:
+    """Return levels of sorted distinct numbers and the code of each: negative integers are one level -1, or missing."""
+    n_noise = int(np.searchsorted(values, 0))
+    if n_noise == 0 or values.dtype.kind == "f":
+        return values, np.arange(len(values))
+    regular = values[n_noise:]
+    if noise == "missing":
+        return regular, np.concatenate([np.full(n_noise, -1), np.arange(len(regular))])
+    levels = np.concatenate([np.array([-1], dtype=values.dtype), regular])
+    return levels, np.concatenate([np.zeros(n_noise, dtype=np.int64), 1 + np.arange(len(regular))])
+
+
+def _encode_objects(vector: Vector, name: str, noise: Noise) -> LabelColumn:
+    """Return the column of Python objects: all text or all numbers, None, NaN and NA standing for missing."""
+    index: dict[Any, int] = {}
+    try:
+        first_seen = np.fromiter(
+            (index.setdefault(value, len(index)) for value in vector.tolist()), np.int64, len(vector)
+        )
+    except TypeError:
+        raise QuorateError(f"Labels must be numbers or text; member {name!r} holds other objects.") from None
+    present = np.array([not _is_missing(value) for value in index], dtype=bool)
+    values = [value for value, kept in zip(index, present, strict=True) if kept]
+    kinds = {_kind(value, name) for value in values}
+    if len(kinds) > 1 and "text" in kinds:
+        raise QuorateError(
+            f"Labels of one member must all be numbers or all text; member {name!r} mixes them. Convert them to text."
+        )
+    if "fraction" in kinds:
+        numbers = np.full(len(index), np.nan)
+        numbers[present] = values
+        return _encode_floats(numbers[first_seen], name, noise)
+    levels = np.array(sorted(values), dtype=object if "text" in kinds else np.int64)
+    levels, level_codes = (levels, np.arange(len(levels))) if "text" in kinds else _noise_levels(levels, noise)
+    code_of = dict(zip(sorted(values), level_codes, strict=True))
+    codes = np.array(
+        [code_of.get(value, -1) if kept else -1 for value, kept in zip(index, present, strict=True)], dtype=np.int64
+    )
+    return LabelColumn(levels, codes[first_seen])
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether an object stands for a missing label: None, NaN, NaT or NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _kind(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, int | np.integer | np.bool_):
+        return "integer"
+    if isinstance(value, float | np.floating):
+        return "fraction"
+    raise QuorateError(
+        f"Labels must be numbers or text; member {name!r} holds {value!r} of type {type(value).__name__}."
+    )
+
+
+def match_levels(column: LabelColumn, levels: Vector) -> NDArray[np.int64]:
+    """Return, for each level of `column`, its position in `levels`, or -1 if it is not there."""
+    position = {value: code for code, value in enumerate(levels.tolist())}
+    return np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)

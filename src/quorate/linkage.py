@@ -1,0 +1,286 @@
+"""Agglomeration of patterns into a dendrogram with exact cuts (paper, section 6.1).
+
+Average and single link work on sparse histograms and inverted lists, in memory linear in the ensemble, and give the
+dendrogram of the full matrix of rows. Complete link, and any other similarity, needs the matrix over patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate import _kernels
+from quorate.ensemble import Ensemble
+from quorate.evidence import covering_weight, indicators, pattern_evidence
+from quorate.numbering import number_by_size
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Link = Literal["average", "complete", "single"]
+
+LINKS = ("average", "complete", "single")
+_TODO_PER_TASK = 128
+
+
+class Merges(NamedTuple):
+    """Merges in the order they were made: each joins the groups that contain two leaves, at a height."""
+
+    pairs: Ints
+    heights: Floats
+
+
+@dataclass(frozen=True)
+class Dendrogram:
+    """The tree of merges over patterns.
+
+    Rows of one pattern are never apart, so the tree has one leaf per pattern. Patterns without any evidence (no member
+    of positive weight labels them) are not in the tree and get the label -1.
+    """
+
+    merges: Ints = field(repr=False)
+    """(leaves - 1, 2) nodes joined; leaves are 0, 1, ..., merge i makes node leaves + i."""
+    heights: Floats = field(repr=False)
+    """(leaves - 1,) 1 - similarity of each merge, ascending."""
+    ensemble: Ensemble
+    leaf_pattern: Ints = field(repr=False)
+    """(leaves,) pattern of each leaf."""
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+        return len(self.leaf_pattern)
+
+    def cut(self, k: int) -> Ints:
+        """Return the consensus label of each pattern for exactly k clusters, by undoing the last k - 1 merges.
+
+        Clusters are numbered by decreasing size. With fewer than k leaves every leaf is a cluster.
+        """
+        groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        if self.max_clusters:
+            groups[self.leaf_pattern] = _kernels.linkage.cut(self.merges, min(k, self.max_clusters) - 1)
+        return number_by_size(groups, self.ensemble.counts)
+
+    @cached_property
+    def lifetimes(self) -> Floats:
+        """Lifetime of k clusters for k = 2, 3, ..., leaves: the range of heights at which a cut gives k clusters.
+
+        The lifetime of all leaves apart counts only if some rows share a pattern; else every row would be a cluster.
+        """
+        below = np.concatenate([[0.0], self.heights])[:-1]
+        lifetimes = (self.heights - below)[::-1].copy()
+        if len(lifetimes) and self.ensemble.n_rows == self.ensemble.n_patterns:
+            lifetimes[-1] = 0.0
+        return lifetimes
+
+    def choose_k(self) -> int:
+        """Return the number of clusters of largest lifetime; the smallest such number."""
+        if len(self.lifetimes) == 0:
+            return 1
+        return 2 + int(np.argmax(np.round(self.lifetimes, 12)))
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters: nothing, every cut of a tree is exact."""
+
+    def to_scipy(self, rows: bool = False) -> Floats:
+        """Return a SciPy linkage matrix, over leaves or over rows (those with evidence, in order).
+
+        Over rows, rows of one pattern are joined first, at height 0.
+        """
+        n_leaves = self.max_clusters
+        if not rows:
+            return _scipy_matrix(self.merges, self.heights, n_leaves, np.ones(n_leaves))
+        row_pattern = self.ensemble.require_rows("to_scipy(rows=True)")
+        leaf = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        leaf[self.leaf_pattern] = np.arange(n_leaves)
+        row_leaf = leaf[row_pattern]
+        row_leaf = row_leaf[row_leaf >= 0]
+        joined, top = _join_equal_rows(row_leaf, n_leaves)
+        n_rows = len(row_leaf)
+        # Leaves become the nodes on top of their rows; merge nodes move up behind all of those.
+        nodes = np.where(
+            self.merges < n_leaves,
+            top[np.minimum(self.merges, n_leaves - 1)],
+            self.merges - n_leaves + n_rows + len(joined),
+        )
+        merges = np.concatenate([joined, nodes])
+        heights = np.concatenate([np.zeros(len(joined)), self.heights])
+        return _scipy_matrix(merges, heights, n_rows, np.ones(n_rows))
+
+
+def _join_equal_rows(row_leaf: Ints, n_leaves: int) -> tuple[Ints, Ints]:
+    """Return merges that join the rows of each leaf one by one, and the node that ends up on top of each leaf."""
+    n_rows = len(row_leaf)
+    order = np.argsort(row_leaf, kind="stable")
+    starts = np.concatenate([[True], np.diff(row_leaf[order]) > 0])
+    later = np.flatnonzero(~starts)  # each joins what stands before it in `order`
+    node_after = order.copy()
+    node_after[later] = n_rows + np.arange(len(later))
+    joined = np.stack([node_after[later - 1], order[later]], axis=1)
+    ends = np.concatenate([np.flatnonzero(starts)[1:] - 1, [n_rows - 1]])
+    return joined, node_after[ends]
+
+
+def _scipy_matrix(merges: Ints, heights: Floats, n_leaves: int, sizes: Floats) -> Floats:
+    count = np.concatenate([sizes, np.zeros(len(merges))])
+    for i, (a, b) in enumerate(merges):
+        count[n_leaves + i] = count[a] + count[b]
+    return np.column_stack([np.sort(merges, axis=1), heights, count[n_leaves:]])
+
+
+def link_evidence(ens: Ensemble, weights: Floats, link: Link) -> Dendrogram:
+    """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link."""
+    leaves = np.flatnonzero(covering_weight(ens.patterns, weights) > 0)
+    if link == "complete":
+        similarity = pattern_evidence(ens, weights)
+        return link_similarity(
+            ens, similarity if len(leaves) == len(similarity) else similarity[np.ix_(leaves, leaves)], link, leaves
+        )
+    groups = _Groups.of_patterns(ens, weights, leaves)
+    merges = average_link(groups) if link == "average" else single_link(groups)
+    return _dendrogram(ens, leaves, merges)
+
+
+def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints) -> Dendrogram:
+    """Return the dendrogram of any similarity matrix over some patterns, which is overwritten.
+
+    Patterns count as often as they have rows (Lance-Williams updates weighted by size).
+    """
+    sizes = ens.counts[leaves].astype(np.float64)
+    pairs, heights = _kernels.linkage.chain_link(similarity, sizes, LINKS.index(link))
+    return _dendrogram(ens, leaves, Merges(pairs, heights))
+
+
+def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges) -> Dendrogram:
+    """Sort merges by height, rounded so that equals do not hang on the last bit, and number the nodes."""
+    order = np.argsort(np.round(merges.heights, 12), kind="stable")
+    nodes = _kernels.linkage.number_nodes(merges.pairs[order])
+    return Dendrogram(nodes, np.maximum.accumulate(merges.heights[order]), ens, leaves)
+
+
+@dataclass
+class _Groups:
+    """Groups of patterns as sparse histograms over clusters (CSR, sorted columns), ordered by first pattern."""
+
+    indptr: Ints
+    indices: NDArray[np.int32]
+    values: Floats
+    sizes: Floats
+    weight_of_cluster: Floats
+
+    @classmethod
+    def of_patterns(cls, ens: Ensemble, weights: Floats, leaves: Ints) -> _Groups:
+        """Return one group per pattern in `leaves`."""
+        phi = indicators(ens, weights)[leaves]
+        phi.sort_indices()
+        sizes = ens.counts[leaves].astype(np.float64)
+        values = phi.data * np.repeat(sizes, np.diff(phi.indptr))
+        share = weights[ens.cluster_member] / weights.sum()
+        return cls(phi.indptr.astype(np.int64), phi.indices.astype(np.int32), values, sizes, share)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def find_nearest(self, todo: Ints, part: Ints, node: Ints, floor: Floats, partner: Ints, best: Floats) -> None:
+        """Write into `partner` and `best` the most similar group of another part, for the groups `todo`, in threads."""
+        kernels = _kernels.linkage
+        lists = kernels.invert(self.indptr, self.indices, self.values, self.sizes, len(self.weight_of_cluster))
+        histogram = (self.indptr, self.indices, self.values, self.sizes, self.weight_of_cluster)
+        tasks = [todo[part_of_todo] for part_of_todo in _kernels.threads.blocks(len(todo), self._block(len(todo)))]
+        _kernels.threads.in_threads(
+            lambda some: kernels.nearest(some, part, node, floor, *histogram, *lists, partner, best), tasks
+        )
+
+    @staticmethod
+    def _block(n_todo: int) -> int:
+        """Return how many searches make a task: a few tasks per thread, none too small for its scratch space."""
+        return max(_TODO_PER_TASK, -(-n_todo // (4 * _kernels.threads.n_threads())))
+
+
+def average_link(groups: _Groups) -> Merges:
+    """Agglomerate by mean evidence: in rounds, join all groups that are each other's nearest.
+
+    Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order
+    in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged.
+    """
+    n = len(groups)
+    leaf, node, height = np.arange(n), np.arange(n), np.zeros(n)
+    partner, best, stale = np.full(n, -1), np.zeros(n), np.ones(n, dtype=bool)
+    pairs, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
+    n_nodes = n
+    while len(groups) > 1:
+        groups.find_nearest(np.flatnonzero(stale), np.arange(len(groups)), node, np.zeros(len(groups)), partner, best)
+        found, place, height, indptr, indices, values, sizes = _kernels.linkage.merge_pairs(
+            partner, best, height, groups.indptr, groups.indices, groups.values, groups.sizes
+        )
+        if len(found) == 0:
+            if stale.all():
+                break  # no two groups have any evidence in common
+            stale[:] = True
+            continue
+        pairs.append(leaf[found])
+        heights.append(height[place[found[:, 0]]])
+        groups = _Groups(indptr, indices, values, sizes, groups.weight_of_cluster)
+        joined = np.zeros(len(groups), dtype=bool)
+        joined[place[found[:, 0]]] = True
+        kept = np.delete(np.arange(len(place)), found[:, 1])
+        leaf, node, partner, best = leaf[kept], node[kept], partner[kept], best[kept]
+        node[joined] = n_nodes + np.arange(len(found))
+        n_nodes += len(found)
+        partner = np.where(partner >= 0, place[partner], -1)
+        stale = joined | (joined[partner] & (partner >= 0))
+    return _join_rest(pairs, heights, leaf)
+
+
+def single_link(groups: _Groups) -> Merges:
+    """Agglomerate by largest evidence: a maximum spanning forest, grown by each part's best edge at once (Boruvka).
+
+    What is known of a pattern's best edge out of its part only shrinks as parts grow. So a search is repeated only when
+    the partner found has joined the same part, and only if it could still beat the best edge known of the part.
+    """
+    n = len(groups)
+    part, node = np.arange(n), np.arange(n)
+    partner, best, ceiling = np.full(n, -1), np.zeros(n), np.ones(n)
+    edges, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
+    while True:
+        outside = (partner >= 0) & (part[partner] != part)
+        known = np.zeros(n)
+        np.maximum.at(known, part[outside], best[outside])
+        floor = known[part]
+        todo = np.flatnonzero(~outside & (ceiling > 0) & (ceiling >= floor - 1e-9))
+        groups.find_nearest(todo, part, node, floor, partner, best)
+        ceiling[todo] = np.where(partner[todo] >= 0, best[todo], floor[todo])
+        outside = np.flatnonzero((partner >= 0) & (part[partner] != part))
+        if len(outside) == 0:
+            break
+        chosen = _best_edge_of_each_part(part[outside], outside, partner[outside], best[outside])
+        edges.append(np.stack([chosen, partner[chosen]], axis=1))
+        heights.append(1.0 - best[chosen])
+        graph = sp.coo_array((np.ones(len(chosen)), (part[chosen], part[partner[chosen]])), shape=(n, n))
+        part = sp.csgraph.connected_components(graph, directed=False)[1][part].astype(np.int64)
+    _, first = np.unique(part, return_index=True)
+    return _join_rest(edges, heights, np.sort(first))
+
+
+def _best_edge_of_each_part(part: Ints, pattern: Ints, partner: Ints, similarity: Floats) -> Ints:
+    """Return the pattern from which the best edge of each part leaves, each edge once.
+
+    Edges are compared by rounded similarity, then by their patterns, in one order for all parts: so no cycle closes.
+    """
+    low, high = np.minimum(pattern, partner), np.maximum(pattern, partner)
+    order = np.lexsort((low, high, np.rint(similarity * 1e12), part))
+    last = order[np.append(np.diff(part[order]) > 0, True)]
+    _, unique = np.unique(np.stack([low[last], high[last]]), axis=1, return_index=True)
+    return pattern[last[unique]]
+
+
+def _join_rest(pairs: list[Ints], heights: list[Floats], leaf: Ints) -> Merges:
+    """Join what is left, groups without common evidence, at distance 1, in the order of their first patterns."""
+    rest = np.stack([np.broadcast_to(leaf[:1], len(leaf) - 1), leaf[1:]], axis=1) if len(leaf) else np.empty((0, 2))
+    return Merges(
+        np.concatenate([*pairs, rest]).astype(np.int64), np.concatenate([*heights, np.ones(max(len(leaf) - 1, 0))])
+    )

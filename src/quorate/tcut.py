@@ -1,0 +1,166 @@
+"""The transfer cut of a bipartite graph, on patterns (Li, Wu and Chang 2012; paper, section 6.2).
+
+A bipartite graph with few nodes on one side (clusters) and many on the other (rows) is cut through the small side: the
+leading eigenvectors of the reduced graph over clusters are carried over to rows. Rows enter as patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from quorate.ensemble import Ensemble
+from quorate.kmeans import Start, weighted_kmeans
+from quorate.numbering import number_by_size
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Below this many nodes a dense eigensolver is faster than Lanczos iterations.
+_DENSE_NODES = 1200
+# Eigenvectors are computed in multiples of this, so that neighbouring numbers of clusters share the very same ones.
+_EIGENVECTOR_BATCH = 32
+_SMALLEST_GAP = 1e-9
+
+
+@dataclass(frozen=True)
+class ReducedGraph:
+    """The graph over clusters that the rows induce: W, its degrees, and its connected components."""
+
+    multiply: Callable[[Floats], Floats]
+    """W @ x for x of shape (n_nodes,) or (n_nodes, j)."""
+    degrees: Floats
+    """(n_nodes,) row sums of W, positive."""
+    component: Ints
+    """(n_nodes,) connected component of each node."""
+
+    @cached_property
+    def trivial(self) -> Floats:
+        """(n_nodes, components) the eigenvectors of eigenvalue 1: sqrt(degree) on one component, heaviest first."""
+        weight = np.bincount(self.component, weights=self.degrees)
+        rank = np.empty(len(weight), dtype=np.int64)
+        rank[np.argsort(-np.round(weight, 9), kind="stable")] = np.arange(len(weight))
+        vectors = np.zeros((len(self.degrees), len(weight)))
+        vectors[np.arange(len(self.degrees)), rank[self.component]] = np.sqrt(self.degrees)
+        return vectors / np.linalg.norm(vectors, axis=0)
+
+    def normalised(self, x: Floats) -> Floats:
+        """Return D^-1/2 W D^-1/2 x without its part along the trivial eigenvectors."""
+        scale = 1.0 / np.sqrt(self.degrees)
+        scale = scale if x.ndim == 1 else scale[:, None]
+        return scale * self.multiply(scale * x) - self.trivial @ (self.trivial.T @ x)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading eigenvalues of D^-1/2 W D^-1/2, descending, and D^-1/2 times the eigenvectors."""
+
+    values: Floats
+    vectors: Floats
+
+
+def leading_spectrum(graph: ReducedGraph, k: int) -> Spectrum:
+    """Return at least the k leading eigenpairs (all of them if there are fewer).
+
+    The eigenvectors of eigenvalue 1 are known: one per connected component. The others are found on the graph without
+    them, by a dense solver or by Lanczos iterations from a fixed vector.
+    """
+    n_nodes, n_trivial = graph.trivial.shape
+    wanted = min(-(-k // _EIGENVECTOR_BATCH) * _EIGENVECTOR_BATCH, n_nodes)
+    n_more = wanted - n_trivial
+    values, vectors = np.ones(n_trivial), graph.trivial
+    if n_more > 0:
+        if n_nodes <= _DENSE_NODES or n_more > n_nodes // 3:
+            dense = graph.normalised(np.eye(n_nodes))
+            more, found = eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
+        else:
+            operator = LinearOperator((n_nodes, n_nodes), matvec=graph.normalised, dtype=np.float64)
+            more, found = eigsh(
+                operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=min(n_nodes, 2 * n_more + 20)
+            )
+        order = np.argsort(-more, kind="stable")
+        values = np.concatenate([values, np.clip(more[order], 0.0, 1.0)])
+        vectors = np.concatenate([vectors, found[:, order]], axis=1)
+    return Spectrum(values[:wanted], vectors[:, :wanted] / np.sqrt(graph.degrees)[:, None])
+
+
+def _fixed_vector(n: int) -> Floats:
+    return np.random.default_rng(0).standard_normal(n)
+
+
+@dataclass(frozen=True)
+class TransferCut:
+    """A bipartite graph cut at any k: one spectrum serves all, patterns are embedded and clustered by k-means."""
+
+    ensemble: Ensemble
+    graph: ReducedGraph = field(repr=False)
+    links: sp.csr_array = field(repr=False)
+    """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
+    start: Start = "heaviest"
+    n_init: int = 10
+    random_state: Any = None
+    _known: list[Spectrum] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+        return len(self.graph.degrees)
+
+    def spectrum(self, k: int) -> Spectrum:
+        """Return at least the k leading eigenpairs; the most that were ever asked for are kept."""
+        if not self._known or len(self._known[-1].values) < min(k, self.max_clusters):
+            self._known[:] = [leading_spectrum(self.graph, k)]
+        return self._known[-1]
+
+    def embedding(self, k: int) -> Floats:
+        """(m, k) unit rows: the mean of a pattern's clusters in the first k eigenvectors."""
+        points = np.asarray(self.links @ self.spectrum(k).vectors[:, :k])
+        return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
+
+    def cut(self, k: int) -> Ints:
+        """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
+        k = min(k, self.max_clusters)
+        linked = np.diff(self.links.indptr) > 0
+        groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        if k == 1:
+            groups[linked] = 0
+        elif k > 1:
+            first_row = self.ensemble.first_row
+            found = weighted_kmeans(
+                np.ascontiguousarray(self.embedding(k)[linked]),
+                self.ensemble.counts[linked].astype(np.float64),
+                k,
+                start=self.start,
+                first_seen=None if first_row is None else first_row[linked],
+                n_init=self.n_init,
+                random_state=self.random_state,
+            )
+            groups[linked] = found.labels
+        return number_by_size(groups, self.ensemble.counts)
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters, if anything."""
+        values = self.spectrum(min(k + 1, self.max_clusters)).values
+        if k == 1 or len(values) <= k or values[k - 1] - values[k] >= _SMALLEST_GAP:
+            return None
+        return (
+            f"The eigengap at {k} clusters is below {_SMALLEST_GAP:g}: the graph does not tell {k} clusters from "
+            f"{k + 1}, and the answer at {k} is one of several equally good ones. Try another number of clusters."
+        )
+
+    def choose_k(self) -> int:
+        """Return the number of clusters with the largest gap to the next eigenvalue; the smallest such number."""
+        most = min(self.max_clusters, _EIGENVECTOR_BATCH)
+        values = self.spectrum(most).values[:most]
+        if len(values) < 3:
+            return len(values)
+        gaps = np.round(values[1:-1] - values[2:], 12)
+        return 2 + int(np.argmax(gaps))

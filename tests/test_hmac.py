@@ -4,9 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from quorate import QuorateError, QuorateWarning
+from quorate import QuorateError, QuorateWarning, datasets
 from quorate.members import HMAC
 from quorate.members.ascent import Density, climb, mean_shift, merge_close
 from quorate.members.hmac import bandwidth_ladder, longest_lived, mode_hierarchy
@@ -141,6 +142,18 @@ def test_an_asked_level_is_shown():
     assert model.level_ == 1
     np.testing.assert_array_equal(model.labels_, model.labels_at(1))
     np.testing.assert_array_equal(model.bandwidths_, [0.5, 1.0, 2.0])
+
+
+def test_representatives_agree_with_all_rows():
+    """Image Segmentation: a merger of two large clusters may fall one rung of the ladder later."""
+    X = StandardScaler().fit_transform(datasets.load("image_segmentation").features)
+    exact, fewer = HMAC().fit(X), HMAC(max_points=1000, random_state=0).fit(X)
+    ari = np.array(
+        [[adjusted_rand_score(exact.labels_at(a), fewer.labels_at(b)) for b in range(10)] for a in range(10)]
+    )
+    assert (np.diag(ari) >= 0.9).sum() >= 9
+    matched = [ari[level, max(0, level - 1) : level + 2].max() for level in range(10)]
+    assert min(matched) >= 0.9
 
 
 @pytest.mark.parametrize(

@@ -87,16 +87,8 @@ def _climb(starts: Floats, density: Density) -> Floats:
 
 
 def merge_close(points: Floats, distance: float) -> Integers:
-    """Return the groups of points linked by steps of at most `distance`, numbered by first appearance."""
+    """Return the groups, numbered from 0, of points that are linked by steps of at most `distance`."""
     cells, first, cell = np.unique(np.round(points / (distance / 4)), axis=0, return_index=True, return_inverse=True)
     pairs = cKDTree(points[first]).query_pairs(distance, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(cells), len(cells)))
-    return number_by_appearance(connected_components(graph, directed=False)[1][cell.ravel()])
-
-
-def number_by_appearance(labels: NDArray[np.integer]) -> Integers:
-    """Return the labels renumbered 0, 1, ... in the order in which they first appear."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    return connected_components(graph, directed=False)[1].astype(np.int64)[cell.ravel()]

@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 def check_features(estimator: BaseEstimator, X: Any, *, fitting: bool) -> Floats:
     """Return X as a (rows, features) array of finite float64, or refuse it; remember its columns when `fitting`."""
     try:
-        return validate_data(  # type: ignore[no-any-return]
+        return validate_data(
             estimator, X, reset=fitting, dtype=np.float64, order="C", ensure_min_samples=2 if fitting else 1
         )
     except ValueError as error:
@@ -35,7 +35,7 @@ def same_everywhere(X: Floats) -> bool:
 
 def nearest(points: Floats, centres: Floats) -> Integers:
     """Return the index of the centre nearest to each point; the lower index on ties."""
-    return pairwise_distances_argmin(points, centres).astype(np.int64)  # type: ignore[no-any-return]
+    return pairwise_distances_argmin(points, centres).astype(np.int64)
 
 
 def spread(X: Floats) -> float:

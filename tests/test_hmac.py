@@ -142,6 +142,10 @@ def test_an_asked_level_is_shown():
     assert model.level_ == 1
     np.testing.assert_array_equal(model.labels_, model.labels_at(1))
     np.testing.assert_array_equal(model.bandwidths_, [0.5, 1.0, 2.0])
+    other = HMAC([0.5, 1.0, 2.0], level=2).fit(X)
+    assert model.show(2).n_clusters_ == other.n_clusters_
+    np.testing.assert_array_equal(model.labels_, other.labels_)
+    np.testing.assert_array_equal(model.cluster_centers_, other.cluster_centers_)
 
 
 def test_representatives_agree_with_all_rows():

@@ -1,6 +1,7 @@
 """Climbing a weighted Gaussian density, shared by HMAC (its modes) and OD-ISVC (its stable equilibrium points)."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from quorate import _kernels
 
@@ -19,6 +20,7 @@ BLOCK = 2_000_000  # entries of one block of kernel values: 16 MB, small enough 
 MAX_STEPS = 2000
 STEP_TOLERANCE = 1e-7  # of the bandwidth: a climber that moves less has arrived
 MEETING_DISTANCE = 1e-2  # of the bandwidth: climbers this close share the rest of their way
+FIRST_MEETING = 6  # steps after which climbers look for each other; again each time they have gone half as far again
 MERGE_DISTANCE = 0.2  # of the bandwidth: end points this close are one mode (near a bifurcation climbing all but stops)
 
 
@@ -61,14 +63,21 @@ def in_blocks(task: Callable[[slice], None], points: Floats, density: Density) -
 def climb(starts: Floats, density: Density) -> Floats:
     """Return the point at which the climb from each start ends, after at most `MAX_STEPS` steps."""
     # many small products: threads of the linear algebra library would wait for each other most of the time
-    with threadpool_limits(1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         return _climb(starts, density)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries with threads of their own, once, since it takes some milliseconds."""
+    return ThreadpoolController()
 
 
 def _climb(starts: Floats, density: Density) -> Floats:
     position = starts.copy()
     follows = np.arange(len(starts))  # the climber whose way each start shares
     active = follows.copy()
+    next_meeting = FIRST_MEETING
     for step in range(1, MAX_STEPS + 1):
         moved = mean_shift(position[active], density)
         travelled = np.linalg.norm(moved - position[active], axis=1)
@@ -76,7 +85,8 @@ def _climb(starts: Floats, density: Density) -> Floats:
         active = active[travelled >= STEP_TOLERANCE * density.bandwidth]
         if len(active) == 0:
             break
-        if step % 10 == 0:
+        if step == next_meeting:
+            next_meeting = 3 * step // 2
             group = merge_close(position[active], MEETING_DISTANCE * density.bandwidth)
             leader = active[np.unique(group, return_index=True)[1]]
             follows[active] = leader[group]

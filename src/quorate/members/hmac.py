@@ -157,15 +157,20 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._starts = starting_points(X, max_points, check_random_state(self.random_state))
         self._hierarchy = mode_hierarchy(self._starts.points, self._starts.weights, self.bandwidths_)
         self.n_clusters_by_level_ = np.array([len(modes) for modes in self._hierarchy.modes])
-        self.level_ = self._check_level()
-        self.labels_ = self.labels_at(self.level_)
-        self.cluster_centers_ = self._hierarchy.modes[self.level_]
-        self.n_clusters_ = int(self.n_clusters_by_level_[self.level_])
+        level = self.level
+        return self.show(longest_lived(self.n_clusters_by_level_, len(self._starts.points)) if level is None else level)
+
+    def show(self, level: int) -> Self:
+        """Let `labels_` and all that goes with it show another level of the hierarchy, 0 the finest."""
+        self.labels_ = self.labels_at(level)
+        self.level_ = level
+        self.cluster_centers_ = self._hierarchy.modes[level]
+        self.n_clusters_ = int(self.n_clusters_by_level_[level])
         return self
 
     def labels_at(self, level: int) -> Integers:
         """Return the cluster of each row at a level, 0 the finest."""
-        check_is_fitted(self)
+        check_is_fitted(self, "n_clusters_by_level_")
         level = check_integer("level", level, low=0, high=len(self.bandwidths_) - 1)
         return self._hierarchy.groups[level][self._starts.of_row]
 
@@ -193,9 +198,3 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             required = "a number of levels or positive numbers in increasing order"
             raise QuorateError(f"bandwidths must be {required}; got {self.bandwidths!r}.")
         return ladder
-
-    def _check_level(self) -> int:
-        """Return the level asked for."""
-        if self.level is None:
-            return longest_lived(self.n_clusters_by_level_, len(self._starts.points))
-        return check_integer("level", self.level, low=0, high=len(self.bandwidths_) - 1)

@@ -108,7 +108,7 @@ def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float) -> KMean
     tasks = _kernels.threads.blocks(len(points), _BLOCK)
 
     def assign(rows: slice) -> None:
-        _kernels.lloyd.assign(points, centres, scale, rows.start, rows.stop, labels, distances)
+        _kernels.lloyd.assign(points, np.ascontiguousarray(centres.T), scale, rows.start, rows.stop, labels, distances)
 
     for _ in range(_MAX_ITERATIONS):
         before = labels.copy()

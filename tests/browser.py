@@ -1,4 +1,4 @@
-"""A real browser for tests: Chromium driven over the DevTools protocol through a pipe, with nothing to install but it."""
+"""A real browser for tests: Chromium, driven over the DevTools protocol through a pipe."""
 
 import base64
 import itertools

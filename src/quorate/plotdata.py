@@ -32,7 +32,7 @@ DENDROGRAM_LEAVES = 60
 """How many branches of a dendrogram are drawn at most."""
 _BINS = 20
 _USUAL_KS = 20
-_FLOW_CLUSTERS = 24
+_FLOW_CLUSTERS = 40
 
 
 @dataclass(frozen=True)

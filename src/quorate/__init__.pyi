@@ -5,6 +5,7 @@ from .consensus.base import ConsensusCluster
 from .consensus.gp_mgla import GPMGLA
 from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
 from .consensus.weac import WEAC
+from .consensus_clustering import ConsensusClustering
 from .crowd import agreement, cai, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
@@ -26,6 +27,7 @@ __all__ = [
     "RPCL",
     "WEAC",
     "ConsensusCluster",
+    "ConsensusClustering",
     "ConsensusResult",
     "Dendrogram",
     "Ensemble",

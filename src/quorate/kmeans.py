@@ -16,7 +16,7 @@ Start = Literal["heaviest", "k-means++", "first-row"]
 STARTS = ("heaviest", "k-means++", "first-row")
 _MAX_ITERATIONS = 1000
 _ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
-_BLOCK = 4096
+_BLOCK = 1024
 
 
 class KMeansResult(NamedTuple):

@@ -1,0 +1,40 @@
+"""The public names, and where they live. They are loaded when first used."""
+
+from .consensus.base import ConsensusCluster
+from .consensus.gp_mgla import GPMGLA
+from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
+from .consensus.weac import WEAC
+from .crowd import agreement, cai, member_weights, ncai
+from .ensemble import Ensemble
+from .errors import QuorateError, QuorateWarning
+from .evidence import coassociation
+from .linkage import Dendrogram
+from .links import jaccard, sact
+from .memory import memory_limit
+from .scores import Scores, evaluate
+
+__version__: str
+
+__all__ = [
+    "GPMGLA",
+    "WEAC",
+    "ConsensusCluster",
+    "ConsensusResult",
+    "Dendrogram",
+    "Ensemble",
+    "MethodInfo",
+    "QuorateError",
+    "QuorateWarning",
+    "Scores",
+    "agreement",
+    "cai",
+    "coassociation",
+    "consensus",
+    "evaluate",
+    "jaccard",
+    "member_weights",
+    "memory_limit",
+    "methods",
+    "ncai",
+    "sact",
+]

@@ -1,5 +1,6 @@
 """The public names, and where they live. They are loaded when first used."""
 
+from . import datasets, members
 from .consensus.base import ConsensusCluster
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
@@ -16,6 +17,9 @@ from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
 from .linkage import Dendrogram
 from .links import jaccard, sact
+from .members.hmac import HMAC
+from .members.od_isvc import ODISVC
+from .members.rpcl import RPCL
 from .memory import memory_limit
 from .scores import Scores, evaluate
 
@@ -26,6 +30,9 @@ __all__ = [
     "ECMC",
     "GPMGLA",
     "HBGF",
+    "HMAC",
+    "ODISVC",
+    "RPCL",
     "SRS",
     "WCC",
     "WCT",
@@ -42,9 +49,11 @@ __all__ = [
     "cai",
     "coassociation",
     "consensus",
+    "datasets",
     "evaluate",
     "jaccard",
     "member_weights",
+    "members",
     "memory_limit",
     "methods",
     "ncai",

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import quorate
@@ -49,7 +50,7 @@ class Origin:
     name: str = "labels"
     id_column: str | None = None
     truth_column: str | None = None
-    class_counts: Floats | None = None
+    class_counts: sp.csr_array | None = None
     """(m, classes) how many rows of each pattern belong to each known class."""
     command: str | None = None
     examples: Examples | None = None
@@ -73,6 +74,8 @@ def summarise(
     ens = fitted.ensemble_
     ks = None if n_clusters is None else {*n_clusters, fitted.n_clusters_}
     sweep = sweep_view(fitted, ks)
+    answers = [_answer(fitted, cut, origin) for cut in sweep.cuts]
+    _name_uncertain(answers, ens, origin)
     members = member_rows(ens, fitted.member_weights_, normalise=fitted.normalise)  # type: ignore[arg-type]
     return {
         "schema": "quorate-summary",
@@ -82,7 +85,7 @@ def summarise(
         "choice": _choice(fitted, sweep),
         "members": [{**_rounded(asdict(row)), **_trust(row)} for row in members],
         "agreement": _agreement(fitted, members),
-        "answers": [_answer(fitted, cut, origin) for cut in sweep.cuts],
+        "answers": answers,
         "steps": [
             transition(one.labels, other.labels, ens.counts)
             for one, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
@@ -199,7 +202,7 @@ def _answer(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> dict[str, Any]
         "mean_confidence": round(cut.mean_confidence, 4),
         "agreement": round(cut.agreement, 4),
         "confidence_histogram": cut.histogram.tolist(),
-        "uncertain": _uncertain(fitted, cut, origin),
+        "uncertain": _uncertain(fitted, cut),
         "scores": None,
     }
     if origin.class_counts is not None:
@@ -207,15 +210,15 @@ def _answer(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> dict[str, Any]
     return answer
 
 
-def _class_table(labels: Ints, class_counts: Floats) -> Floats:
+def _class_table(labels: Ints, class_counts: sp.csr_array) -> Floats:
     """(k, classes) how many rows of each consensus cluster belong to each class."""
-    kept = labels >= 0
-    table = np.zeros((int(labels.max(initial=-1)) + 1, class_counts.shape[1]))
-    np.add.at(table, labels[kept], class_counts[kept])
-    return table
+    kept = np.flatnonzero(labels >= 0)
+    shape = (int(labels.max(initial=-1)) + 1, len(labels))
+    clusters = sp.csr_array((np.ones(len(kept)), (labels[kept], kept)), shape=shape)
+    return np.asarray((clusters @ class_counts).toarray())
 
 
-def _uncertain(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> list[dict[str, Any]]:
+def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
     """Return the patterns whose rows are least certain, with the cluster that would have them next."""
     ens, weights = fitted.ensemble_, fitted.member_weights_
     kept = np.flatnonzero(cut.labels >= 0)
@@ -226,24 +229,32 @@ def _uncertain(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> list[dict[s
     evidence = np.minimum(padded[:, ens.patterns[least]].sum(axis=2), 1.0)
     evidence[cut.labels[least], np.arange(len(least))] = -1.0
     second = np.argmax(evidence, axis=0)
-    examples = origin.examples(least) if origin.examples else _first_rows(ens, least)
     return [
         {
-            "example": example,
+            "example": int(pattern),
             "rows": float(ens.counts[pattern]),
             "label": int(cut.labels[pattern]),
             "confidence": round(float(cut.confidence[pattern]), 4),
             "next": int(second[i]) if cut.n_clusters > 1 else None,
             "next_evidence": round(float(evidence[second[i], i]), 4) if cut.n_clusters > 1 else None,
         }
-        for i, (pattern, example) in enumerate(zip(least, examples, strict=True))
+        for i, pattern in enumerate(least)
     ]
 
 
-def _first_rows(ens: Ensemble, patterns: Ints) -> list[str]:
-    if ens.first_row is None:
-        return [f"pattern {pattern}" for pattern in patterns]
-    return [f"row {row}" for row in ens.first_row[patterns]]
+def _name_uncertain(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Origin) -> None:
+    """Put an example row in place of the number of each uncertain pattern, looking all of them up at once."""
+    lines = [line for answer in answers for line in answer["uncertain"]]
+    patterns = np.unique([line["example"] for line in lines])
+    if origin.examples is not None:
+        names = list(origin.examples(patterns))
+    elif ens.first_row is not None:
+        names = [f"row {row}" for row in ens.first_row[patterns]]
+    else:
+        names = [f"pattern {pattern}" for pattern in patterns]
+    name_of = dict(zip(patterns.tolist(), names, strict=True))
+    for line in lines:
+        line["example"] = name_of[line["example"]]
 
 
 def _matrix(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from quorate.crowd import agreement, cai, member_weights, ncai
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, QuorateWarning
 from quorate.evidence import coassociation
+from quorate.frames import consensus_frame
 from quorate.linkage import Dendrogram
 from quorate.links import jaccard, sact
 from quorate.memory import memory_limit
@@ -30,6 +31,7 @@ __all__ = [
     "cai",
     "coassociation",
     "consensus",
+    "consensus_frame",
     "evaluate",
     "jaccard",
     "member_weights",

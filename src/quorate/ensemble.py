@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate.checks import check_choice, nearest_name
 from quorate.errors import QuorateError
-from quorate.labels import LabelColumn, Noise, Vector, encode, match_levels, split_members
+from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_rows
 
 Floats = NDArray[np.float64]
@@ -86,10 +86,77 @@ class Ensemble:
         self.levels: tuple[Vector, ...] = tuple(column.levels for column in columns)
         if noise == "singletons":
             grouping = self._separate_noise(grouping)
-        if not self.levels or sum(map(len, self.levels)) == 0:
-            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
+        self._check_not_empty(n_rows)
         weights = None if row_weights is None else _check_row_weights(row_weights, n_rows)
         self._set_patterns(grouping, n_rows, weights)
+
+    @classmethod
+    def from_frame(cls, frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
+        """Return the ensemble of some columns of a frame, whatever engine holds it.
+
+        The rows of a lazy frame stay where they are: its engine counts the patterns, and only those are collected.
+        So `row_pattern` is None, and with it everything that speaks of rows; `consensus_frame` puts the answer back on
+        the rows.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+        members : sequence of str, optional
+            The columns that hold labels, one per member. Default: all columns.
+        noise : {"missing", "cluster", "singletons"}, default "missing"
+            What negative integer labels mean, as in `Ensemble`; "singletons" needs the rows, so no lazy frame.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> import quorate as qt
+        >>> rows = duckdb.sql("SELECT range // 3 AS a, range // 2 AS b, range AS id FROM range(6)")
+        >>> qt.Ensemble.from_frame(rows, members=["a", "b"])
+        Ensemble(n_rows=6, n_members=2, n_clusters=5, n_patterns=4)
+        """
+        from quorate.engines import count_lines, eager_members, open_frame
+
+        check_choice("noise", noise, ("missing", "cluster", "singletons"))
+        source = open_frame(frame, members)
+        if source.is_eager:
+            return cls(eager_members(source), noise=noise)
+        return cls.from_lines(count_lines(source).lines, noise=noise)[0]
+
+    @classmethod
+    def from_lines(cls, lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
+        """Return the ensemble of counted lines of labels, and the pattern of each line."""
+        if noise == "singletons" and lines.row_counts.max(initial=0) > 1:
+            raise QuorateError(
+                'noise="singletons" needs the rows one by one, but the table counts equal rows. '
+                'Use noise="missing" or "cluster", or collect the frame first.'
+            )
+        ens = object.__new__(cls)
+        ens.names = _check_names(lines.names, len(lines.vectors))
+        ens.noise = noise
+        columns = [
+            encode(vector, name, noise, lines.row_counts)
+            for vector, name in zip(lines.vectors, ens.names, strict=True)
+        ]
+        grouping = group_rows(columns, len(lines.row_counts))
+        ens.levels = tuple(column.levels for column in columns)
+        if noise == "singletons":
+            grouping = ens._separate_noise(grouping)
+        ens._check_not_empty(len(lines.row_counts))
+        ens._set_lines(grouping, lines.row_counts, lines.weights)
+        return ens, grouping.row_pattern
+
+    def _set_lines(self, grouping: Grouping, row_counts: Ints, weights: Floats | Ints | None) -> None:
+        """Store the pattern table of lines that stand for several rows each."""
+        self._set_patterns(grouping, int(row_counts.sum()), row_counts if weights is None else weights)
+        summed = np.bincount(grouping.row_pattern, weights=row_counts, minlength=len(grouping.codes))
+        self.row_counts = _frozen(summed.astype(np.int64))
+        self.row_pattern = self.first_row = None
+
+    def _check_not_empty(self, n_lines: int) -> None:
+        if n_lines == 0:
+            raise QuorateError("labels has no rows; pass at least one labelled row.")
+        if sum(map(len, self.levels)) == 0:
+            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
 
     def _set_patterns(self, grouping: Grouping, n_rows: int, row_weights: Floats | Ints | None) -> None:
         """Store the pattern table; `row_weights` may also be the counts of rows that are patterns themselves."""

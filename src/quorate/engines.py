@@ -27,7 +27,7 @@ class Engine(Protocol):
     """What differs between the engines of lazy frames."""
 
     def collect(self, native: Any, members: Sequence[str], limit: int) -> tuple[Any, list[Vector], NDArray[np.int64]]:
-        """Return up to `limit` distinct rows of labels: as the engine's own small table, as vectors, and their counts."""
+        """Return up to `limit` distinct rows of labels: as the engine's own table, as vectors, and their counts."""
 
     def attach(self, native: Any, lines: Any, members: Sequence[str], answer: dict[str, NDArray[Any]]) -> Any:
         """Return the frame with the columns `answer`, given line by line, joined to its rows."""
@@ -211,7 +211,7 @@ class _Dask:
         for key, name in enumerate(names):
             if str(native.dtypes[name]) == "category":
                 text.append(key)
-        right = lines.set_axis(keys, axis="columns").assign(**{name: values for name, values in answer.items()})
+        right = lines.set_axis(keys, axis="columns").assign(**answer)
 
         def attach_part(part: Any, right: Any) -> Any:
             # Defined here, it is sent to the workers whole: they need pandas, but not this package.

@@ -189,8 +189,7 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
             where = ~np.ma.getmaskarray(vector)
             present = vector.data[where]
             return _sorted_column(present.astype(np.int64) if kind == "b" else present, noise, where)
-        # Text has None where it is masked; `filled` would take None for its own default.
-        vector = vector.filled(np.nan) if kind == "f" else np.where(vector.mask, None, vector.data) if kind == "O" else vector.data
+        vector = _unmasked(vector)
     if kind in "OUT":
         return _encode_objects(vector, name, noise, row_counts)
     if kind in "iub":
@@ -200,6 +199,14 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
     raise QuorateError(
         f"Labels must be numbers, text or categories; member {name!r} holds {vector.dtype}. Convert it to one of those."
     )
+
+
+def _unmasked(vector: np.ma.MaskedArray[Any, Any]) -> Vector:
+    """Return an array with NaN or None where labels are masked; whole numbers must not be."""
+    values: Vector = vector.data.copy()
+    if values.dtype.kind in "fO":
+        values[np.ma.getmaskarray(vector)] = np.nan if values.dtype.kind == "f" else None
+    return values
 
 
 def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
@@ -223,9 +230,7 @@ def _extent(vector: Vector) -> tuple[int, int]:
     return int(vector.min()), int(vector.max())
 
 
-def _encode_floats(
-    vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None
-) -> LabelColumn:
+def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:
     if np.isinf(vector).any():
         raise QuorateError(
             f"Labels must be finite; member {name!r} holds an infinite value. Use NaN for a missing label."

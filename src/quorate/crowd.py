@@ -75,7 +75,7 @@ def _common_rows(ens: Ensemble) -> Floats:
 
 def _entropies(ens: Ensemble, common: Floats) -> Floats:
     """(M, M) entropy of member i over the rows that member j labels too."""
-    share = _ratio(ens.coverage, common[ens.cluster_member])
+    share = ratio(ens.coverage, common[ens.cluster_member])
     entropy = np.zeros_like(common)
     np.add.at(entropy, ens.cluster_member, -share * _log(share))
     return np.maximum(entropy, 0.0)
@@ -98,9 +98,9 @@ def _mutual_information(ens: Ensemble, common: Floats) -> Floats:
     return mutual.reshape(n_members, n_members).astype(np.float64)
 
 
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide, with 0 / 0 = 0."""
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+def ratio(numerator: NDArray[Any] | float, denominator: Floats) -> Floats:
+    """Divide by something not negative, with x / 0 = 0."""
+    return np.divide(numerator, denominator, out=np.zeros(np.shape(denominator)), where=denominator > 0)
 
 
 def _log(share: Floats) -> Floats:

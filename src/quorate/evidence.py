@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate.crowd import resolve_influence
+from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.memory import require_memory
 
@@ -28,7 +28,7 @@ def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
 def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
     """(m, n_clusters) each pattern's cluster indicator over sqrt(W), so that evidence is a weighted inner product."""
     weight = covering_weight(ens.patterns, weights)
-    scale = np.divide(1.0, np.sqrt(weight), out=np.zeros_like(weight), where=weight > 0)
+    scale = ratio(1.0, np.sqrt(weight))
     scaled = ens.incidence.copy()
     scaled.data = np.repeat(scale, np.diff(scaled.indptr))
     return scaled

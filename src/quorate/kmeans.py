@@ -16,7 +16,7 @@ Start = Literal["heaviest", "k-means++", "first-row"]
 STARTS = ("heaviest", "k-means++", "first-row")
 _MAX_ITERATIONS = 1000
 _ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
-_BLOCK = 4096
+_BLOCK = 1024
 
 
 class KMeansResult(NamedTuple):
@@ -108,7 +108,7 @@ def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float) -> KMean
     tasks = _kernels.threads.blocks(len(points), _BLOCK)
 
     def assign(rows: slice) -> None:
-        _kernels.lloyd.assign(points, centres, scale, rows.start, rows.stop, labels, distances)
+        _kernels.lloyd.assign(points, np.ascontiguousarray(centres.T), scale, rows.start, rows.stop, labels, distances)
 
     for _ in range(_MAX_ITERATIONS):
         before = labels.copy()

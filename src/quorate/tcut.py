@@ -6,7 +6,6 @@ leading eigenvectors of the reduced graph over clusters are carried over to rows
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from quorate.ensemble import Ensemble
@@ -33,14 +33,33 @@ _SMALLEST_GAP = 1e-9
 
 @dataclass(frozen=True)
 class ReducedGraph:
-    """The graph over clusters that the rows induce: W, its degrees, and its connected components."""
+    """The graph over clusters that a bipartite graph induces: W, its degrees, and its connected components.
 
-    multiply: Callable[[Floats], Floats]
-    """W @ x for x of shape (n_nodes,) or (n_nodes, j)."""
+    W = through_rows + R' diag(1 / R1) R, where R links clusters to clusters and is never squared.
+    """
+
+    through_rows: sp.csr_array
+    """(n_nodes, n_nodes) what the rows add to W."""
     degrees: Floats
     """(n_nodes,) row sums of W, positive."""
     component: Ints
     """(n_nodes,) connected component of each node."""
+    links: Floats | None = None
+    """(n_nodes, n_nodes) R, symmetric, or None if clusters are linked only through rows."""
+
+    @cached_property
+    def link_degrees(self) -> Floats:
+        """(n_nodes,) row sums R1."""
+        assert self.links is not None
+        return self.links.sum(axis=1)
+
+    def multiply(self, x: Floats) -> Floats:
+        """Return W @ x for x of shape (n_nodes,) or (n_nodes, j)."""
+        product = np.asarray(self.through_rows @ x)
+        if self.links is None:
+            return product
+        degrees = self.link_degrees if x.ndim == 1 else self.link_degrees[:, None]
+        return product + _symmetric_product(self.links, _symmetric_product(self.links, x) / degrees)
 
     @cached_property
     def trivial(self) -> Floats:
@@ -57,6 +76,11 @@ class ReducedGraph:
         scale = 1.0 / np.sqrt(self.degrees)
         scale = scale if x.ndim == 1 else scale[:, None]
         return scale * self.multiply(scale * x) - self.trivial @ (self.trivial.T @ x)
+
+
+def _symmetric_product(matrix: Floats, x: Floats) -> Floats:
+    """Return matrix @ x for a symmetric matrix, of which a product with one vector reads only one half."""
+    return dsymv(1.0, matrix.T, x) if x.ndim == 1 else matrix @ x
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,13 @@ Importing this package is cheap. A kernel module (and with it numba) is loaded w
 `_kernels.patterns.group_rows(...)`.
 """
 
-import importlib
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from quorate._kernels import linkage, links, lloyd, patterns, threads
+    from quorate._kernels import linkage, links, lloyd, patterns, rpcl, segments, threads
 
-__all__ = ["linkage", "links", "lloyd", "patterns", "threads"]
+__all__ = ["linkage", "links", "lloyd", "patterns", "rpcl", "segments", "threads"]
 
-
-def __getattr__(name: str) -> ModuleType:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+__getattr__, _, _ = lazy_loader.attach(__name__, submodules=__all__)

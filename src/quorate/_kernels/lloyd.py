@@ -21,24 +21,26 @@ def squared_distances(points, centre, start, stop, out):
 def assign(points, centres, scale, start, stop, labels, distances):
     """Write the nearest centre of each point and the squared distance to it; ties go to the first centre.
 
-    points : (m, d), centres : (k, d), rows start..stop are written
+    points : (m, d), rows start..stop are handled
+    centres : (d, k), one column per centre, so that the innermost loop runs over all centres at once
     scale : distances are compared after rounding to 1 / scale; 0 compares them as they are
     """
-    k, n_dims = centres.shape
+    n_dims, k = centres.shape
+    distance = np.empty(k, dtype=np.float64)
     for i in range(start, stop):
-        nearest = -1
+        distance[:] = 0.0
+        for d in range(n_dims):
+            for j in range(k):
+                difference = points[i, d] - centres[d, j]
+                distance[j] += difference * difference
+        nearest = 0
         nearest_key = np.inf
-        nearest_distance = np.inf
         for j in range(k):
-            distance = 0.0
-            for d in range(n_dims):
-                difference = points[i, d] - centres[j, d]
-                distance += difference * difference
-            key = np.rint(distance * scale) if scale > 0 else distance
+            key = np.rint(distance[j] * scale) if scale > 0 else distance[j]
             if key < nearest_key:
-                nearest, nearest_key, nearest_distance = j, key, distance
+                nearest, nearest_key = j, key
         labels[i] = nearest
-        distances[i] = nearest_distance
+        distances[i] = distance[nearest]
 
 
 @jit

@@ -1,7 +1,9 @@
 """Running kernels in several threads; they release the interpreter lock."""
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 import numba
@@ -24,8 +26,13 @@ def in_threads(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     threads = min(n_threads(), len(items))
     if threads <= 1:
         return [task(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(task, items))
+    return list(_pool(threads, os.getpid()).map(task, items))
+
+
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Return the threads of this process: starting them anew for every short task would cost more than the task."""
+    return ThreadPoolExecutor(threads)
 
 
 def blocks(n: int, size: int) -> list[slice]:

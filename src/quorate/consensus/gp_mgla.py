@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quorate.checks import check_choice, check_integer, check_number
 from quorate.consensus.base import ConsensusMethod
-from quorate.crowd import Normalise
+from quorate.crowd import Normalise, ratio
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.kmeans import STARTS, Start
@@ -28,8 +28,7 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """
     links = ens.incidence @ sp.diags_array(influence[ens.cluster_member])
     degree = links.sum(axis=1)
-    links = sp.diags_array(np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)) @ links
-    links = sp.csr_array(links)
+    links = sp.csr_array(sp.diags_array(ratio(1.0, degree)) @ links)
     links.eliminate_zeros()
     return links
 
@@ -42,18 +41,18 @@ def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> R
     """
     of_cluster = influence[ens.cluster_member]
     degree = np.where(ens.patterns >= 0, influence, 0.0).sum(axis=1)
-    per_row = np.divide(ens.counts, degree, out=np.zeros(len(degree)), where=degree > 0)
-    through_rows = ens.scaled_cooccurrence(per_row)
+    if np.all(degree == degree[0]):
+        per_row = ens.cooccurrence / degree[0]
+    else:
+        per_row = ens.scaled_cooccurrence(ratio(ens.counts, degree))
+    scale = sp.diags_array(of_cluster)
     similarity = sact_similarity(ens, influence)
-    similarity_degree = similarity.sum(axis=1)
-    scale = alpha * of_cluster
-
-    def multiply(x: Floats) -> Floats:
-        column = (slice(None), None) if x.ndim == 2 else slice(None)
-        rows = scale[column] * (through_rows @ (of_cluster[column] * x))
-        return rows + similarity @ ((similarity @ x) / similarity_degree[column])
-
-    return ReducedGraph(multiply, scale * ens.cluster_sizes + similarity_degree, _components(ens, of_cluster))
+    return ReducedGraph(
+        through_rows=sp.csr_array(alpha * (scale @ per_row @ scale)),
+        degrees=alpha * of_cluster * ens.cluster_sizes + similarity.sum(axis=1),
+        component=_components(ens, of_cluster),
+        links=similarity,
+    )
 
 
 def _components(ens: Ensemble, influence_of_cluster: Floats) -> NDArray[np.int64]:

@@ -1,0 +1,45 @@
+"""The ensembles the benchmarks run on."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "ensembles"
+
+
+def letters(n_members: int) -> np.ndarray:
+    """The first members of a published ensemble of the Letters data (20,000 rows), or one of the same shape."""
+    return _pool("lwea_LR", 20_000)[:, :n_members]
+
+
+def pen_digits(n_members: int) -> np.ndarray:
+    """The first members of a published ensemble of the Pen Digits data (10,992 rows), or one of the same shape."""
+    return _pool("lwea_PD", 10_992)[:, :n_members]
+
+
+@cache
+def _pool(name: str, n_rows: int) -> np.ndarray:
+    path = SHARED / f"{name}.npz"
+    if path.exists():
+        with np.load(path) as archive:
+            return archive["labels"]
+    return mixture(n_rows, 100, high=int(n_rows**0.5), seed=1).astype(np.uint8)
+
+
+def mixture(n_rows: int, n_members: int, *, high: int = 100, seed: int = 0) -> np.ndarray:
+    """Members of a mixture of 30 Gaussians: each the nearest of 2 to `high` random centres; int16.
+
+    The mixture and the centres depend on the seed alone, so that ensembles of different size have the same clusters.
+    """
+    random = np.random.default_rng(seed)
+    means = random.normal(scale=3.0, size=(30, 6))
+    sizes = random.integers(2, high + 1, n_members)
+    centres = [means[random.integers(30, size=k)] + random.normal(size=(k, 6)) for k in sizes]
+    labels = np.empty((n_rows, n_members), dtype=np.int16)
+    for start in range(0, n_rows, 50_000):
+        rows = slice(start, min(start + 50_000, n_rows))
+        points = means[random.integers(30, size=rows.stop - start)] + random.normal(size=(rows.stop - start, 6))
+        for j, centre in enumerate(centres):
+            labels[rows, j] = np.argmin((centre**2).sum(axis=1) - 2 * points @ centre.T, axis=1)
+    return labels

@@ -1,0 +1,54 @@
+"""The public names, and where they live. They are loaded when first used."""
+
+from . import datasets, members
+from .consensus.base import ConsensusCluster
+from .consensus.gp_mgla import GPMGLA
+from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
+from .consensus.weac import WEAC
+from .crowd import agreement, cai, member_weights, ncai
+from .ensemble import Ensemble
+from .errors import QuorateError, QuorateWarning
+from .evidence import coassociation
+from .frames import consensus_frame
+from .linkage import Dendrogram
+from .links import jaccard, sact
+from .members.hmac import HMAC
+from .members.od_isvc import ODISVC
+from .members.rpcl import RPCL
+from .memory import memory_limit
+from .scores import Scores, evaluate
+from .tables import FileConsensus, consensus_file
+
+__version__: str
+
+__all__ = [
+    "GPMGLA",
+    "HMAC",
+    "ODISVC",
+    "RPCL",
+    "WEAC",
+    "ConsensusCluster",
+    "ConsensusResult",
+    "Dendrogram",
+    "Ensemble",
+    "FileConsensus",
+    "MethodInfo",
+    "QuorateError",
+    "QuorateWarning",
+    "Scores",
+    "agreement",
+    "cai",
+    "coassociation",
+    "consensus",
+    "consensus_file",
+    "consensus_frame",
+    "datasets",
+    "evaluate",
+    "jaccard",
+    "member_weights",
+    "members",
+    "memory_limit",
+    "methods",
+    "ncai",
+    "sact",
+]

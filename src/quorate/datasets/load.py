@@ -1,0 +1,137 @@
+"""Loading a packaged dataset by name, or a table of features of one's own."""
+
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.checks import nearest_name
+from quorate.datasets.catalogue import CATALOGUE, LICENCE, NAMES
+from quorate.errors import QuorateError
+
+READERS = {".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv", ".parquet": "read_parquet"}
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """Features of rows and, where known, their classes."""
+
+    name: str
+    features: NDArray[np.float64]
+    feature_names: tuple[str, ...]
+    classes: NDArray[Any] | None
+    """The class of each row, or None where no classes are known."""
+    description: str = ""
+    citation: str = ""
+    licence: str = ""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 where none are known."""
+        return 0 if self.classes is None else len(np.unique(self.classes))
+
+    def __repr__(self) -> str:
+        rows, columns = self.features.shape
+        return f"Dataset({self.name!r}: {rows} rows, {columns} features, {self.n_classes} classes)"
+
+
+def load(source: Any, *, classes: str | None = None) -> Dataset:
+    """Return a packaged dataset by name, or a table of your own.
+
+    Parameters
+    ----------
+    source : str, path, array, frame or Dataset
+        One of `NAMES`; a CSV or Parquet file; a 2-D array, or a frame of any kind (pandas, polars, pyarrow) of
+        features. A `Dataset` is returned as it is.
+    classes : str, optional
+        The column of your own file or frame that holds the classes; all other columns are features.
+
+    Returns
+    -------
+    Dataset
+        Features (float64), their names, classes; for packaged datasets also description, citation and licence. Rows
+        are in the order of the package they were built from, not of the original files.
+
+    Examples
+    --------
+    >>> from quorate import datasets
+    >>> datasets.load("iris")
+    Dataset('iris': 150 rows, 4 features, 3 classes)
+    """
+    if (isinstance(source, str) and source in CATALOGUE) or isinstance(source, Dataset):
+        if classes is not None:
+            raise QuorateError(f"classes names a column of your own table; {source!r} has its classes. Leave it out.")
+        return source if isinstance(source, Dataset) else _load_packaged(source)
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        return _from_columns(path.stem, _read_file(path), classes)
+    if hasattr(source, "columns") or hasattr(source, "column_names"):
+        import narwhals as nw
+
+        frame = nw.from_native(source, eager_only=True)
+        return _from_columns("frame", {name: frame[name].to_numpy() for name in frame.columns}, classes)
+    return _from_array(source, classes)
+
+
+def _load_packaged(name: str) -> Dataset:
+    entry = CATALOGUE[name]
+    with as_file(files("quorate.datasets") / "data" / f"{name}.npz") as path, np.load(path) as arrays:
+        features, classes = arrays["features"].astype(np.float64), arrays["classes"]
+    return Dataset(name, features, entry.feature_names, classes, entry.description, entry.citation, LICENCE)
+
+
+def _read_file(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the columns of a CSV or Parquet file."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise QuorateError(
+            f"There is no dataset {str(path)!r}.{nearest_name(path, NAMES)} The names are {', '.join(NAMES)}; your own "
+            f"table can be an array, a frame, or a file ending in {', '.join(READERS)}."
+        )
+    if not path.is_file():
+        raise QuorateError(f"There is no file {str(path)!r}. Check the path; it is relative to {str(Path.cwd())!r}.")
+    import duckdb
+
+    try:
+        return duckdb.execute(f"SELECT * FROM {reader}(?)", [str(path)]).fetchnumpy()
+    except duckdb.Error as error:
+        raise QuorateError(f"{str(path)!r} cannot be read as a table: {error}") from error
+
+
+def _from_columns(name: str, columns: dict[str, NDArray[Any]], classes: str | None) -> Dataset:
+    if classes is not None and classes not in columns:
+        raise QuorateError(
+            f"classes must name a column; got {classes!r}.{nearest_name(classes, columns)} "
+            f"The columns are {', '.join(columns)}."
+        )
+    truth = None if classes is None else np.asarray(columns[classes])
+    features = {column: values for column, values in columns.items() if column != classes}
+    matrix = np.column_stack([_as_numbers(column, values) for column, values in features.items()])
+    return Dataset(name, matrix, tuple(features), truth)
+
+
+def _as_numbers(column: str, values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a feature column as float64; missing values become NaN, which the clusterers refuse by name."""
+    try:
+        return np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
+    except (TypeError, ValueError):
+        raise QuorateError(
+            f"Feature column {column!r} is not numeric. If it holds the classes, pass classes={column!r}; otherwise "
+            f"leave it out or encode it."
+        ) from None
+
+
+def _from_array(source: Any, classes: str | None) -> Dataset:
+    if classes is not None:
+        raise QuorateError("classes names a column, and an array has no column names. Pass a frame or a file.")
+    try:
+        matrix = np.asarray(source, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QuorateError(f"source must be a name, a file, a frame or a numeric 2-D array; got {source!r}.") from None
+    if matrix.ndim != 2:
+        raise QuorateError(f"source must be two-dimensional, rows x features; got {matrix.ndim} dimension(s).")
+    return Dataset("array", matrix, tuple(f"x{column}" for column in range(matrix.shape[1])), None)

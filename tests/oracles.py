@@ -1,0 +1,111 @@
+"""Slow, dense, obvious versions of what the package computes, and random ensembles to compare them on."""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+MISSING = -1
+
+
+@st.composite
+def label_matrices(draw, missing=False, max_rows=24, max_members=5, max_clusters=4, min_rows=2):
+    """Rows x members of small integers; with `missing`, some are -1 but every row has a label."""
+    n_rows = draw(st.integers(min_rows, max_rows))
+    n_members = draw(st.integers(1, max_members))
+    low = MISSING if missing else 0
+    labels = draw(arrays(np.int64, (n_rows, n_members), elements=st.integers(low, max_clusters - 1)))
+    bare = np.all(labels < 0, axis=1)
+    labels[bare, 0] = 0
+    return labels
+
+
+def same(column):
+    """(n, n) whether a member puts two rows in one cluster; missing labels are in none."""
+    return (column[:, None] == column[None, :]) & (column >= 0)[:, None]
+
+
+def evidence(labels, weights):
+    """(n, n) weighted co-association, cosine-normalised where labels are missing."""
+    total = sum(w * same(column) for w, column in zip(weights, labels.T, strict=True))
+    covering = (labels >= 0) @ weights
+    scale = np.sqrt(np.outer(covering, covering))
+    return np.divide(total, scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def indicators(labels):
+    """(n, n_clusters) membership, clusters ordered by member and label; and the member of each cluster."""
+    blocks, member = [], []
+    for j, column in enumerate(labels.T):
+        for value in np.unique(column[column >= 0]):
+            blocks.append(column == value)
+            member.append(j)
+    return np.array(blocks, dtype=float).T, np.array(member)
+
+
+def jaccard(labels):
+    """(n_c, n_c) by sets of rows, counting only rows that the other cluster's member labels."""
+    membership, member = indicators(labels)
+    n_clusters = len(member)
+    result = np.zeros((n_clusters, n_clusters))
+    for a in range(n_clusters):
+        for b in range(n_clusters):
+            in_a = (membership[:, a] > 0) & (labels[:, member[b]] >= 0)
+            in_b = (membership[:, b] > 0) & (labels[:, member[a]] >= 0)
+            union = (in_a | in_b).sum()
+            result[a, b] = (in_a & in_b).sum() / union if union else 0.0
+    return result
+
+
+def sact(labels, influence):
+    """(n_c, n_c) by the definition, over all triples of clusters."""
+    _, member = indicators(labels)
+    v = jaccard(labels)
+    raw = np.array([[np.sum(influence[member] * np.minimum(v[i], v[j])) for j in range(len(v))] for i in range(len(v))])
+    similarity = raw / raw.max() if raw.max() > 0 else raw
+    np.fill_diagonal(similarity, 1.0)
+    return similarity
+
+
+def bipartite_graph(labels, influence, alpha):
+    """(n + n_c, n_c) the link weights of GP-MGLA: rows first, then clusters."""
+    membership, member = indicators(labels)
+    return np.vstack([alpha * membership * influence[member], sact(labels, influence)])
+
+
+def transfer_cut_embedding(graph, n_rows, k):
+    """Eigenvalues and (n_rows, k) embedding by the dense algorithm on the whole graph."""
+    degree = graph.sum(axis=1)
+    degree[degree == 0] = 1e-10
+    reduced = graph.T @ (graph / degree[:, None])
+    column_degree = graph.sum(axis=0)
+    assert np.allclose(reduced.sum(axis=1), column_degree)
+    scale = 1 / np.sqrt(column_degree)
+    values, vectors = np.linalg.eigh(scale[:, None] * reduced * scale)
+    order = np.argsort(-values)
+    points = (graph[:n_rows] / degree[:n_rows, None]) @ (scale[:, None] * vectors[:, order[:k]])
+    return values[order], points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
+
+
+def replay(similarity, counts, pairs, heights, link):
+    """Check that each merge joins the most similar groups at that time, at the recorded height, to 1e-10.
+
+    `pairs` are merges of nodes, leaves first. Returns nothing; asserts.
+    """
+    groups = {leaf: [leaf] for leaf in range(len(counts))}
+
+    def between(a, b):
+        block = similarity[np.ix_(groups[a], groups[b])]
+        if link == "average":
+            return counts[groups[a]] @ block @ counts[groups[b]] / (counts[groups[a]].sum() * counts[groups[b]].sum())
+        return block.min() if link == "complete" else block.max()
+
+    for i, (a, b) in enumerate(pairs):
+        best = max(between(x, y) for x in groups for y in groups if x < y)
+        assert abs(between(a, b) - best) < 1e-10
+        assert abs(1 - heights[i] - best) < 1e-10
+        groups[len(counts) + i] = groups.pop(a) + groups.pop(b)
+
+
+def partition(labels):
+    """The set of groups of rows, so that partitions can be compared without regard to names."""
+    return {frozenset(np.flatnonzero(labels == value).tolist()) for value in np.unique(labels)}

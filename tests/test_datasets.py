@@ -1,0 +1,110 @@
+import csv
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quorate import QuorateError, datasets
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHAPES = {
+    "breast_cancer": (683, 9, 2),
+    "image_segmentation": (2310, 19, 7),
+    "iris": (150, 4, 3),
+    "seeds": (210, 7, 3),
+    "yeast": (1484, 8, 10),
+    "wine": (178, 13, 3),
+    "pen_digits": (10992, 16, 10),
+    "letters": (20000, 16, 26),
+}
+
+
+def as_multiset(features, classes):
+    return Counter(zip(map(tuple, features.tolist()), map(str, classes.tolist()), strict=True))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shape_and_words(name):
+    data = datasets.load(name)
+    assert (*data.features.shape, data.n_classes) == SHAPES[name]
+    assert data.features.dtype == np.float64
+    assert len(data.feature_names) == data.features.shape[1]
+    assert "UCI" in data.citation
+    assert "CC BY 4.0" in data.licence
+    assert data.description
+
+
+def test_every_dataset_is_listed_and_small():
+    assert set(datasets.NAMES) == set(SHAPES)
+    folder = Path(datasets.__file__).parent / "data"
+    assert {path.stem for path in folder.iterdir()} == set(SHAPES)
+    assert max(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the reference copies of the datasets are not here")
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_rows_are_those_of_the_reference(name):
+    with gzip.open(SHARED / f"{name}.csv.gz", "rt") as file:
+        header, *rows = csv.reader(file)
+    expected = as_multiset(np.array([row[:-1] for row in rows], dtype=np.float64), np.array([row[-1] for row in rows]))
+    data = datasets.load(name)
+    assert list(data.feature_names) == header[:-1]
+    assert as_multiset(data.features, data.classes) == expected
+
+
+def test_iris_is_the_version_of_the_repository():
+    setosa = Counter(map(tuple, datasets.load("iris").features.tolist()))
+    assert setosa[(4.9, 3.1, 1.5, 0.1)] == 3
+    assert (4.9, 3.6, 1.4, 0.1) not in setosa
+
+
+def test_own_tables(tmp_path):
+    pd = pytest.importorskip("pandas")
+    iris = datasets.load("iris")
+    frame = pd.DataFrame(iris.features, columns=list(iris.feature_names)).assign(species=iris.classes)
+    frame.to_csv(tmp_path / "flowers.csv", index=False)
+    frame.to_parquet(tmp_path / "flowers.parquet")
+    for source in (frame, tmp_path / "flowers.csv", str(tmp_path / "flowers.parquet")):
+        own = datasets.load(source, classes="species")
+        np.testing.assert_array_equal(own.features, iris.features)
+        np.testing.assert_array_equal(own.classes, iris.classes)
+        assert own.feature_names == iris.feature_names
+    assert datasets.load(tmp_path / "flowers.csv", classes="species").name == "flowers"
+    array = datasets.load(iris.features)
+    assert array.classes is None
+    assert array.n_classes == 0
+    assert datasets.load(array) is array
+
+
+def test_missing_values_of_a_file_stay_missing(tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n1,2.5\n,3.5\n3,\n")
+    np.testing.assert_array_equal(datasets.load(tmp_path / "gaps.csv").features, [[1, 2.5], [np.nan, 3.5], [3, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("source", "classes", "message"),
+    [
+        ("irsi", None, "There is no dataset 'irsi'. Did you mean 'iris'.*breast_cancer, image_segmentation"),
+        ("nowhere.csv", None, "There is no file 'nowhere.csv'"),
+        ("iris", "species", "classes names a column of your own table"),
+        (np.zeros(3), None, "two-dimensional, rows x features; got 1 dimension"),
+        ([["a", "b"]], None, "numeric 2-D array"),
+        (np.zeros((2, 2)), "x0", "an array has no column names"),
+    ],
+)
+def test_refusals(source, classes, message):
+    with pytest.raises(QuorateError, match=message):
+        datasets.load(source, classes=classes)
+
+
+def test_refusals_of_columns(tmp_path):
+    (tmp_path / "own.csv").write_text("size,kind\n1,a\n2,b\n")
+    with pytest.raises(QuorateError, match=r"Feature column 'kind' is not numeric\. If it holds the classes"):
+        datasets.load(tmp_path / "own.csv")
+    with pytest.raises(QuorateError, match=r"classes must name a column; got 'knd'\. Did you mean 'kind'"):
+        datasets.load(tmp_path / "own.csv", classes="knd")
+    (tmp_path / "broken.parquet").write_text("not a table")
+    with pytest.raises(QuorateError, match="cannot be read as a table"):
+        datasets.load(tmp_path / "broken.parquet")

@@ -1,0 +1,248 @@
+import pickle
+
+import narwhals as nw
+import numba
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+import oracles
+import quorate as qt
+from quorate.ensemble import Ensemble
+
+
+def test_running_example(running_example):
+    ens = Ensemble(running_example)
+    assert ens.patterns.tolist() == [[0, 2, 5], [0, 3, 5], [1, 3, 5], [1, 4, 6]]
+    assert ens.counts.tolist() == [2, 1, 1, 2]
+    assert ens.row_pattern.tolist() == [0, 0, 1, 2, 3, 3]
+    assert ens.cluster_member.tolist() == [0, 0, 1, 1, 1, 2, 2]
+    assert ens.names == ("member_0", "member_1", "member_2")
+    assert ens.patterns.dtype == np.int32
+    assert ens.counts.dtype == np.int64
+    assert repr(ens) == "Ensemble(n_rows=6, n_members=3, n_clusters=7, n_patterns=4)"
+
+
+@given(oracles.label_matrices(missing=True))
+def test_patterns_are_the_sorted_distinct_rows(labels):
+    ens = Ensemble(list(labels.T))
+    expected = ens.patterns[ens.row_pattern]
+    distinct, inverse, counts = np.unique(expected, axis=0, return_inverse=True, return_counts=True)
+    assert np.array_equal(ens.patterns, distinct)
+    assert np.array_equal(ens.row_pattern, inverse.ravel())
+    assert np.array_equal(ens.counts, counts)
+    assert np.array_equal(expected < 0, labels < 0)
+    first = [np.flatnonzero(inverse.ravel() == p)[0] for p in range(len(distinct))]
+    assert ens.first_row.tolist() == first
+
+
+@given(oracles.label_matrices(missing=True))
+def test_cooccurrence_is_the_product_of_indicators(labels):
+    ens = Ensemble(list(labels.T))
+    membership, member = oracles.indicators(labels)
+    assert np.array_equal(ens.cooccurrence.toarray(), membership.T @ membership)
+    assert np.array_equal(ens.cluster_member, member)
+    assert ens.cooccurrence.dtype == np.int64
+
+
+def test_many_rows_are_hashed_in_threads_to_the_same_patterns():
+    labels = np.random.default_rng(0).integers(0, 7, (60_000, 4))
+    threads = numba.get_num_threads()
+    try:
+        ensembles = []
+        for n in (1, threads):
+            numba.set_num_threads(n)
+            ensembles.append(Ensemble(labels))
+    finally:
+        numba.set_num_threads(threads)
+    distinct, inverse, counts = np.unique(labels, axis=0, return_inverse=True, return_counts=True)
+    for ens in ensembles:
+        assert np.array_equal(ens.patterns, distinct + np.array([0, 7, 14, 21]))
+        assert np.array_equal(ens.row_pattern, inverse.ravel())
+        assert np.array_equal(ens.counts, counts)
+        _, first = np.unique(inverse.ravel(), return_index=True)
+        assert np.array_equal(ens.first_row, first)
+
+
+def test_many_members_need_several_words():
+    labels = np.random.default_rng(0).integers(0, 3, (300, 120))
+    labels[100:200] = labels[:100]
+    ens = Ensemble(labels)
+    assert ens.n_patterns == 200
+    assert np.array_equal(ens.patterns[ens.row_pattern] - 3 * np.arange(120), labels)
+
+
+def test_layouts_and_integer_types_do_not_matter(tmp_path, running_example):
+    expected = Ensemble(running_example)
+    variants = [np.asfortranarray(running_example), np.repeat(running_example, 2, axis=0)[::2]]
+    variants += [running_example.astype(kind) for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint64)]
+    np.save(tmp_path / "labels.npy", running_example)
+    variants.append(np.load(tmp_path / "labels.npy", mmap_mode="r"))
+    for variant in variants:
+        ens = Ensemble(variant)
+        assert np.array_equal(ens.patterns, expected.patterns)
+        assert np.array_equal(ens.row_pattern, expected.row_pattern)
+
+
+def test_gaps_and_huge_ids_cost_nothing():
+    ens = Ensemble(np.array([[5, 10**15], [900_000_000, -(10**17)], [5, 3]]), noise="cluster")
+    assert ens.n_clusters == 5
+    assert [levels.tolist() for levels in ens.levels] == [[5, 900_000_000], [-1, 3, 10**15]]
+
+
+def test_text_is_ordered_by_code_point_and_numbers_numerically():
+    ens = Ensemble([["b", "B", "a", "é"], [10, 9, 2, 10]])
+    assert ens.levels[0].tolist() == ["B", "a", "b", "é"]
+    assert ens.levels[1].tolist() == [2, 9, 10]
+
+
+def test_missing_labels_of_every_kind():
+    ens = Ensemble([["a", None, "b"], [1.0, np.nan, 2.0], [1, pd.NA, 2], [float("nan"), 0, 1]])
+    assert (ens.patterns[ens.row_pattern] < 0).tolist() == [
+        [False, False, False, True],
+        [True, True, True, False],
+        [False] * 4,
+    ]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames_of_every_kind_give_the_same_ensemble(kind):
+    columns = {
+        "numbers": [1, 2, 1, 3],
+        "gaps": [1, None, 1, 3],
+        "text": ["x", "y", None, "x"],
+        "floats": [0.0, 1.0, float("nan"), 1.0],
+        "flags": [True, False, True, True],
+    }
+    frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind](columns)
+    ens = Ensemble(frame)
+    expected = Ensemble(list(columns.values()))
+    assert ens.names == tuple(columns)
+    assert np.array_equal(ens.patterns, expected.patterns)
+    assert np.array_equal(ens.row_pattern, expected.row_pattern)
+    assert [levels.tolist() for levels in ens.levels] == [levels.tolist() for levels in expected.levels]
+
+
+def test_categories_count_by_value():
+    values = ["low", "high", None, "low"]
+    expected = Ensemble([values])
+    pandas = pd.Series(pd.Categorical(values, categories=["high", "mid", "low"]))
+    ordered_numbers = pd.Series(pd.Categorical([2, 1, None, 2], categories=[2, 1]))
+    for series in (pandas, pl.Series(values, dtype=pl.Categorical), pl.Series(values, dtype=pl.Enum(["low", "high"]))):
+        ens = Ensemble([series])
+        assert ens.levels[0].tolist() == ["high", "low"]
+        assert np.array_equal(ens.row_pattern, expected.row_pattern)
+    assert Ensemble([ordered_numbers]).levels[0].tolist() == [1, 2]
+    assert nw.from_native(pandas, series_only=True).dtype == nw.Categorical
+
+
+def test_noise_is_missing_or_a_cluster_or_singletons():
+    labels = np.array([[-1, 0], [-1, 0], [0, 0], [0, 1], [-2, 1]])
+    assert (Ensemble(labels).patterns[:, 0] < 0).sum() == 2
+    as_cluster = Ensemble(labels, noise="cluster")
+    assert as_cluster.n_clusters == 4
+    assert as_cluster.levels[0].tolist() == [-1, 0]
+    alone = Ensemble(labels, noise="singletons")
+    assert alone.n_clusters == 4 + 2
+    assert alone.n_patterns == 5
+    assert np.unique(alone.patterns[alone.row_pattern, 0]).tolist() == [0, 1, 2, 3]
+    assert Ensemble(labels.astype(float)).patterns.tolist() == Ensemble(labels).patterns.tolist()
+
+
+def test_singletons_of_shuffled_rows_are_the_same_ensemble():
+    random = np.random.default_rng(3)
+    labels = random.integers(-1, 3, (200, 3))
+    order = random.permutation(200)
+    one, other = Ensemble(labels, noise="singletons"), Ensemble(labels[order], noise="singletons")
+    assert np.array_equal(one.patterns, other.patterns)
+    assert np.array_equal(one.counts, other.counts)
+
+
+def test_row_weights_are_summed(running_example):
+    weights = np.arange(1, 7) / 2
+    ens = Ensemble(running_example, row_weights=weights)
+    assert ens.counts.tolist() == [1.5, 1.5, 2.0, 5.5]
+    assert ens.cooccurrence.toarray()[5, 5] == 5.0
+    whole = Ensemble(np.repeat(running_example, [1, 2, 3, 1, 1, 2], axis=0))
+    weighted = Ensemble(running_example, row_weights=[1, 2, 3, 1, 1, 2])
+    assert np.array_equal(whole.counts, weighted.counts)
+    assert np.allclose(qt.ncai(whole), qt.ncai(weighted))
+
+
+def test_select_keeps_rows_and_names(running_example):
+    frame = pd.DataFrame(running_example, columns=["a", "b", "c"])
+    ens = Ensemble(frame)
+    some = ens.select(["c", 0])
+    expected = Ensemble(frame[["c", "a"]])
+    assert some.names == ("c", "a")
+    for attribute in ("patterns", "counts", "row_pattern", "first_row", "row_counts"):
+        assert np.array_equal(getattr(some, attribute), getattr(expected, attribute)), attribute
+    assert ens.select([-1]).names == ("c",)
+
+
+def test_arrays_cannot_be_changed_and_ensembles_can_be_pickled(running_example):
+    ens = Ensemble(running_example)
+    with pytest.raises(ValueError, match="read-only"):
+        ens.patterns[0, 0] = 5
+    again = pickle.loads(pickle.dumps(ens))
+    assert np.array_equal(again.patterns, ens.patterns)
+
+
+def test_transposed_matrix_is_noticed(running_example):
+    with pytest.warns(qt.QuorateWarning, match=r"looks transposed.*labels\.T"):
+        Ensemble(running_example.T)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([], "no members"),
+        (np.empty((0, 3)), "no rows"),
+        ([[], []], "no rows"),
+        (np.empty((3, 0)), "no members"),
+        ([[1, 2, 3], [1, 2]], r"same rows.*lengths \[2, 3\]"),
+        (np.arange(5), "two-dimensional.*list with one vector per member"),
+        ([np.eye(2, dtype=int)], r"one label vector per member.*2 dimension"),
+        (np.random.default_rng(0).normal(size=(50, 3)), "feature, not a clustering"),
+        ([[1.0, np.inf]], "finite.*infinite value"),
+        ([[None, None], [np.nan, -1]], "All labels are missing"),
+        ([[1, "a", 2]], "mixes them"),
+        ([[{}, {}]], "other objects"),
+        ([[1 + 2j, 0]], "numbers or text"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]")[:, None], "numbers, text or categories"),
+    ],
+)
+def test_bad_labels_are_refused(labels, message):
+    with pytest.raises(qt.QuorateError, match=message):
+        Ensemble(labels)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": "mising"}, "noise must be one of.*Did you mean 'missing'"),
+        ({"names": ["a"]}, "one name per member; got 1 names for 3"),
+        ({"names": ["a", "a", "b"]}, "names must differ"),
+        ({"row_weights": [1, 2]}, "one weight per row"),
+        ({"row_weights": [1, 1, 1, 1, 1, np.nan]}, "positive and finite"),
+        ({"row_weights": [1, 1, 1, 1, 1, 0]}, "positive and finite"),
+    ],
+)
+def test_bad_options_are_refused(running_example, options, message):
+    with pytest.raises(qt.QuorateError, match=message):
+        Ensemble(running_example, **options)
+
+
+def test_select_names_what_is_wrong(running_example):
+    ens = Ensemble(running_example, names=["kmeans", "ward", "rpcl"])
+    with pytest.raises(qt.QuorateError, match="no member named 'kmean'.*Did you mean 'kmeans'"):
+        ens.select(["kmean"])
+    with pytest.raises(qt.QuorateError, match="no member 3; the ensemble has 3 members"):
+        ens.select([3])
+    with pytest.raises(qt.QuorateError, match="twice"):
+        ens.select([0, "kmeans"])
+    with pytest.raises(qt.QuorateError, match="at least one"):
+        ens.select([])

@@ -1,0 +1,335 @@
+"""What WEAC, GP-MGLA and every estimator over labels promise."""
+
+import pickle
+import warnings
+from contextlib import contextmanager
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from sklearn.base import clone
+
+import oracles
+import quorate as qt
+from quorate.ensemble import Ensemble
+
+
+@contextmanager
+def quiet():
+    """Ignore our warnings: random ensembles are full of what they warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qt.QuorateWarning)
+        yield
+
+
+METHODS = [qt.WEAC, qt.GPMGLA]
+both = pytest.mark.parametrize("method", METHODS)
+
+
+@pytest.fixture(scope="module")
+def noisy_blobs():
+    """Members that mislabel some rows of five groups; missing labels here and there."""
+    random = np.random.default_rng(0)
+    truth = np.repeat(np.arange(5), [60, 50, 40, 30, 20])
+    columns = []
+    for k in (5, 7, 9, 5, 6):
+        column = (truth * k) // 5 + random.integers(0, 2, 200) * (random.random(200) < 0.3)
+        column[random.random(200) < 0.1] = random.integers(0, k)
+        column = column.astype(float)
+        column[random.random(200) < 0.05] = np.nan
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+@both
+def test_shuffled_rows_get_the_very_same_labels(method, noisy_blobs):
+    order = np.random.default_rng(1).permutation(len(noisy_blobs))
+    labels = method(n_clusters=5).fit_predict(noisy_blobs)
+    assert np.array_equal(method(n_clusters=5).fit_predict(noisy_blobs[order]), labels[order])
+
+
+@both
+@given(labels=oracles.label_matrices(missing=True))
+def test_shuffled_rows_get_the_very_same_labels_on_random_ensembles(method, labels):
+    k = 2
+    assume(method is qt.WEAC or Ensemble(list(labels.T)).n_clusters >= k)
+    order = np.random.default_rng(0).permutation(len(labels))
+    with quiet():
+        one = method(n_clusters=k).fit(list(labels.T))
+        other = method(n_clusters=k).fit(list(labels[order].T))
+    assert np.array_equal(one.labels_[order], other.labels_)
+    assert np.array_equal(one.confidence_[order], other.confidence_)
+
+
+@both
+@pytest.mark.parametrize("name", ["lwea_VS", "lwea_MF"])
+def test_shuffled_rows_of_published_ensembles(published, method, name):
+    labels = published("ensembles", name)["labels"][:, :10]
+    order = np.random.default_rng(0).permutation(len(labels))
+    ks = [2, 5, 10, 20]
+    assert np.array_equal(
+        method(n_clusters=4).fit(labels).sweep(ks)[order], method(n_clusters=4).fit(labels[order]).sweep(ks)
+    )
+
+
+@both
+def test_renamed_labels_and_reordered_members_give_the_same_partition(published, method):
+    labels = published("ensembles", "lwea_VS")["labels"][:, 20:30]
+    renamed = np.array([f"c{(7 * x) % 97:02d}" for x in labels.ravel()]).reshape(labels.shape)[:, ::-1]
+    for k in (4, 11):
+        one, other = (method(n_clusters=k).fit_predict(some) for some in (labels, renamed))
+        assert oracles.partition(one) == oracles.partition(other)
+
+
+@both
+def test_threads_change_nothing(method):
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 6, (40_000, 5)) + (np.arange(40_000) // 8000)[:, None]
+    threads = numba.get_num_threads()
+    try:
+        found = []
+        for n in (1, threads):
+            numba.set_num_threads(n)
+            found.append(method(n_clusters=5).fit_predict(labels))
+    finally:
+        numba.set_num_threads(threads)
+    assert np.array_equal(*found)
+
+
+@both
+@given(labels=oracles.label_matrices(missing=True))
+def test_exactly_k_clusters_or_as_many_as_there_are(method, labels):
+    ens = Ensemble(list(labels.T))
+    with quiet():
+        fitted = method(n_clusters=1).fit(ens)
+        sweep = fitted.sweep(range(1, 7))
+        for j, k in enumerate(range(1, 7)):
+            n_found = len(np.unique(sweep[sweep[:, j] >= 0, j]))
+            n_known = (fitted.pattern_labels_ >= 0).sum()
+            assert n_found <= min(k, n_known)
+            if method is qt.WEAC:
+                assert n_found == min(k, n_known)
+            if k <= len(labels) and (method is qt.WEAC or k <= ens.n_clusters):
+                assert np.array_equal(method(n_clusters=k).fit_predict(ens), sweep[:, j])
+
+
+@both
+@given(labels=oracles.label_matrices(missing=True))
+def test_predicting_the_training_labels_gives_the_labels_and_no_nan_appears(method, labels):
+    members = list(labels.T)
+    ens = Ensemble(members)
+    with quiet():
+        fitted = method(n_clusters="auto").fit(ens)
+    assert np.array_equal(fitted.predict(members), fitted.labels_)
+    for array in (fitted.confidence_, fitted.ncai_, fitted.member_weights_):
+        assert np.all((array >= 0) & (array <= 1))
+    assert fitted.member_weights_.sum() == pytest.approx(1)
+
+
+@both
+@given(labels=oracles.label_matrices(missing=True, max_rows=12))
+def test_confidence_is_the_mean_evidence_with_the_rest_of_the_cluster(method, labels):
+    with quiet():
+        fitted = method(n_clusters=min(2, Ensemble(list(labels.T)).n_clusters)).fit(list(labels.T))
+    evidence = oracles.evidence(labels, fitted.member_weights_)
+    for row, label in enumerate(fitted.labels_):
+        others = [other for other in np.flatnonzero(fitted.labels_ == label) if other != row]
+        expected = np.mean(evidence[row, others]) if others and label >= 0 else 0.0
+        assert fitted.confidence_[row] == pytest.approx(min(expected, 1.0), abs=1e-9)
+
+
+@both
+def test_new_rows_go_where_the_evidence_is(method, noisy_blobs):
+    fitted = method(n_clusters=5).fit(noisy_blobs)
+    known = noisy_blobs[3].copy()
+    partly = known.copy()
+    partly[0] = 99  # a value never seen counts as missing
+    unknown = np.full(5, np.nan)
+    found = fitted.predict(np.stack([known, partly, unknown]))
+    assert found.tolist() == [fitted.labels_[3], fitted.labels_[3], -1]
+    with pytest.raises(qt.QuorateError, match="has 5 members, but the new labels have 2"):
+        fitted.predict(noisy_blobs[:, :2])
+
+
+@both
+def test_unanimous_members_are_followed(method):
+    truth = np.repeat([3, 1, 2], [5, 4, 3])
+    fitted = method(n_clusters=3).fit([truth, truth, truth])
+    assert fitted.labels_.tolist() == [0] * 5 + [1] * 4 + [2] * 3
+    assert fitted.ncai_.tolist() == [1.0] * 3
+    assert fitted.confidence_.tolist() == [1.0] * 12
+
+
+def test_a_trivial_member_changes_nothing_in_weac(noisy_blobs):
+    trivial = np.column_stack([noisy_blobs, np.zeros(200)])
+    with_it, without = (qt.WEAC(n_clusters=5).fit(labels) for labels in (trivial, noisy_blobs))
+    assert with_it.ncai_[-1] == 0
+    assert np.array_equal(with_it.labels_, without.labels_)
+
+
+@both
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [[0, 0, 0, 0], [0, 0, 0, 0]],
+        [[0, 1, 2, 3], [0, 1, 2, 3]],
+        [[0, 1, 1, 0]],
+        [[0, 1], [0, 0]],
+        [[0]],
+        [[0, 1, 0, 1, 2], [0, 0, 0, 0, 0], [0, 1, 2, 3, 4]],
+    ],
+)
+@pytest.mark.parametrize("k", [1, 2, "auto"])
+def test_degenerate_ensembles(method, labels, k):
+    ens = Ensemble(labels)
+    if k == 2 and (ens.n_rows < 2 or (method is qt.GPMGLA and ens.n_clusters < 2)):
+        with pytest.raises(qt.QuorateError, match="n_clusters must be at most"):
+            method(n_clusters=k).fit(ens)
+        return
+    with quiet():
+        fitted = method(n_clusters=k).fit(ens)
+    assert np.all(np.isfinite(fitted.confidence_))
+    assert fitted.labels_.min() == 0
+    if k != "auto":
+        assert fitted.n_clusters_ == min(k, ens.n_patterns)
+
+
+@both
+def test_fewer_patterns_than_clusters_is_said(method):
+    with pytest.warns(qt.QuorateWarning, match="Only 2 clusters came back, not 3"):
+        fitted = method(n_clusters=3).fit([[0, 0, 1, 1], [0, 0, 1, 1]])
+    assert fitted.n_clusters_ == 2
+
+
+@both
+def test_rows_nobody_labels_are_said(method):
+    with pytest.warns(qt.QuorateWarning, match=r"1 row\(s\) are labelled by no member"):
+        fitted = method(n_clusters=2).fit([[0, 0, 1, 1, None], [0, 0, 1, 1, None]])
+    assert fitted.labels_.tolist() == [0, 0, 1, 1, -1]
+    assert fitted.confidence_[-1] == 0
+    assert fitted.n_clusters_ == 2
+
+
+@both
+def test_scikit_learn_conventions(method, noisy_blobs):
+    default = method()
+    assert default.get_params()["n_clusters"] == 8
+    copy = clone(method(n_clusters=4, beta=1.0))
+    assert copy.get_params()["beta"] == 1.0
+    assert not hasattr(copy, "labels_")
+    copy.set_params(n_clusters=5, weights="equal")
+    fitted = copy.fit(noisy_blobs)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.labels_, fitted.labels_)
+    assert np.array_equal(again.sweep([3]), fitted.sweep([3]))
+    assert fitted.fit(noisy_blobs) is fitted
+
+
+@both
+def test_weights_may_be_given(method, noisy_blobs):
+    one_only = method(n_clusters=5, weights=[0, 0, 3, 0, 0]).fit(noisy_blobs[~np.isnan(noisy_blobs[:, 2])])
+    assert one_only.member_weights_.tolist() == [0, 0, 1, 0, 0]
+    equal, given_equal = (method(n_clusters=5, weights=w).fit_predict(noisy_blobs) for w in ("equal", [0.2] * 5))
+    assert np.array_equal(equal, given_equal)
+
+
+def test_a_frame_is_an_ensemble_and_clusters_are_described(noisy_blobs):
+    frame = pd.DataFrame(noisy_blobs, columns=list("abcde"))
+    fitted = qt.WEAC(n_clusters=5).fit(frame)
+    table = pd.DataFrame(fitted.clusters_)
+    assert table["label"].tolist() == [0, 1, 2, 3, 4]
+    assert table["size"].sum() == 200
+    assert table["size"].is_monotonic_decreasing
+    mean = [fitted.confidence_[fitted.labels_ == label].mean() for label in range(5)]
+    assert np.allclose(table["stability"], mean)
+    name, share = fitted.clusters_[0].opponents[0]
+    column = noisy_blobs[fitted.labels_ == 0][:, list("abcde").index(name)]
+    column = column[~np.isnan(column)]
+    pairs = [(x, y) for i, x in enumerate(column) for y in column[i + 1 :]]
+    assert share == pytest.approx(np.mean([x != y for x, y in pairs]))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1; got 0"),
+        ({"n_clusters": 2.5}, 'n_clusters must be an integer or "auto"; got 2.5'),
+        ({"n_clusters": "three"}, "n_clusters must be an integer or \"auto\"; got 'three'"),
+        ({"n_clusters": None}, "n_clusters must be an integer"),
+        ({"n_clusters": 7}, "at most the number of rows, 6; got 7"),
+        ({"beta": -0.1}, "beta must be a finite number of at least 0"),
+        ({"beta": float("nan")}, "beta must be a finite number"),
+        ({"normalise": "root"}, "normalise must be one of 'sqrt', 'max'"),
+        ({"weights": "ncia"}, "weights must be one of 'ncai', 'equal'.*Did you mean 'ncai'"),
+        ({"weights": [1, 2]}, r"one number per member; got shape \(2,\) for 3 members"),
+        ({"weights": [1, 2, np.nan]}, "weights must be finite"),
+        ({"weights": [0, 0, 0]}, "not all zero"),
+        ({"weights": object()}, "one number per member"),
+    ],
+)
+@both
+def test_bad_parameters_are_refused(running_example, method, params, message):
+    with pytest.raises(qt.QuorateError, match=message):
+        method(**{"n_clusters": 2, **params}).fit(running_example)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        (qt.WEAC, {"linkage": "avrage"}, "linkage must be one of.*Did you mean 'average'"),
+        (qt.GPMGLA, {"alpha": 0}, "alpha must be a finite number greater than 0"),
+        (qt.GPMGLA, {"start": "heavy"}, "start must be one of.*Did you mean 'heaviest'"),
+        (qt.GPMGLA, {"n_init": 0}, "n_init must be an integer of at least 1"),
+    ],
+)
+def test_bad_parameters_of_one_method_are_refused(running_example, method, params, message):
+    with pytest.raises(qt.QuorateError, match=message):
+        method(n_clusters=2, **params).fit(running_example)
+
+
+def test_a_graph_has_no_more_clusters_than_its_members():
+    labels = [[0, 0, 0, 1, 1, 1]]
+    with pytest.raises(qt.QuorateError, match="number of clusters of all members, 2, for gp-mgla; got 3.*WEAC"):
+        qt.GPMGLA(n_clusters=3).fit(labels)
+
+
+def test_consensus_in_one_call(noisy_blobs):
+    result = qt.consensus(noisy_blobs, 5, method="weac", linkage="single")
+    fitted = qt.WEAC(n_clusters=5, linkage="single").fit(noisy_blobs)
+    assert np.array_equal(result.labels, fitted.labels_)
+    assert np.array_equal(result.confidence, fitted.confidence_)
+    assert result.n_clusters == 5
+    assert result.clusters == fitted.clusters_
+    assert result.method == "weac"
+    assert result.params == {"linkage": "single"}
+    assert qt.consensus(noisy_blobs).n_clusters == qt.GPMGLA(n_clusters="auto").fit(noisy_blobs).n_clusters_
+    with pytest.raises(qt.QuorateError, match="method must be one of.*Did you mean 'gp-mgla'"):
+        qt.consensus(noisy_blobs, method="gpmgla")
+    with pytest.raises(qt.QuorateError, match="weac has no parameter 'link'.*Did you mean 'linkage'"):
+        qt.consensus(noisy_blobs, method="weac", link="single")
+
+
+def test_the_registry_describes_every_method():
+    for info in qt.methods():
+        assert info.estimator(n_clusters=2).get_params().keys() == {*info.parameters, "n_clusters"}
+        assert info.citation
+        assert info.cost
+
+
+def test_scores_of_a_clustering():
+    labels, truth = [0, 0, 1, 1, 1, -1], ["a", "a", "a", "b", "b", "b"]
+    scores = qt.evaluate(labels, truth)
+    assert scores.purity == pytest.approx(5 / 6)
+    from sklearn import metrics
+
+    assert scores.ari == pytest.approx(metrics.adjusted_rand_score(truth, labels))
+    assert scores.ami == pytest.approx(metrics.adjusted_mutual_info_score(truth, labels))
+    assert scores.nmi_sqrt == pytest.approx(
+        metrics.normalized_mutual_info_score(truth, labels, average_method="geometric")
+    )
+    assert scores.nmi_max == pytest.approx(metrics.normalized_mutual_info_score(truth, labels, average_method="max"))
+    assert qt.evaluate([0, 1, None], ["a", "b", "c"]).ari == 1.0
+    with pytest.raises(qt.QuorateError, match="no row in common"):
+        qt.evaluate([0, None], [None, 1])

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+import scipy.cluster.hierarchy as sch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import squareform
+
+import oracles
+import quorate as qt
+from quorate.ensemble import Ensemble
+from quorate.linkage import LINKS, link_evidence, link_similarity
+
+
+@st.composite
+def weighted_ensembles(draw, missing):
+    labels = draw(oracles.label_matrices(missing=missing, max_rows=18))
+    weight = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0.01, 1.0)
+    weights = np.array(draw(st.lists(weight, min_size=labels.shape[1], max_size=labels.shape[1])))
+    weights[0] = max(weights[0], 0.25)
+    return labels, weights / weights.sum()
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("missing", [False, True])
+@given(data=st.data())
+def test_every_merge_joins_the_most_similar_groups(link, missing, data):
+    labels, weights = data.draw(weighted_ensembles(missing))
+    ens = Ensemble(list(labels.T))
+    tree = link_evidence(ens, weights, link)
+    rows = ens.first_row[tree.leaf_pattern]
+    similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]
+    oracles.replay(similarity, ens.counts[tree.leaf_pattern], tree.merges, tree.heights, link)
+    assert np.all(np.diff(tree.heights) >= 0)
+
+
+@given(data=st.data())
+def test_a_dense_similarity_is_linked_like_the_evidence_it_holds(data):
+    labels, weights = data.draw(weighted_ensembles(missing=True))
+    ens = Ensemble(list(labels.T))
+    for link in LINKS:
+        covered = link_evidence(ens, weights, link).leaf_pattern
+        similarity = oracles.evidence(labels, weights)[np.ix_(ens.first_row[covered], ens.first_row[covered])]
+        tree = link_similarity(ens, similarity.copy(), link, covered)
+        oracles.replay(similarity, ens.counts[covered], tree.merges, tree.heights, link)
+
+
+def tie_free_ensemble(seed):
+    """Weights under which no two different sets of members weigh the same."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 5, (60, 6))
+    return labels, random.dirichlet(np.ones(6))
+
+
+@pytest.mark.parametrize("link", ["single", "complete"])
+@pytest.mark.parametrize("seed", range(3))
+def test_heights_are_those_of_scipy_over_all_rows(link, seed):
+    labels, weights = tie_free_ensemble(seed)
+    distance = 1 - oracles.evidence(labels, weights)
+    np.fill_diagonal(distance, 0)
+    expected = sch.linkage(squareform(distance, checks=False), link)[:, 2]
+    tree = link_evidence(Ensemble(labels), weights, link)
+    found = tree.to_scipy(rows=True)[:, 2]
+    below_one = expected < 1 - 1e-9  # at distance 1 complete link is all ties
+    assert np.allclose(found[below_one], expected[below_one], atol=1e-12)
+
+
+def test_average_heights_are_those_of_scipy_where_rows_weigh_differently():
+    """Random row weights leave no ties; SciPy sees each row as often as it weighs."""
+    random = np.random.default_rng(5)
+    base = random.integers(0, 3, (12, 4))
+    labels = np.repeat(base, random.integers(1, 6, 12), axis=0)
+    weights = random.dirichlet(np.ones(4))
+    distance = 1 - oracles.evidence(labels, weights)
+    np.fill_diagonal(distance, 0)
+    expected = sch.linkage(squareform(distance, checks=False), "average")[:, 2]
+    found = link_evidence(Ensemble(labels), weights, "average").to_scipy(rows=True)[:, 2]
+    assert np.allclose(found, expected, atol=1e-12)
+
+
+def test_running_example(running_example):
+    weac = qt.WEAC(n_clusters=2).fit(running_example)
+    assert weac.dendrogram_.heights == pytest.approx([0.2410, 0.5151, 0.9398], abs=5e-5)
+    assert weac.dendrogram_.to_scipy(rows=True)[:, 2] == pytest.approx([0, 0, 0.2410, 0.5151, 0.9398], abs=5e-5)
+    evidence = qt.coassociation(running_example, qt.member_weights(running_example), rows=True)
+    found = evidence[[0, 0, 2, 3], [2, 3, 3, 4]]
+    assert found == pytest.approx([0.6054, 0.3644, 0.7590, 0.2410], abs=5e-5)
+
+
+def test_equal_weights_on_the_running_example(running_example):
+    heights = {link: qt.WEAC(weights="equal", linkage=link, n_clusters=2).fit(running_example) for link in LINKS}
+    assert heights["single"].dendrogram_.heights == pytest.approx([1 / 3, 1 / 3, 2 / 3])
+    assert heights["complete"].dendrogram_.heights == pytest.approx([1 / 3, 2 / 3, 1])
+    average = heights["average"].dendrogram_.heights
+    assert average[[0, 2]] == pytest.approx([1 / 3, 11 / 12])
+    assert average[1] == pytest.approx(5 / 9) or average[1] == pytest.approx(1 / 2)
+    assert qt.WEAC(n_clusters="auto", weights="equal").fit(running_example).n_clusters_ == 2
+    assert heights["single"].dendrogram_.lifetimes == pytest.approx([1 / 3, 0, 1 / 3])
+    assert heights["single"].dendrogram_.choose_k() == 2
+
+
+@given(oracles.label_matrices(missing=True))
+def test_cuts_give_exactly_k_nested_clusters_numbered_by_size(labels):
+    ens = Ensemble(list(labels.T))
+    tree = link_evidence(ens, np.ones(labels.shape[1]), "average")
+    coarser = None
+    for k in range(1, tree.max_clusters + 2):
+        cut = tree.cut(k)
+        sizes = np.bincount(cut, weights=ens.counts)
+        assert len(sizes) == min(k, tree.max_clusters)
+        assert np.all(np.diff(sizes) <= 0)
+        if coarser is not None:
+            assert len(set(zip(cut.tolist(), coarser.tolist(), strict=True))) == len(sizes)
+        coarser = cut
+
+
+@given(oracles.label_matrices(missing=True))
+def test_scipy_accepts_the_tree_over_patterns_and_rows(labels):
+    ens = Ensemble(list(labels.T))
+    tree = link_evidence(ens, np.ones(labels.shape[1]), "average")
+    if ens.n_patterns > 1:
+        assert sch.is_valid_linkage(tree.to_scipy())
+    over_rows = tree.to_scipy(rows=True)
+    assert sch.is_valid_linkage(over_rows)
+    assert over_rows[-1, 3] == len(labels)
+    assert np.allclose(over_rows[len(labels) - ens.n_patterns :, 2], tree.heights)
+
+
+def test_groups_without_common_evidence_join_last_at_distance_one():
+    tree = qt.WEAC(n_clusters=2).fit([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2]]).dendrogram_
+    assert tree.heights.tolist() == [1.0, 1.0]
+    assert qt.WEAC(n_clusters=3, linkage="single").fit_predict([[0, 0, 1, 1, 2, 2]]).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_complete_link_is_refused_where_memory_does_not_allow_it():
+    labels = np.stack([np.arange(20) % 4, np.arange(20) % 5, np.arange(20) // 7], axis=1)
+    with qt.memory_limit("1kB"):
+        with pytest.raises(qt.QuorateError, match=r"every two of 20 patterns needs about 6\.4 kB.*average or single"):
+            qt.WEAC(n_clusters=2, linkage="complete").fit(labels)
+        assert qt.WEAC(n_clusters=2).fit(labels).n_clusters_ == 2

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+import oracles
+import quorate as qt
+from quorate.ensemble import Ensemble
+from quorate.links import connected_triples, jaccard_links, sact_similarity
+
+A, B, C, D, E, F, G = range(7)
+
+
+def test_running_example(running_example):
+    ens = Ensemble(running_example)
+    influence = qt.ncai(ens) ** 2
+    raw = connected_triples(jaccard_links(ens), influence[ens.cluster_member])
+    assert raw.max() == raw[F, F] == pytest.approx(2.48326, abs=5e-6)
+    assert raw[A, C] == pytest.approx(1.5355, abs=5e-5)
+    assert raw[E, G] == pytest.approx(2.3306, abs=5e-5)
+    similarity = qt.sact(ens)
+    expected = {(A, B): 0.1627, (A, C): 0.6184, (A, F): 0.7654, (E, G): 0.9385, (A, E): 0}
+    for (x, y), value in expected.items():
+        assert similarity[x, y] == pytest.approx(value, abs=5e-5)
+
+
+def test_running_example_without_influence(running_example):
+    ens = Ensemble(running_example)
+    raw = connected_triples(jaccard_links(ens), np.ones(7))
+    assert raw[F, F] == pytest.approx(35 / 12)
+    assert raw[E, G] == pytest.approx(8 / 3)
+    assert raw[A, B] == pytest.approx(5 / 12)
+    assert np.allclose(qt.sact(ens, beta=0), sact_similarity(ens, np.ones(3)))
+
+
+@given(oracles.label_matrices(missing=True))
+def test_jaccard_and_sact_are_those_of_the_definition(labels):
+    ens = Ensemble(list(labels.T))
+    assert np.allclose(qt.jaccard(ens), oracles.jaccard(labels), atol=1e-12)
+    influence = qt.ncai(ens) ** 2
+    similarity = qt.sact(ens)
+    assert np.allclose(similarity, oracles.sact(labels, influence), atol=1e-12)
+    assert np.array_equal(similarity, similarity.T)
+    assert similarity.min() >= 0
+    assert similarity.max() == 1
+
+
+def test_many_clusters_are_linked_in_threads_to_the_same_values():
+    labels = np.random.default_rng(0).integers(0, 40, (400, 5))
+    assert np.allclose(qt.sact(labels, beta=0), oracles.sact(labels, np.ones(5)), atol=1e-12)
+
+
+def test_links_are_refused_where_memory_does_not_allow_them(running_example):
+    with (
+        qt.memory_limit(100),
+        pytest.raises(qt.QuorateError, match="7 clusters needs about 392 bytes.*100 bytes.*WEAC"),
+    ):
+        qt.sact(running_example)

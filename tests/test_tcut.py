@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+import quorate as qt
+from quorate import tcut
+from quorate.consensus.gp_mgla import multi_granularity_graph, row_links
+from quorate.ensemble import Ensemble
+from quorate.kmeans import farthest_first, weighted_kmeans
+from quorate.tcut import TransferCut, leading_spectrum
+
+
+def test_running_example(running_example):
+    gp = qt.GPMGLA(n_clusters=2).fit(running_example)
+    influence = qt.ncai(running_example) ** 2
+    graph = oracles.bipartite_graph(running_example, influence, 0.5)
+    assert graph[:6].sum(axis=1) == pytest.approx([1.2671] * 6, abs=5e-5)
+    expected = [3.8106, 3.9292, 3.4790, 3.4324, 3.7213, 4.9388, 3.6447]
+    assert multi_granularity_graph(gp.ensemble_, influence, 0.5).degrees == pytest.approx(expected, abs=5e-5)
+    assert gp.eigenvalues_[:4] == pytest.approx([1, 0.7670, 0.1961, 0.0262], abs=5e-5)
+    assert gp.sweep([2, 3]).T.tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2]]
+
+
+def distinct_until(values, k):
+    """Whether the first k eigenvalues are separated from the rest: the embedding is then unique up to rotation."""
+    return k == len(values) or values[k - 1] - values[k] > 1e-6
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("dense_nodes", [10**6, 0])
+@given(labels=st.data())
+def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nodes, labels):
+    labels = labels.draw(oracles.label_matrices(missing=missing, min_rows=4, max_clusters=6, max_members=4))
+    ens = Ensemble(list(labels.T))
+    influence = qt.ncai(ens) ** 2
+    whole = oracles.bipartite_graph(labels, influence, 0.5)
+    graph = multi_granularity_graph(ens, influence, 0.5)
+    old, tcut._DENSE_NODES = tcut._DENSE_NODES, dense_nodes
+    try:
+        for k in range(1, min(5, ens.n_clusters) + 1):
+            values, points = oracles.transfer_cut_embedding(whole, len(labels), k)
+            assert leading_spectrum(graph, k).values[:k] == pytest.approx(values[:k], abs=1e-9)
+            if distinct_until(values, k):
+                found = TransferCut(ens, graph, row_links(ens, influence)).embedding(k)[ens.row_pattern]
+                assert np.allclose(found @ found.T, points @ points.T, atol=1e-7)
+    finally:
+        tcut._DENSE_NODES = old
+
+
+def test_lanczos_and_dense_solver_agree_on_many_clusters(monkeypatch):
+    labels = np.random.default_rng(0).integers(0, 60, (3000, 5)) + np.arange(3000)[:, None] // 100
+    ens = Ensemble(labels)
+    graph = multi_granularity_graph(ens, np.ones(5), 0.5)
+    dense = leading_spectrum(graph, 20)
+    monkeypatch.setattr(tcut, "_DENSE_NODES", 10)
+    lanczos = leading_spectrum(graph, 20)
+    assert np.allclose(dense.values, lanczos.values, atol=1e-12)
+    scale = np.sqrt(graph.degrees)[:, None]
+    overlap = (scale * dense.vectors[:, :20]).T @ (scale * lanczos.vectors[:, :20])
+    assert np.allclose(np.abs(np.linalg.det(overlap)), 1.0, atol=1e-8)
+
+
+def test_components_of_the_graph_are_the_clusters():
+    blocks = np.repeat(np.arange(4), [7, 5, 4, 3])
+    inner = np.random.default_rng(1).integers(0, 2, (19, 3))
+    labels = blocks[:, None] * 2 + inner
+    gp = qt.GPMGLA(n_clusters=4).fit(labels)
+    assert gp.labels_.tolist() == blocks.tolist()
+    assert gp.eigenvalues_[:4].tolist() == [1.0] * 4
+    assert qt.GPMGLA(n_clusters="auto").fit(labels).n_clusters_ == 4
+
+
+def test_more_components_than_clusters_still_gives_k_clusters():
+    blocks = np.repeat(np.arange(6), [7, 6, 5, 4, 3, 2])
+    with pytest.warns(qt.QuorateWarning, match="eigengap at 3 clusters is below 1e-09"):
+        gp = qt.GPMGLA(n_clusters=3).fit([blocks, blocks])
+    assert gp.n_clusters_ == 3
+
+
+def test_farthest_first_starts_anywhere_and_stops_when_nothing_is_apart():
+    points = np.array([[0.0], [1.0], [5.0], [5.0], [9.0]])
+    assert farthest_first(points, 1, 3, 1e10).tolist() == [1, 4, 2]
+    assert farthest_first(points, 0, 9, 1e10).tolist() == [0, 4, 2, 1]
+
+
+@pytest.mark.parametrize("start", ["heaviest", "k-means++", "first-row"])
+def test_kmeans_finds_separated_blobs(start):
+    random = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 30)
+    points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[truth] + random.normal(scale=0.3, size=(120, 2))
+    found = weighted_kmeans(
+        points, random.uniform(1, 5, 120), 4, start=start, first_seen=random.permutation(120), random_state=0
+    )
+    assert oracles.partition(found.labels) == oracles.partition(truth)
+    assert len(set(found.labels)) == 4
+
+
+def test_weights_pull_the_centres():
+    points = np.array([[0.0], [4.0], [5.0], [9.0]])
+    heavy_left = weighted_kmeans(points, np.array([1.0, 100.0, 1.0, 100.0]), 2)
+    assert oracles.partition(heavy_left.labels) == {frozenset({0, 1, 2}), frozenset({3})}
+    heavy_ends = weighted_kmeans(points, np.array([100.0, 1.0, 1.0, 100.0]), 2)
+    assert oracles.partition(heavy_ends.labels) == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+def test_random_starts_repeat_with_the_seed():
+    labels = np.random.default_rng(2).integers(0, 4, (200, 4))
+    runs = [qt.GPMGLA(n_clusters=5, start="k-means++", random_state=7).fit_predict(labels) for _ in range(2)]
+    assert np.array_equal(*runs)
+
+
+def test_authors_rule_follows_the_first_row():
+    labels = np.random.default_rng(4).integers(0, 5, (150, 4))
+    order = np.random.default_rng(5).permutation(150)
+    by_row = qt.GPMGLA(n_clusters=6, start="first-row")
+    heaviest = qt.GPMGLA(n_clusters=6)
+    assert not np.array_equal(by_row.fit_predict(labels)[order], by_row.fit_predict(labels[order]))
+    assert np.array_equal(heaviest.fit_predict(labels)[order], heaviest.fit_predict(labels[order]))

@@ -102,12 +102,13 @@ def consensus_file(
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> import quorate as qt
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = open(f"{folder}/labels.csv", "w").write("id,a,b\\nr1,x,0\\nr2,x,0\\nr3,y,1\\nr4,y,2\\n")
-    ...     result = qt.consensus_file(f"{folder}/labels.csv", f"{folder}/out.csv", members=["a", "b"], n_clusters=2)
-    ...     print(open(f"{folder}/out.csv").read())
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     _ = (folder / "labels.csv").write_text("id,a,b\\nr1,x,0\\nr2,x,0\\nr3,y,1\\nr4,y,2\\n")
+    ...     result = qt.consensus_file(folder / "labels.csv", folder / "out.csv", members=["a", "b"], n_clusters=2)
+    ...     print((folder / "out.csv").read_text())
     id,a,b,consensus,confidence
     r1,x,0,0,1.0
     r2,x,0,0,1.0

@@ -283,6 +283,13 @@ class Ensemble:
         product.sort_indices()
         return product
 
+    def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
+        """Return the co-occurrence in which a row counts 1 over the influence of all members that label it."""
+        degree = np.where(self.patterns >= 0, influence, 0.0).sum(axis=1)
+        if np.all(degree == degree[0]):
+            return self.cooccurrence / degree[0]
+        return self.scaled_cooccurrence(np.divide(self.counts, degree, out=np.zeros(len(degree)), where=degree > 0))
+
     @cached_property
     def cluster_sizes(self) -> Ints | Floats:
         """(n_clusters,) number of rows (or their weight) of each cluster."""

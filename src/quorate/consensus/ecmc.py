@@ -1,4 +1,4 @@
-"""Ensemble clustering by matrix completion (Yi, Yang, Jin, Jain 2012): keep what members agree on, complete the rest."""
+"""Ensemble clustering by matrix completion (Yi et al. 2012): keep what members agree on, complete the rest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
+from threadpoolctl import threadpool_limits
 
 from quorate.checks import check_integer, check_number
 from quorate.consensus.weac import LinkageMethod
@@ -25,6 +26,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
+_THREADED_SIZE = 500  # below this size threads of the linear algebra library cost more than they help
 _RELAXATION = 1.8
 _PENALTY_STEP = 1.5
 _MATRICES = 12  # matrices over patterns that a completion holds at once
@@ -43,7 +45,7 @@ class Block(NamedTuple):
 class Completion:
     """The completed similarity of patterns, and how it was found."""
 
-    patterns: Ints
+    patterns: Ints = field(repr=False)
     """(p,) the patterns completed: those with evidence."""
     similarity: Floats = field(repr=False)
     """(p, p) in [0, 1]; the diagonal is the similarity of two different rows of a pattern."""
@@ -89,7 +91,7 @@ def complete_similarity(
     evidence = np.round(pattern_evidence(ens, influence)[np.ix_(patterns, patterns)], 12)
     joined, observed = evidence >= thresholds[1], (evidence >= thresholds[1]) | (evidence <= thresholds[0])
     counts = ens.counts[patterns] * (ens.n_rows / ens.total)
-    n_observed = float(counts @ observed @ counts)
+    n_observed = float(counts @ (observed @ counts))
     if lam is None:
         lam = float(np.sqrt(counts.sum() / n_observed)) if n_observed > 0 else 1.0
     similarity = np.zeros_like(evidence)
@@ -98,12 +100,13 @@ def complete_similarity(
         inside = np.ix_(members, members)
         scale = np.sqrt(np.outer(counts[members], counts[members]))
         block = Block(np.where(joined[inside], scale, 0.0), observed[inside], lam * scale)
-        solved = _complete_one(block) if len(members) == 1 else complete_block(block, tolerance, max_iterations)
+        with threadpool_limits(1 if len(members) < _THREADED_SIZE else None, user_api="blas"):
+            solved = complete_block(block, tolerance, max_iterations)
         similarity[inside] = solved.matrix / scale
         objective += solved.objective
         n_iterations, converged = max(n_iterations, solved.n_iterations), converged and solved.converged
     similarity = np.clip((similarity + similarity.T) / 2, 0.0, 1.0)
-    share = n_observed / max(counts.sum(), 1.0) ** 2
+    share = n_observed / max(float(counts.sum()), 1.0) ** 2
     return Completion(patterns, similarity, objective, lam, share, n_iterations, converged)
 
 
@@ -136,10 +139,12 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
     and takes it whole elsewhere; Y follows the residual. Both residuals must be small: the primal one alone stops far
     from the optimum. The penalty mu is balanced between the two, ever more rarely, so that it settles.
     """
+    if len(block.data) == 1:
+        return _complete_one(block)
     data, observed, price = block
     size = np.linalg.norm(data)
     errors, multiplier = np.zeros_like(data), np.zeros_like(data)
-    penalty = 1.25 / np.linalg.norm(data, 2)
+    penalty = 1.25 / float(np.linalg.norm(data, 2))
     rank, next_balance, iteration, converged = 1, 10, 0, False
     while not converged and iteration < max_iterations:
         iteration += 1
@@ -149,8 +154,8 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
         target = data - relaxed + multiplier / penalty
         before, errors = errors, np.where(observed, _soft(target, price / penalty), target)
         multiplier = penalty * (target - errors)
-        primal = np.linalg.norm(data - shrunk.matrix - errors) / size
-        dual = penalty * np.linalg.norm(errors - before) / max(np.linalg.norm(multiplier), 1e-12)
+        primal = float(np.linalg.norm(data - shrunk.matrix - errors) / size)
+        dual = float(penalty * np.linalg.norm(errors - before) / max(np.linalg.norm(multiplier), 1e-12))
         converged = primal < tolerance and dual < 10 * tolerance
         if iteration >= next_balance:
             next_balance = iteration + max(10, iteration // 10)

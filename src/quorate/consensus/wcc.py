@@ -1,4 +1,4 @@
-"""Weighted consensus clustering (Li and Ding 2008): factorise the weighted co-association while learning the weights."""
+"""Weighted consensus clustering (Li and Ding 2008): factorise the co-association while learning its weights."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ class Connectivity:
         """(M,) b_l = tr(M_l Q S Q') = tr((H_l' Q) S (H_l' Q)')."""
         sums = self.sums(rows)
         of_cluster = np.sum((sums @ links) * sums, axis=1)
-        return np.bincount(self.ensemble.cluster_member, weights=of_cluster, minlength=self.ensemble.n_members)
+        n_members = self.ensemble.n_members
+        return np.bincount(self.ensemble.cluster_member, weights=of_cluster, minlength=n_members).astype(np.float64)
 
 
 def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_updates: int) -> Factorisation:

@@ -231,9 +231,7 @@ def _run_pass(blocks: Callable[[], Iterator[Points]], assignment: Assignment) ->
     return _Pass(digest.digest(), sizes, means)
 
 
-def _reseed(
-    blocks: Callable[[], Iterator[Points]], assignment: Assignment, empty: Ints, sizes: Ints
-) -> dict[int, int]:
+def _reseed(blocks: Callable[[], Iterator[Points]], assignment: Assignment, empty: Ints, sizes: Ints) -> dict[int, int]:
     """Give each empty cluster the point farthest from its centre that does not leave its own cluster empty."""
     # At most one point of each cluster is ever held back, so this many of the farthest points are enough.
     n_candidates = len(empty) + len(sizes)

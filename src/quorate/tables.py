@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.blocks import StoredEnsemble
 from quorate.checks import check_choice
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.blockwise import check_blockwise, fit_blocks, memory_for_patterns
+from quorate.consensus.gp_mgla import GraphMethod
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -28,8 +31,10 @@ from quorate.files import (
     quote_name,
     write_table,
 )
-from quorate.labels import Lines, Noise
+from quorate.labels import Lines, Noise, Vector, encode
+from quorate.memory import available_memory
 from quorate.memory import memory_limit as limited_memory
+from quorate.patterns import Packing
 
 if TYPE_CHECKING:
     import duckdb
@@ -152,6 +157,11 @@ def _count_lines(table: LabelTable, members: Sequence[str] | None) -> LabelTable
 
 def _answer_lines(lines: LabelTable, estimator: ConsensusMethod, noise: Noise) -> FileConsensus:
     """Combine the members of counted lines, and store the answer of each line beside its cells."""
+    n_members = len(lines.columns)
+    (n_lines,) = lines.connection.execute(f"SELECT count(*) FROM {_LINES}").fetchall()[0]
+    if memory_for_patterns(n_lines, n_members) > available_memory():
+        check_blockwise(estimator, n_lines, n_members, available_memory())
+        return _answer_in_blocks(lines, cast(GraphMethod, estimator), noise)
     labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(lines.columns))
     fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {_LINES}")
     n, line = fetched.pop("n"), fetched.pop("line")
@@ -182,6 +192,103 @@ def _answer_lines(lines: LabelTable, estimator: ConsensusMethod, noise: Noise) -
         method="",
         params={},
     )
+
+
+def _answer_in_blocks(lines: LabelTable, estimator: GraphMethod, noise: Noise) -> FileConsensus:
+    """Do the same without ever holding the patterns: they are coded, sorted and kept by DuckDB, and read in blocks."""
+    with explained(lines.path):
+        ens = _store_patterns(lines, noise)
+        found = fit_blocks(estimator, ens)
+        connection = lines.connection
+        connection.execute("CREATE TEMP TABLE quorate_labelled (pattern BIGINT, consensus BIGINT, confidence DOUBLE)")
+        start = 0
+        for labels, confidence in found.answers():
+            pattern = np.arange(start, start + len(labels))
+            connection.register("block", {"pattern": pattern, "consensus": labels, "confidence": confidence})
+            connection.execute("INSERT INTO quorate_labelled SELECT pattern, consensus, confidence FROM block")
+            connection.unregister("block")
+            start += len(labels)
+        cells = ", ".join(f"c.{column.sql_name}" for column in lines.all_columns)
+        same = " AND ".join(f"c.{word} = p.{word}" for word in _word_names(ens.levels))
+        connection.execute(
+            f"CREATE TEMP TABLE {_ANSWER} AS SELECT {cells}, consensus, confidence FROM quorate_coded c "
+            f"JOIN quorate_patterns p ON {same} JOIN quorate_labelled l ON p.rowid = l.pattern"
+        )
+    return FileConsensus(
+        out=Path(),
+        n_rows=ens.n_rows,
+        n_patterns=ens.n_patterns,
+        n_clusters=found.n_clusters,
+        clusters=found.clusters,
+        names=ens.names,
+        ncai=found.ncai,
+        member_weights=found.member_weights,
+        method="",
+        params={},
+    )
+
+
+def _word_names(levels: Sequence[Vector]) -> list[str]:
+    return [f"w{word}" for word in range(Packing([len(some) for some in levels]).n_words)]
+
+
+def _store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
+    """Code the labels of counted lines and keep the patterns in DuckDB, sorted, as packed words.
+
+    Codes come from the distinct values of each member, by the rules for labels everywhere.
+    """
+    connection = lines.connection
+    levels = []
+    for j, name in enumerate(lines.columns):
+        connection.execute(
+            f"CREATE TEMP TABLE quorate_values_{j} AS "
+            f"SELECT k{j} AS cell, {lines.label(name)} AS label, sum(n)::BIGINT AS n FROM {_LINES} GROUP BY ALL"
+        )
+        values = connection.execute(f"SELECT label, n, rowid AS line FROM quorate_values_{j}").fetchnumpy()
+        column = encode(values["label"], name, noise, np.asarray(values["n"]))
+        codes = {"line": np.asarray(values["line"]), "code": np.array(column.codes(slice(None)), dtype=np.int64)}
+        connection.register("codes", codes)
+        connection.execute(
+            f"CREATE TEMP TABLE quorate_codes_{j} AS "
+            f"SELECT cell, code FROM quorate_values_{j} v JOIN codes ON v.rowid = codes.line"
+        )
+        connection.unregister("codes")
+        levels.append(column.levels)
+    packing = Packing([len(some) for some in levels])
+    words = [""] * packing.n_words
+    for j, (word, radix) in enumerate(zip(packing.word, packing.radix, strict=True)):
+        digit = f"(c{j}.code + 1)"
+        words[word] = f"({words[word]} * {radix} + {digit})" if words[word] else digit
+    named = ", ".join(f"{word} AS {name}" for word, name in zip(words, _word_names(levels), strict=True))
+    joins = " ".join(
+        f"JOIN quorate_codes_{j} c{j} ON {_LINES}.k{j} IS NOT DISTINCT FROM c{j}.cell" for j in range(len(levels))
+    )
+    connection.execute(f"CREATE TEMP TABLE quorate_coded AS SELECT {_LINES}.*, {named} FROM {_LINES} {joins}")
+    key = ", ".join(_word_names(levels))
+    connection.execute(
+        f"CREATE TEMP TABLE quorate_patterns AS "
+        f"SELECT {key}, sum(n)::BIGINT AS n FROM quorate_coded GROUP BY {key} ORDER BY {key}"
+    )
+    n_rows, n_patterns = connection.execute("SELECT sum(n)::BIGINT, count(*) FROM quorate_patterns").fetchall()[0]
+    return StoredEnsemble(lines.columns, levels, noise, n_rows, _DuckDBPatterns(connection, packing, key, n_patterns))
+
+
+@dataclass(frozen=True)
+class _DuckDBPatterns:
+    """Patterns in a table of packed words, in lexicographic order."""
+
+    connection: duckdb.DuckDBPyConnection
+    packing: Packing
+    key: str
+    n_patterns: int
+
+    def read(self, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return codes, -1 for missing, and counts of some consecutive patterns."""
+        found = self.connection.execute(
+            f"SELECT {self.key}, n FROM quorate_patterns WHERE rowid >= {start} AND rowid < {stop}"
+        ).fetchnumpy()
+        counts = np.asarray(found.pop("n"))
+        return self.packing.unpack(np.stack([np.asarray(word) for word in found.values()], axis=1)), counts
 
 
 def _answered(table: LabelTable, lines: LabelTable, out: Path, keep_order: bool) -> duckdb.DuckDBPyRelation:

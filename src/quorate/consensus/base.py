@@ -204,9 +204,7 @@ def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> 
     return cluster_table(ens, sizes, stability, shared_rows(ens, labels, len(sizes)))
 
 
-def cluster_table(
-    ens: Ensemble, sizes: Floats, stability: Floats, shared: Floats
-) -> tuple[ConsensusCluster, ...]:
+def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, shared: Floats) -> tuple[ConsensusCluster, ...]:
     """Return what there is to say about consensus clusters; `shared` are the rows each shares with each cluster."""
     separated = opposition(ens, shared)
     described = []

@@ -6,7 +6,7 @@ a label: a number where the whole column is numbers, NULL where it is missing).
 """
 
 from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.files.opening import connect, open_table
+from quorate.files.opening import connect, find_files, open_table
 from quorate.files.table import Column, ColumnProfile, LabelTable, match_columns, quote_name
 from quorate.files.writing import check_output, write_table, writing
 
@@ -20,6 +20,7 @@ __all__ = [
     "check_output",
     "connect",
     "explained",
+    "find_files",
     "find_format",
     "match_columns",
     "open_table",

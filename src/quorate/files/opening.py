@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import glob
 import gzip
 import lzma
 import os
@@ -18,12 +19,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.checks import nearest_name
+from quorate.checks import check_integer, nearest_name
 from quorate.errors import QuorateError
 from quorate.extras import import_extra
 from quorate.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
-from quorate.files.formats import STREAM, FileFormat, explained, find_format
+from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
 from quorate.files.table import VIEW, Column, LabelTable
+from quorate.memory import parse_bytes
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,43 +36,64 @@ _ENGINE_MEMORY = "800MB"
 
 
 def open_table(
-    path: str | Path, *, format: str | None = None, delimiter: str | None = None, header: bool | None = None
+    path: str | Path,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    memory_limit: int | float | str | None = None,
+    threads: int | None = None,
 ) -> LabelTable:
     """Open a table for reading.
 
     Parameters
     ----------
     path : str or Path
-        A file, or "-" for standard input.
+        A file, or "-" for standard input; or a folder of Parquet files or a pattern such as "labels/*.parquet", which
+        are read as one table, in the order of their names.
     format : {"csv", "tsv", "parquet", "arrow", "npy", "npz"}, optional
         Default: by the file's ending, or else by its first bytes.
     delimiter : str, optional
         What splits the columns of a text table. Default: found from its first lines.
     header : bool, optional
         Whether the first line of a text table names the columns. Default: found from its first lines.
+    memory_limit : int or str, optional
+        How much memory the engine may use before it spills to the temporary folder, such as "2GB".
+    threads : int, optional
+        How many threads the engine may use. Default: all.
     """
     resources = ExitStack()
     with ExitStack() as on_failure:
         on_failure.callback(resources.close)
         shown = "standard input" if str(path) == STREAM else str(path)
-        file = _spool_input(resources) if str(path) == STREAM else _check_input(Path(path))
-        kind = find_format(file, format)
-        connection = connect(resources)
+        files = [_spool_input(resources)] if str(path) == STREAM else find_files(path)
+        kind = find_format(files[0], format)
+        if len(files) > 1 and kind.name != "parquet":
+            raise QuorateError(f"{path} names {len(files)} files of {kind.name}; only Parquet files are read together.")
+        connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
             opener = _text_view if kind.is_text else _OPENERS[kind.name]
-            columns = opener(_Source(connection, file, kind, shown, delimiter, header, resources))
+            columns = opener(_Source(connection, files, kind, shown, delimiter, header, resources))
         on_failure.pop_all()
     return LabelTable(shown, kind, connection, tuple(columns), resources=resources)
 
 
-def connect(resources: ExitStack) -> duckdb.DuckDBPyConnection:
+def connect(
+    resources: ExitStack, *, memory_limit: int | float | str | None = None, threads: int | None = None
+) -> duckdb.DuckDBPyConnection:
     """Return a DuckDB connection of its own, with bounded memory and a temporary folder, closed with `resources`."""
     import duckdb
 
+    limit = _ENGINE_MEMORY if memory_limit is None else f"{parse_bytes(memory_limit)}B"
     folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="quorate-"))
-    connection = duckdb.connect(
-        config={"memory_limit": _ENGINE_MEMORY, "temp_directory": folder, "autoinstall_known_extensions": False}
-    )
+    config: dict[str, Any] = {
+        "memory_limit": limit,
+        "temp_directory": folder,
+        "autoinstall_known_extensions": False,
+    }
+    if threads is not None:
+        config["threads"] = check_integer("threads", threads, low=1)
+    connection = duckdb.connect(config=config)
     resources.callback(connection.close)
     return connection
 
@@ -78,7 +101,7 @@ def connect(resources: ExitStack) -> duckdb.DuckDBPyConnection:
 @dataclass(frozen=True)
 class _Source:
     connection: duckdb.DuckDBPyConnection
-    file: Path
+    files: list[Path]
     format: FileFormat
     shown: str
     delimiter: str | None
@@ -86,14 +109,38 @@ class _Source:
     resources: ExitStack
 
     @property
+    def file(self) -> Path:
+        """The file, or the first of several."""
+        return self.files[0]
+
+    @property
     def pattern(self) -> str:
-        """The path as DuckDB wants it: signs that would match several files are escaped."""
-        return re.sub(r"([*?\[])", r"[\1]", str(self.file))
+        """The path as DuckDB wants it."""
+        return _escaped(self.file)
+
+
+def _escaped(file: Path) -> str:
+    """Return a path in which signs that would match several files are escaped."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
+
+
+def find_files(path: str | Path) -> list[Path]:
+    """Return the files that a path stands for: a file, the Parquet files of a folder, or those that match a pattern."""
+    target = Path(path)
+    if target.is_dir():
+        found = sorted(file for ending in FORMATS["parquet"] for file in target.rglob(f"*{ending}") if file.is_file())
+        if not found:
+            raise QuorateError(f"{path} is a directory without Parquet files. Name a file in it.")
+    elif not target.exists() and any(sign in str(path) for sign in "*?["):
+        found = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
+        if not found:
+            raise QuorateError(f"No file matches {path}. Check the pattern and the folder.")
+    else:
+        found = [target]
+    return [_check_input(file) for file in found]
 
 
 def _check_input(path: Path) -> Path:
-    if path.is_dir():
-        raise QuorateError(f"{path} is a directory. Name a file in it.")
     if not path.exists():
         siblings = [str(path.parent / other) for other in _names_in(path.parent)]
         raise QuorateError(f"There is no file {path}.{nearest_name(path, siblings) or ' Check its name and folder.'}")
@@ -149,7 +196,7 @@ def _unpack(source: _Source) -> _Source:
     unpacked = _temporary_file(source.resources)
     with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(unpacked, "wb") as copy:
         shutil.copyfileobj(packed, copy)
-    return replace(source, file=unpacked, format=FileFormat(source.format.name))
+    return replace(source, files=[unpacked], format=FileFormat(source.format.name))
 
 
 def _read_csv(source: _Source, dialect: Dialect) -> Any:
@@ -202,7 +249,7 @@ def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
 
 
 def _parquet_view(source: _Source) -> list[Column]:
-    relation = source.connection.read_parquet(source.pattern)
+    relation = source.connection.read_parquet([_escaped(file) for file in source.files])
     relation.create_view(VIEW)
     return _columns_of(relation)
 

@@ -1,7 +1,7 @@
 """A label table in a file, counted by DuckDB: its ensemble, and the answer put back on its rows.
 
-The rows stay in the file. One group-by counts the distinct lines of cells of the members, the ensemble is made from those,
-and one join takes an answer back to the rows in their order.
+The rows stay in the file. One group-by counts the distinct lines of cells of the members, the ensemble is made from
+those, and one join takes an answer back to the rows in their order.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ class CountedTable:
     @cached_property
     def _lines(self) -> LabelTable:
         """The distinct lines of the members' cells as a table of its own beside the file."""
-        columns = tuple(
-            Column(name, f"k{j}", self.table.column(name).sql_type) for j, name in enumerate(self.members)
-        )
+        columns = tuple(Column(name, f"k{j}", self.table.column(name).sql_type) for j, name in enumerate(self.members))
         cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
         source, counted = self.table.view, "count(*)"
         with explained(self.table.path):
@@ -116,8 +114,10 @@ class CountedTable:
         _, line, pattern = self._counted
         wanted = np.isin(pattern, patterns)
         self._register("quorate_wanted", {"line": line[wanted], "pattern": pattern[wanted]})
-        lines = f"(SELECT {_LINES}.*, pattern FROM {_LINES} JOIN quorate_wanted ON {_LINES}.rowid = quorate_wanted.line)"
-        shown = "'row ' || min(quorate_row)" if id_column is None else f"arg_min({self.table.raw(id_column)}, quorate_row)"
+        lines = f"(SELECT l.*, w.pattern FROM {_LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
+        shown = "'row ' || min(quorate_row)"
+        if id_column is not None:
+            shown = f"arg_min({self.table.raw(id_column)}, quorate_row)"
         found = self.table.fetch(
             f"SELECT pattern, CAST({shown} AS VARCHAR) AS example FROM {self._rows_with(lines)} "
             "WHERE pattern IS NOT NULL GROUP BY pattern"
@@ -137,7 +137,9 @@ class CountedTable:
         """
         for name in answers:
             if name in keep:
-                raise QuorateError(f"The answer is a column {name!r}, but a column kept has that name. Rename it first.")
+                raise QuorateError(
+                    f"The answer is a column {name!r}, but a column kept has that name. Rename it first."
+                )
         _, line, pattern = self._counted
         values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
         self._register("quorate_fitted", {"line": line, **values})

@@ -83,7 +83,7 @@ def summarise(
         "source": _source(ens, origin),
         "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
         "choice": _choice(fitted, sweep),
-        "members": [{**_rounded(asdict(row)), **_trust(row)} for row in members],
+        "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
         "agreement": _agreement(fitted, members),
         "answers": answers,
         "steps": [
@@ -154,7 +154,7 @@ def explain_choice(fitted: ConsensusMethod, sweep: SweepView) -> str:
     return text
 
 
-def _trust(row: MemberRow) -> dict[str, str]:
+def describe_trust(row: MemberRow) -> dict[str, str]:
     """Return how far a member was trusted, as a word and as a sentence."""
     share = "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the most trusted"
     if row.influence >= _TRUSTED:

@@ -155,7 +155,7 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
         before, errors = errors, np.where(observed, _soft(target, price / penalty), target)
         multiplier = penalty * (target - errors)
         primal = float(np.linalg.norm(data - shrunk.matrix - errors) / size)
-        dual = float(penalty * np.linalg.norm(errors - before) / max(np.linalg.norm(multiplier), 1e-12))
+        dual = float(penalty * np.linalg.norm(errors - before) / (np.linalg.norm(multiplier) + 1e-12))
         converged = primal < tolerance and dual < 10 * tolerance
         if iteration >= next_balance:
             next_balance = iteration + max(10, iteration // 10)

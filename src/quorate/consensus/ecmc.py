@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -261,6 +262,9 @@ class ECMC(LinkageMethod):
     citation: ClassVar[str] = "Yi, Yang, Jin, Jain, Mahdavi 2012"
     cost: ClassVar[str] = "c^2 (rank) to c^3 per iteration, c patterns that reliable pairs connect; memory m^2"
     exact: ClassVar[str] = "objective and completed matrix of all rows, and its dendrogram"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components": "groups of fewer than 1 / lambda rows vanish from the completed matrix",
+    }
 
     def __init__(
         self,

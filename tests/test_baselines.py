@@ -307,7 +307,8 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows(labels, k):
     assume(k < min(ens.n_clusters, len(labels)))
     gram, values = _embedding_gram(labels, k)
     assume(values[k - 1] - values[k] > 1e-3)
-    cut = qt.HBGF(n_clusters=2).fit(ens)._cuts
+    with dense.quiet():
+        cut = qt.HBGF(n_clusters=2).fit(ens)._cuts
     both = np.vstack([cut.embedding(k)[ens.row_pattern], cut.cluster_embedding(k)])
     covered = np.linalg.norm(both, axis=1) > 0.5
     assert np.allclose((both @ both.T)[np.ix_(covered, covered)], gram[np.ix_(covered, covered)], atol=1e-8)
@@ -324,7 +325,8 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows_on_a_published_en
 
 def _same_objective(labels, k, n_iterations, n_updates):
     params = {"n_clusters": k, "n_iterations": n_iterations, "n_updates": n_updates, "tolerance": 0.0}
-    fitted = qt.WCC(**params).fit(list(labels.T))
+    with dense.quiet():
+        fitted = qt.WCC(**params).fit(list(labels.T))
     start = fitted._cuts.start.cut(k)[fitted.ensemble_.row_pattern]
     equal = np.full(labels.shape[1], 1 / labels.shape[1])
     objective, weights = dense.weighted_consensus(labels, start, equal, k, simplex_minimum, n_iterations, n_updates)

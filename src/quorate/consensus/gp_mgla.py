@@ -41,7 +41,7 @@ def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
     influence of the members that label it.
     """
     degree = np.where(ens.patterns >= 0, influence, 0.0).sum(axis=1)
-    if np.all(degree == degree[0]):
+    if degree[0] > 0 and np.all(degree == degree[0]):
         per_row = ens.cooccurrence / degree[0]
     else:
         per_row = ens.scaled_cooccurrence(ratio(ens.counts, degree))

@@ -67,7 +67,8 @@ def dense_srs(labels: np.ndarray, n_iterations: int = 5) -> np.ndarray:
     sizes = rows.sum(axis=0)
     similarity, clusters = np.eye(len(labels)), np.eye(rows.shape[1])
     for _ in range(n_iterations - 1):
-        new = DECAY / labels.shape[1] ** 2 * (rows @ (rows @ clusters).T)
+        new = rows @ (rows @ clusters).T
+        new *= DECAY / labels.shape[1] ** 2
         clusters = DECAY * (rows.T @ (rows.T @ similarity).T) / np.outer(sizes, sizes)
         similarity = new
         np.fill_diagonal(similarity, 1.0)

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 import baseline_oracles as dense
 import oracles
 import quorate as qt
-from quorate.consensus.ecmc import Block, complete_block, complete_similarity, link_completion
+from quorate.consensus.ecmc import Block, _shrink_eigenvalues, complete_block, complete_similarity, link_completion
 from quorate.consensus.hbgf import bipartite_graph
 from quorate.consensus.srs import simrank_similarity
 from quorate.consensus.wcc import Connectivity, simplex_minimum
@@ -387,6 +387,31 @@ def test_the_objective_of_a_completion_is_that_of_all_rows(labels, lam):
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     matrix = found.similarity[np.ix_(ens.row_pattern, ens.row_pattern)]
     assert np.linalg.norm(matrix, "nuc") <= found.objective + 1e-6
+
+
+@pytest.mark.parametrize("n_rows", [200, pytest.param(846, marks=pytest.mark.slow)])
+def test_the_objective_of_a_completion_is_that_of_all_rows_on_a_published_ensemble(published, n_rows):
+    labels = published("ensembles", "lwea_VS")["labels"][:n_rows, :10].astype(int)
+    expected, _ = _completed_rows(labels, tolerance=1e-9)
+    found = complete_similarity(Ensemble(labels), np.ones(10), tolerance=1e-9, max_iterations=20_000)
+    assert found.converged
+    assert expected.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_few_eigenvalues_are_shrunk_as_all_would_be():
+    random = np.random.default_rng(0)
+    factor = random.standard_normal((300, 12))
+    noise = random.standard_normal((300, 300))
+    matrix = (factor * np.linspace(-3, 3, 12)) @ factor.T + 0.5 * (noise + noise.T)
+    values, vectors = np.linalg.eigh(matrix)
+    threshold = 200.0
+    kept = np.sign(values) * np.maximum(np.abs(values) - threshold, 0)
+    for rank in (1, 5, 40):  # a guess too low, about right, and so high that all are computed
+        shrunk = _shrink_eigenvalues(matrix, threshold, rank)
+        assert np.allclose(shrunk.matrix, (vectors * kept) @ vectors.T, atol=1e-8)
+        assert shrunk.nuclear_norm == pytest.approx(np.abs(kept).sum())
+        assert shrunk.rank == np.count_nonzero(kept)
 
 
 def test_small_blocks_vanish_and_large_ones_stay():

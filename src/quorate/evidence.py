@@ -10,12 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from quorate import _kernels
 from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.memory import require_memory
+from quorate.memory import USE_NO_MATRIX, require_memory
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
+
+_ROWS_PER_TASK = 64
 
 
 def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
@@ -39,7 +42,7 @@ def pattern_evidence(ens: Ensemble, weights: Floats) -> Floats:
     require_memory(
         16.0 * ens.n_patterns**2,
         f"The evidence of every two of {ens.n_patterns:,} patterns",
-        "Use WEAC or EAC with average or single link, GP-MGLA or HBGF, which need no such matrix.",
+        USE_NO_MATRIX,
     )
     phi = indicators(ens, weights)
     share = sp.diags_array(weights[ens.cluster_member] / weights.sum())
@@ -47,6 +50,34 @@ def pattern_evidence(ens: Ensemble, weights: Floats) -> Floats:
     evidence = (evidence + evidence.T) / 2  # the last bits of the product depend on which factor was scaled
     np.fill_diagonal(evidence, covering_weight(ens.patterns, weights) > 0)
     return np.minimum(evidence, 1.0, out=evidence)
+
+
+def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
+    """(m, m) similarity of every two patterns through that of their clusters: Phi T Phi', symmetric to the last bit.
+
+    Parameters
+    ----------
+    phi : sparse (m, n_clusters)
+        How much each cluster of a pattern counts.
+    similarity : (n_clusters, n_clusters)
+        Symmetric similarity T of clusters.
+    """
+    n_patterns, n_clusters = phi.shape
+    require_memory(
+        8.0 * n_patterns * (n_patterns + _ROWS_PER_TASK * n_clusters / max(n_patterns, 1)),
+        f"The similarity of every two of {n_patterns:,} patterns",
+        USE_NO_MATRIX,
+    )
+    out = np.empty((n_patterns, n_patterns))
+    tasks = _kernels.threads.blocks(n_patterns, _ROWS_PER_TASK)
+
+    def fill(rows: slice) -> None:
+        carried = np.asarray(phi[rows] @ similarity)
+        _kernels.links.add_up(carried, phi.indptr, phi.indices, phi.data, rows.start, out)
+
+    _kernels.threads.in_threads(fill, tasks)
+    _kernels.threads.in_threads(lambda columns: _kernels.links.mirror(columns.start, columns.stop, out), tasks)
+    return out
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:

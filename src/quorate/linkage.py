@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, pattern_evidence
+from quorate.memory import USE_NO_MATRIX, require_memory
 from quorate.numbering import number_by_size
 
 Floats = NDArray[np.float64]
@@ -39,7 +40,8 @@ class Dendrogram:
     """The tree of merges over patterns.
 
     Rows of one pattern are never apart, so the tree has one leaf per pattern. Patterns without any evidence (no member
-    of positive weight labels them) are not in the tree and get the label -1.
+    of positive weight labels them) are not in the tree and get the label -1. Only under similarities (SRS, ECMC) that
+    make a row more similar to other patterns than to its own are the rows of such a pattern leaves of their own.
     """
 
     merges: Ints = field(repr=False)
@@ -48,31 +50,53 @@ class Dendrogram:
     """(leaves - 1,) 1 - similarity of each merge, ascending."""
     ensemble: Ensemble
     leaf_pattern: Ints = field(repr=False)
-    """(leaves,) pattern of each leaf."""
+    """(leaves,) pattern of each leaf, ascending."""
+    leaf_heights: Floats | None = field(default=None, repr=False)
+    """(leaves,) 1 - similarity of two rows of a leaf; None: they are the same to the method, at height 0."""
 
     @property
     def max_clusters(self) -> int:
-        """The largest number of clusters a cut can give."""
-        return len(self.leaf_pattern)
+        """The largest number of clusters a cut can give: the number of patterns in the tree."""
+        return len(self.pattern_tree.leaf_pattern)
+
+    @property
+    def pattern_tree(self) -> Dendrogram:
+        """The tree with one leaf per pattern: this one, or what is left of it with the first leaf of each pattern.
+
+        Equal rows must get equal labels, and nothing tells them apart; so where the rows of a pattern are leaves of
+        their own, its first leaf stands for all of them.
+        """
+        return self._thinned or self
+
+    @cached_property
+    def _thinned(self) -> Dendrogram | None:
+        patterns, first = np.unique(self.leaf_pattern, return_index=True)
+        if len(patterns) == len(self.leaf_pattern):
+            return None
+        pairs, kept = _kernels.linkage.keep_leaves(self.merges, first)
+        return Dendrogram(_kernels.linkage.number_nodes(pairs), self.heights[kept], self.ensemble, patterns)
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for exactly k clusters, by undoing the last k - 1 merges.
 
-        Clusters are numbered by decreasing size. With fewer than k leaves every leaf is a cluster.
+        Clusters are numbered by decreasing size. With fewer than k patterns every pattern is a cluster.
         """
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        tree = self.pattern_tree
         if self.max_clusters:
-            groups[self.leaf_pattern] = _kernels.linkage.cut(self.merges, min(k, self.max_clusters) - 1)
+            groups[tree.leaf_pattern] = _kernels.linkage.cut(tree.merges, min(k, self.max_clusters) - 1)
         return number_by_size(groups, self.ensemble.counts)
 
     @cached_property
     def lifetimes(self) -> Floats:
-        """Lifetime of k clusters for k = 2, 3, ..., leaves: the range of heights at which a cut gives k clusters.
+        """Lifetime of k clusters for k = 2, 3, ..., patterns: the range of heights at which a cut gives k clusters.
 
-        The lifetime of all leaves apart counts only if some rows share a pattern; else every row would be a cluster.
+        The lifetime of all patterns apart counts only if some rows share a pattern; else every row would be a cluster.
         """
-        below = np.concatenate([[0.0], self.heights])[:-1]
-        lifetimes = (self.heights - below)[::-1].copy()
+        heights = self.pattern_tree.heights
+        rows_together = 0.0 if self.leaf_heights is None else self.leaf_heights.max(initial=0.0)
+        below = np.concatenate([[rows_together], heights])[:-1]
+        lifetimes = np.maximum(heights - below, 0.0)[::-1].copy()
         if len(lifetimes) and self.ensemble.n_rows == self.ensemble.n_patterns:
             lifetimes[-1] = 0.0
         return lifetimes
@@ -89,40 +113,42 @@ class Dendrogram:
     def to_scipy(self, rows: bool = False) -> Floats:
         """Return a SciPy linkage matrix, over leaves or over rows (those with evidence, in order).
 
-        Over rows, rows of one pattern are joined first, at height 0.
+        Over rows, rows of one leaf are joined first, at height 0 or at that of `leaf_heights`.
         """
-        n_leaves = self.max_clusters
+        n_leaves = len(self.leaf_pattern)
         if not rows:
             return _scipy_matrix(self.merges, self.heights, n_leaves, np.ones(n_leaves))
-        row_pattern = self.ensemble.require_rows("to_scipy(rows=True)")
-        leaf = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
-        leaf[self.leaf_pattern] = np.arange(n_leaves)
-        row_leaf = leaf[row_pattern]
-        row_leaf = row_leaf[row_leaf >= 0]
-        joined, top = _join_equal_rows(row_leaf, n_leaves)
-        n_rows = len(row_leaf)
-        # Leaves become the nodes on top of their rows; merge nodes move up behind all of those.
-        nodes = np.where(
-            self.merges < n_leaves,
-            top[np.minimum(self.merges, n_leaves - 1)],
-            self.merges - n_leaves + n_rows + len(joined),
+        row_leaf = self._leaf_of_each_row()
+        within = _join_equal_rows(row_leaf)
+        first_row = np.full(n_leaves, -1)
+        first_row[row_leaf[::-1]] = np.arange(len(row_leaf))[::-1]
+        between = first_row[_kernels.linkage.first_leaves(self.merges)]
+        low = np.zeros(n_leaves) if self.leaf_heights is None else self.leaf_heights
+        merges = Merges(
+            np.concatenate([within, between]), np.concatenate([low[row_leaf[within[:, 0]]], self.heights])
         )
-        merges = np.concatenate([joined, nodes])
-        heights = np.concatenate([np.zeros(len(joined)), self.heights])
-        return _scipy_matrix(merges, heights, n_rows, np.ones(n_rows))
+        nodes, heights = _in_order(merges)
+        return _scipy_matrix(nodes, heights, len(row_leaf), np.ones(len(row_leaf)))
+
+    def _leaf_of_each_row(self) -> Ints:
+        """Return the leaf of each row with evidence; rows of one pattern take its leaves in turn."""
+        row_pattern = self.ensemble.require_rows("to_scipy(rows=True)")
+        patterns, first, n_leaves = np.unique(self.leaf_pattern, return_index=True, return_counts=True)
+        first_leaf, n_own = np.full(self.ensemble.n_patterns, -1), np.ones(self.ensemble.n_patterns, dtype=np.int64)
+        first_leaf[patterns], n_own[patterns] = first, n_leaves
+        order = np.argsort(row_pattern, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(self.ensemble.row_counts)])
+        turn = np.empty(len(row_pattern), dtype=np.int64)
+        turn[order] = np.arange(len(order)) - starts[row_pattern[order]]
+        leaf = first_leaf[row_pattern] + turn % n_own[row_pattern]
+        return leaf[first_leaf[row_pattern] >= 0]
 
 
-def _join_equal_rows(row_leaf: Ints, n_leaves: int) -> tuple[Ints, Ints]:
-    """Return merges that join the rows of each leaf one by one, and the node that ends up on top of each leaf."""
-    n_rows = len(row_leaf)
+def _join_equal_rows(row_leaf: Ints) -> Ints:
+    """Return merges, as pairs of rows, that join the rows of each leaf one by one."""
     order = np.argsort(row_leaf, kind="stable")
-    starts = np.concatenate([[True], np.diff(row_leaf[order]) > 0])
-    later = np.flatnonzero(~starts)  # each joins what stands before it in `order`
-    node_after = order.copy()
-    node_after[later] = n_rows + np.arange(len(later))
-    joined = np.stack([node_after[later - 1], order[later]], axis=1)
-    ends = np.concatenate([np.flatnonzero(starts)[1:] - 1, [n_rows - 1]])
-    return joined, node_after[ends]
+    later = np.flatnonzero(np.diff(row_leaf[order], prepend=-1) == 0)
+    return np.stack([order[later - 1], order[later]], axis=1)
 
 
 def _scipy_matrix(merges: Ints, heights: Floats, n_leaves: int, sizes: Floats) -> Floats:
@@ -148,18 +174,39 @@ def link_evidence(ens: Ensemble, weights: Floats, link: Link) -> Dendrogram:
 def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints) -> Dendrogram:
     """Return the dendrogram of any similarity matrix over some patterns, which is overwritten.
 
-    Patterns count as often as they have rows (Lance-Williams updates weighted by size).
+    Patterns count as often as they have rows (Lance-Williams updates weighted by size). The diagonal is the similarity
+    of two different rows of a pattern. Where it is below that to another pattern, collapsing rows would not give the
+    dendrogram of all rows, so the rows of such a pattern become leaves of their own.
     """
-    sizes = ens.counts[leaves].astype(np.float64)
-    pairs, heights = _kernels.linkage.chain_link(similarity, sizes, LINKS.index(link))
-    return _dendrogram(ens, leaves, Merges(pairs, heights))
+    sizes, n_rows = ens.counts[leaves].astype(np.float64), ens.row_counts[leaves]
+    together = similarity.diagonal().copy()
+    np.fill_diagonal(similarity, -np.inf)
+    apart = (n_rows > 1) & (np.round(together, 12) < np.round(similarity.max(axis=1, initial=-np.inf), 12))
+    np.fill_diagonal(similarity, together)
+    heights = np.where((n_rows > 1) & ~apart, 1.0 - together, 0.0)
+    if apart.any():
+        own = np.repeat(np.arange(len(leaves)), np.where(apart, n_rows, 1))
+        require_memory(
+            8.0 * len(own) ** 2, f"The similarity of {len(own):,} rows and patterns of rows that differ", USE_NO_MATRIX
+        )
+        similarity = similarity[np.ix_(own, own)]
+        sizes, leaves, heights = (sizes / np.where(apart, n_rows, 1))[own], leaves[own], heights[own]
+    if len(leaves) == 0:
+        return _dendrogram(ens, leaves, _join_rest([], [], leaves))
+    pairs, merged_at = _kernels.linkage.chain_link(similarity, sizes, LINKS.index(link))
+    return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights if heights.any() else None)
 
 
-def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges) -> Dendrogram:
+def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges, leaf_heights: Floats | None = None) -> Dendrogram:
+    nodes, heights = _in_order(merges)
+    return Dendrogram(nodes, heights, ens, leaves, leaf_heights)
+
+
+def _in_order(merges: Merges) -> tuple[Ints, Floats]:
     """Sort merges by height, rounded so that equals do not hang on the last bit, and number the nodes."""
     order = np.argsort(np.round(merges.heights, 12), kind="stable")
     nodes = _kernels.linkage.number_nodes(merges.pairs[order])
-    return Dendrogram(nodes, np.maximum.accumulate(merges.heights[order]), ens, leaves)
+    return nodes, np.maximum.accumulate(merges.heights[order])
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Links between clusters: Jaccard coefficients and source aware connected triples (paper, section 5)."""
+"""Links between clusters: Jaccard coefficients, connected triples (paper, section 5), and SimRank (a baseline)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from quorate import _kernels
 from quorate.checks import check_number
 from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.memory import require_memory
+from quorate.memory import USE_NO_MATRIX, require_memory
 
 Floats = NDArray[np.float64]
 
@@ -110,9 +110,78 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
     return coefficients
 
 
+def weighted_triples(ens: Ensemble, member_influence: Floats) -> Floats:
+    """Return the weighted connected triples of clusters of one member (WCT; Iam-On et al. 2011), over the largest.
+
+    Two clusters x, y of one member are similar by the sum over all other clusters k of min(v_xk, v_yk), v the Jaccard
+    coefficient; k counts by the influence of its member (1 in the original). Clusters of different members get 0, and
+    so do all clusters of members without influence; the diagonal is 1.
+    """
+    _require_matrix(ens, "The matrix of connected triples")
+    links = jaccard_links(ens)
+    links.setdiag(0.0)
+    links.eliminate_zeros()
+    of_cluster = member_influence[ens.cluster_member]
+    triples = connected_triples(links, of_cluster)
+    np.fill_diagonal(triples, 0.0)
+    triples *= (ens.cluster_member[:, None] == ens.cluster_member) & (of_cluster > 0)
+    largest = triples.max(initial=0.0)
+    if largest > 0:
+        triples /= largest
+    np.fill_diagonal(triples, 1.0)
+    return triples
+
+
+def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -> Floats:
+    """Return the similarity of clusters from which SimRank makes that of rows (SRS; Iam-On et al. 2008).
+
+    On the graph of rows and clusters, S = decay Phi C Phi' over rows and C = decay H'SH / (s s') over clusters, both
+    with unit diagonal, start as the identity; both updates use the previous iterate. As in LinkCluE, `n_iterations` = R
+    means R - 1 updates. So the last S comes from the C of R - 2 updates, that from the S of one update less, and so on:
+    every other iterate is never used, and none of the S that are needed is ever formed.
+
+    Parameters
+    ----------
+    ens : Ensemble
+    phi : sparse (m, n_clusters)
+        Share of each cluster in its patterns; rows sum to 1.
+    decay : float
+        What a step over the graph keeps of a similarity.
+    n_iterations : int >= 2
+        R.
+    """
+    _require_matrix(ens, "SimRank")
+    similarity = np.eye(ens.n_clusters)
+    if n_iterations % 2 == 1:
+        similarity = _simrank_update(ens, phi, np.zeros_like(similarity), decay)
+    for _ in range((n_iterations - 2) // 2):
+        similarity = _simrank_update(ens, phi, similarity, decay)
+    return similarity
+
+
+def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay: float) -> Floats:
+    """Return the C that follows from the S that follows from `similarity`.
+
+    H'SH = decay K C K' + H' diag(w (1 - s)) H with K = H' diag(w) Phi, where s is the similarity of two different rows
+    of a pattern: a row is similar to itself by 1 instead. Under row weights a row counts by its pattern's mean weight.
+    """
+    members = ens.incidence.T.tocsr() @ sp.diags_array(ens.counts.astype(np.float64))
+    to_clusters = sp.csr_array(members @ phi)
+    through_rows = decay * (to_clusters @ (to_clusters @ similarity).T)
+    carried = phi @ similarity
+    same_pattern = decay * np.asarray(phi.multiply(carried).sum(axis=1)).ravel()
+    rows_alone = ens.counts**2 / ens.row_counts * (1.0 - same_pattern)
+    total = through_rows + ens.scaled_cooccurrence(rows_alone).toarray()
+    sizes = ens.cluster_sizes.astype(np.float64)
+    updated = decay * total / np.outer(sizes, sizes)
+    updated = (updated + updated.T) / 2
+    np.fill_diagonal(updated, 1.0)
+    return updated
+
+
 def _require_matrix(ens: Ensemble, what: str) -> None:
     require_memory(
         8.0 * ens.n_clusters**2,
         f"{what} of {ens.n_clusters:,} clusters",
-        "Use fewer members or clusters, or WEAC or EAC with average or single link, which need no links.",
+        USE_NO_MATRIX,
     )

@@ -9,6 +9,12 @@ from contextvars import ContextVar
 from quorate.errors import QuorateError
 
 _limit: ContextVar[int | None] = ContextVar("quorate_memory_limit", default=None)
+USE_NO_MATRIX = (
+    "Use WEAC or EAC with average or single link, or HBGF, whose memory grows with the number of patterns and not "
+    "with its square; or fewer members."
+)
+"""The advice for whatever needs a matrix over patterns or clusters."""
+
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 

@@ -279,3 +279,39 @@ def cut(nodes, n_undone):
         top[nodes[i, 0]] = top[m + i]
         top[nodes[i, 1]] = top[m + i]
     return top[:m]
+
+
+@jit
+def first_leaves(nodes):
+    """Return for each merge of nodes (m - 1, 2) a leaf below each of the two."""
+    m = len(nodes) + 1
+    leaf = np.arange(2 * m - 1)
+    pairs = np.empty_like(nodes)
+    for i in range(m - 1):
+        pairs[i, 0], pairs[i, 1] = leaf[nodes[i, 0]], leaf[nodes[i, 1]]
+        leaf[m + i] = leaf[nodes[i, 0]]
+    return pairs
+
+
+@jit
+def keep_leaves(nodes, kept):
+    """Return the merges that are left when only the leaves `kept` are, and their positions among all merges.
+
+    nodes : (m - 1, 2) merges of nodes
+    kept : (j,) leaves, ascending; in the pairs returned (j - 1, 2) they are numbered 0, 1, ...
+    """
+    m = len(nodes) + 1
+    below = np.full(2 * m - 1, -1)
+    for number in range(len(kept)):
+        below[kept[number]] = number
+    pairs = np.empty((max(len(kept) - 1, 0), 2), dtype=np.int64)
+    positions = np.empty(len(pairs), dtype=np.int64)
+    n_pairs = 0
+    for i in range(m - 1):
+        a, b = below[nodes[i, 0]], below[nodes[i, 1]]
+        if a >= 0 and b >= 0:
+            pairs[n_pairs, 0], pairs[n_pairs, 1] = a, b
+            positions[n_pairs] = i
+            n_pairs += 1
+        below[m + i] = a if a >= 0 else b
+    return pairs, positions

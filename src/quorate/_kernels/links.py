@@ -32,3 +32,21 @@ def mirror(start, stop, out):
         for j in range(start, stop):
             for i in range(max(top, j + 1), min(top + tile, n)):
                 out[i, j] = out[j, i]
+
+
+@jit
+def add_up(carried, indptr, indices, values, start, out):
+    """Write rows start, start + 1, ... of the upper triangle of carried Phi', Phi sparse over clusters.
+
+    carried : (b, n_clusters) float64, what each of b patterns sends to each cluster
+    indptr, indices, values : Phi (m, n_clusters) in CSR form
+    out : (m, m) float64
+    """
+    m = out.shape[0]
+    for position in range(carried.shape[0]):
+        row = carried[position]
+        for v in range(start + position, m):
+            total = 0.0
+            for e in range(indptr[v], indptr[v + 1]):
+                total += values[e] * row[indices[e]]
+            out[start + position, v] = total

@@ -124,9 +124,7 @@ class Dendrogram:
         first_row[row_leaf[::-1]] = np.arange(len(row_leaf))[::-1]
         between = first_row[_kernels.linkage.first_leaves(self.merges)]
         low = np.zeros(n_leaves) if self.leaf_heights is None else self.leaf_heights
-        merges = Merges(
-            np.concatenate([within, between]), np.concatenate([low[row_leaf[within[:, 0]]], self.heights])
-        )
+        merges = Merges(np.concatenate([within, between]), np.concatenate([low[row_leaf[within[:, 0]]], self.heights]))
         nodes, heights = _in_order(merges)
         return _scipy_matrix(nodes, heights, len(row_leaf), np.ones(len(row_leaf)))
 

@@ -2,8 +2,14 @@
 
 from . import datasets, members
 from .consensus.base import ConsensusCluster
+from .consensus.eac import EAC
+from .consensus.ecmc import ECMC
 from .consensus.gp_mgla import GPMGLA
+from .consensus.hbgf import HBGF
 from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
+from .consensus.srs import SRS
+from .consensus.wcc import WCC
+from .consensus.wct import WCT
 from .consensus.weac import WEAC
 from .crowd import agreement, cai, member_weights, ncai
 from .ensemble import Ensemble
@@ -20,10 +26,16 @@ from .scores import Scores, evaluate
 __version__: str
 
 __all__ = [
+    "EAC",
+    "ECMC",
     "GPMGLA",
+    "HBGF",
     "HMAC",
     "ODISVC",
     "RPCL",
+    "SRS",
+    "WCC",
+    "WCT",
     "WEAC",
     "ConsensusCluster",
     "ConsensusResult",

@@ -99,8 +99,45 @@ def _lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
     )
 
 
-def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float) -> KMeansResult:
-    """Iterate from the chosen points until labels repeat; an emptied cluster is re-seeded at the farthest point."""
+def joint_kmeans(
+    points: Floats, weights: Floats, n_rows: int, k: int, *, n_init: int = 0, random_state: Any = None
+) -> KMeansResult:
+    """Cluster weighted unit vectors of which the first `n_rows` must be in every cluster, as HBGF does.
+
+    Centres start at one of those (the heaviest, or at random, the best of `n_init` > 0 runs), then repeatedly at the
+    one whose absolute cosines to the centres chosen so far add up to least (Fern and Brodley 2004).
+    """
+    rows = points[:n_rows]
+    if n_init == 0:
+        firsts = np.array([np.argmax(weights[:n_rows])])
+    else:
+        share = weights[:n_rows] / weights[:n_rows].sum()
+        firsts = np.random.default_rng(random_state).choice(n_rows, size=n_init, p=share)
+    runs = [_lloyd(points, weights, least_similar_first(rows, int(first), k), _ROUNDING, n_rows) for first in firsts]
+    return min(runs, key=lambda run: run.inertia)
+
+
+def least_similar_first(points: Floats, first: int, k: int) -> Ints:
+    """Return up to k points: `first`, then the point with the least sum of |cosines| to those chosen, if apart."""
+    chosen = [first]
+    similarity = np.zeros(len(points))
+    distances = np.full(len(points), np.inf)
+    while len(chosen) < k:
+        _lower_distances(points, points[chosen[-1]], distances)
+        similarity += np.abs(points @ points[chosen[-1]])
+        keys = np.where(np.rint(distances * _ROUNDING) > 0, np.rint(similarity * _ROUNDING), np.inf)
+        least = int(np.argmin(keys))
+        if np.isinf(keys[least]):
+            break
+        chosen.append(least)
+    return np.array(chosen)
+
+
+def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float, n_rows: int | None = None) -> KMeansResult:
+    """Iterate from the chosen points until labels repeat; a cluster without any row is re-seeded at the farthest row.
+
+    Rows are the first `n_rows` points, or all of them.
+    """
     centres = points[chosen]
     k = len(chosen)
     labels = np.full(len(points), -1)
@@ -113,10 +150,19 @@ def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float) -> KMean
     for _ in range(_MAX_ITERATIONS):
         before = labels.copy()
         _kernels.threads.in_threads(assign, tasks)
-        for empty in np.setdiff1d(np.arange(k), labels):
-            farthest = int(np.argmax(np.rint(distances * _ROUNDING)))
-            labels[farthest], distances[farthest] = empty, 0.0
+        _reseed(labels[:n_rows], distances[:n_rows], k)
         if np.array_equal(labels, before):
             break
         centres = _kernels.lloyd.weighted_means(points, weights, labels, k)
     return KMeansResult(labels, float(weights @ distances))
+
+
+def _reseed(labels: Ints, distances: Floats, k: int) -> None:
+    """Give each cluster without any row the row farthest from its centre that does not leave its own cluster empty."""
+    sizes = np.bincount(labels, minlength=k)
+    for empty in np.flatnonzero(sizes == 0):
+        spare = np.where(sizes[labels] > 1, np.rint(distances * _ROUNDING), -1.0)
+        farthest = int(np.argmax(spare))
+        sizes[labels[farthest]] -= 1
+        sizes[empty] = 1
+        labels[farthest], distances[farthest] = empty, 0.0

@@ -157,18 +157,21 @@ class TransferCut:
         if k == 1:
             groups[linked] = 0
         elif k > 1:
-            first_row = self.ensemble.first_row
-            found = weighted_kmeans(
-                np.ascontiguousarray(self.embedding(k)[linked]),
-                self.ensemble.counts[linked].astype(np.float64),
-                k,
-                start=self.start,
-                first_seen=None if first_row is None else first_row[linked],
-                n_init=self.n_init,
-                random_state=self.random_state,
-            )
-            groups[linked] = found.labels
+            groups[linked] = self._cluster(linked, k)
         return number_by_size(groups, self.ensemble.counts)
+
+    def _cluster(self, linked: NDArray[np.bool_], k: int) -> Ints:
+        """Return the cluster of each linked pattern by k-means of the embedding."""
+        first_row = self.ensemble.first_row
+        return weighted_kmeans(
+            np.ascontiguousarray(self.embedding(k)[linked]),
+            self.ensemble.counts[linked].astype(np.float64),
+            k,
+            start=self.start,
+            first_seen=None if first_row is None else first_row[linked],
+            n_init=self.n_init,
+            random_state=self.random_state,
+        ).labels
 
     def caution(self, k: int) -> str | None:
         """Return what to know about a cut into k clusters, if anything."""

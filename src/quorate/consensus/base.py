@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -65,6 +65,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     citation: ClassVar[str]
     cost: ClassVar[str]
     """Time and memory in m patterns, M members, n_c clusters and k."""
+    exact: ClassVar[str]
+    """What comes out of patterns exactly as it would out of all rows."""
+    exceptions: ClassVar[Mapping[str, str]] = {}
+    """What all methods promise and this one cannot, with the reason."""
     limited_by_clusters: ClassVar[bool] = False
     """Whether k can be at most the number of clusters of the ensemble."""
 
@@ -79,6 +83,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _solve(self, ens: Ensemble, influence: Floats) -> Cuts:
         """Return the ensemble solved for any k; `influence` is in [0, 1], one number per member."""
         raise NotImplementedError
+
+    def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
+        """Store the weights under which k clusters were found; a method may have learnt its own, and more."""
+        self.member_weights_ = influence / influence.sum()
 
     def fit(self, X: Any, y: Any = None) -> ConsensusMethod:
         """Find the consensus of an ensemble.
@@ -102,7 +110,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels = cuts.cut(wanted)
         self.ensemble_ = ens
         self.ncai_ = index
-        self.member_weights_ = influence / influence.sum()
+        self._record(cuts, wanted, influence)
         self.pattern_labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
         self.pattern_confidence_ = confidence(ens, self.member_weights_, labels)

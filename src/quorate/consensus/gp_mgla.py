@@ -33,22 +33,30 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     return links
 
 
-def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
-    """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
+def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
+    """(n_clusters, n_clusters) what rows that are linked to their clusters by influence add to the reduced graph.
 
-    W = alpha diag(I) C diag(I) / (sum of I) + R' diag(1 / R1) R, with C the co-occurrence and R the SACT similarity;
-    where labels are missing, C counts each row over the influence of the members that label it.
+    diag(I) C diag(I) / (sum of I), with C the co-occurrence; where labels are missing, C counts each row over the
+    influence of the members that label it.
     """
-    of_cluster = influence[ens.cluster_member]
     degree = np.where(ens.patterns >= 0, influence, 0.0).sum(axis=1)
     if np.all(degree == degree[0]):
         per_row = ens.cooccurrence / degree[0]
     else:
         per_row = ens.scaled_cooccurrence(ratio(ens.counts, degree))
-    scale = sp.diags_array(of_cluster)
+    scale = sp.diags_array(influence[ens.cluster_member])
+    return sp.csr_array(scale @ per_row @ scale)
+
+
+def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
+    """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
+
+    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity.
+    """
+    of_cluster = influence[ens.cluster_member]
     similarity = sact_similarity(ens, influence)
     return ReducedGraph(
-        through_rows=sp.csr_array(alpha * (scale @ per_row @ scale)),
+        through_rows=alpha * links_through_rows(ens, influence),
         degrees=alpha * of_cluster * ens.cluster_sizes + similarity.sum(axis=1),
         component=_components(ens, of_cluster),
         links=similarity,
@@ -144,6 +152,7 @@ class GPMGLA(GraphMethod):
     name: ClassVar[str] = "gp-mgla"
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.2"
     cost: ClassVar[str] = "m M^2 + n_c^2 per eigenvector + m k^2 per k-means step; memory n_c^2 + m k"
+    exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
 
     def __init__(
         self,

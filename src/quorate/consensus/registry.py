@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 
 from quorate.checks import nearest_name
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.eac import EAC
+from quorate.consensus.ecmc import ECMC
 from quorate.consensus.gp_mgla import GPMGLA
+from quorate.consensus.hbgf import HBGF
+from quorate.consensus.srs import SRS
+from quorate.consensus.wcc import WCC
+from quorate.consensus.wct import WCT
 from quorate.consensus.weac import WEAC
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
 
-METHODS: dict[str, type[ConsensusMethod]] = {method.name: method for method in (GPMGLA, WEAC)}
+METHODS: dict[str, type[ConsensusMethod]] = {
+    method.name: method for method in (GPMGLA, WEAC, EAC, HBGF, WCC, ECMC, SRS, WCT)
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,11 @@ class MethodInfo:
     weighted: bool
     """Whether members count by their weight unless asked otherwise."""
     cost: str
+    """Time and memory in m patterns, M members, n_c clusters and k."""
+    exact: str
+    """What comes out of patterns exactly as it would out of all rows."""
+    exceptions: dict[str, str]
+    """What all methods promise and this one cannot, with the reason."""
 
 
 def methods() -> tuple[MethodInfo, ...]:
@@ -52,7 +65,16 @@ def _describe(method: type[ConsensusMethod]) -> MethodInfo:
         if name != "n_clusters"
     }
     weighted = parameters["weights"] == "ncai"
-    return MethodInfo(method.name, method, parameters, method.citation, weighted, method.cost)
+    return MethodInfo(
+        method.name,
+        method,
+        parameters,
+        method.citation,
+        weighted,
+        method.cost,
+        method.exact,
+        dict(method.exceptions),
+    )
 
 
 def make_method(method: str, n_clusters: int | str, params: dict[str, Any]) -> ConsensusMethod:

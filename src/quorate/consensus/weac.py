@@ -75,6 +75,7 @@ class WEAC(LinkageMethod):
     name: ClassVar[str] = "weac"
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.1"
     cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
+    exact: ClassVar[str] = "dendrogram of all rows"
 
     def __init__(
         self,

@@ -1,0 +1,65 @@
+"""Evidence accumulation clustering (Fred and Jain 2005): WEAC with members that all count the same."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from quorate.consensus.weac import WEAC
+from quorate.crowd import Normalise
+from quorate.linkage import Link
+
+
+class EAC(WEAC):
+    """Evidence accumulation: agglomerate rows by the share of members that join them.
+
+    It is WEAC with equal weights: the same tree, without any matrix of rows for average and single link.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default 8
+        Number of clusters; "auto" takes the number with the largest lifetime in the dendrogram, as the authors do.
+    linkage : {"average", "complete", "single"}, default "average"
+        How the similarity of two groups follows from that of their rows. Average and single link need memory linear in
+        the ensemble; complete link a matrix over patterns.
+    weights : {"equal", "ncai"} or (M,) array, default "equal"
+        Weights of the members: all equal (the original), by crowd agreement (then it is WEAC), or given.
+    beta : float, default 2.0
+        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalised, as in `agreement`.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Consensus label of each row; 0 is the largest cluster.
+    n_clusters_ : int
+    dendrogram_ : Dendrogram
+    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+        As in `WEAC`.
+
+    References
+    ----------
+    A. L. N. Fred, A. K. Jain: Combining Multiple Clusterings Using Evidence Accumulation. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 27 (2005).
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> qt.EAC(n_clusters=2).fit_predict(members)
+    array([0, 0, 0, 0, 1, 1])
+    """
+
+    name: ClassVar[str] = "eac"
+    citation: ClassVar[str] = "Fred, Jain 2005"
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        linkage: Link = "average",
+        weights: Any = "equal",
+        beta: float = 2.0,
+        normalise: Normalise = "sqrt",
+    ) -> None:
+        super().__init__(n_clusters, linkage=linkage, beta=beta, normalise=normalise, weights=weights)

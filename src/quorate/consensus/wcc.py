@@ -1,0 +1,333 @@
+"""Weighted consensus clustering (Li and Ding 2008): factorise the co-association while learning its weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate.checks import check_integer, check_number
+from quorate.consensus.base import ConsensusMethod, Cuts
+from quorate.consensus.hbgf import bipartite_graph
+from quorate.crowd import Normalise
+from quorate.ensemble import Ensemble
+from quorate.evidence import covering_weight
+from quorate.memory import require_memory
+from quorate.numbering import number_by_size
+from quorate.tcut import TransferCut
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_TINY = 1e-12
+_STILL = 1e-9  # factors that move less than this in an update have converged
+
+
+@dataclass(frozen=True)
+class Factorisation:
+    """The weighted co-association M(w) = sum_l w_l M_l, factorised as Q S Q' with Q, S >= 0, over patterns."""
+
+    rows: Floats
+    """(m, k) Q."""
+    links: Floats
+    """(k, k) S."""
+    weights: Floats
+    """(M,) w, in the simplex."""
+    objective: float
+    """|| M(w) - Q S Q' ||^2 over all rows."""
+
+
+def strongest_columns(rows: Floats, links: Floats) -> Ints:
+    """(m,) argmax_j Q_ij sqrt(S_jj); a column that wins no pattern gets the one where it comes closest to it."""
+    score = rows * np.sqrt(np.diag(links))
+    score = np.round(score / (score.max(axis=1, initial=0.0, keepdims=True) + _TINY), 10)
+    labels = np.argmax(score, axis=1)
+    sizes = np.bincount(labels, minlength=score.shape[1])
+    for empty in np.flatnonzero(sizes == 0):
+        near = np.where(sizes[labels] > 1, score[:, empty], -1.0)
+        chosen = int(np.argmax(near))
+        if near[chosen] < 0:
+            break  # there are fewer patterns than columns
+        sizes[labels[chosen]] -= 1
+        sizes[empty] += 1
+        labels[chosen] = empty
+    return labels
+
+
+@dataclass(frozen=True)
+class Connectivity:
+    """The connectivity matrices M_l of the members, held as the patterns' clusters; nothing of size n x n is formed."""
+
+    ensemble: Ensemble
+
+    @property
+    def counts(self) -> Floats:
+        """(m,) number of rows (or their weight) of each pattern."""
+        return self.ensemble.counts.astype(np.float64)
+
+    def sums(self, columns: Floats) -> Floats:
+        """(n_clusters, j) H' X: sums over the rows of each cluster."""
+        return np.asarray(self.ensemble.incidence.T @ (self.counts[:, None] * columns))
+
+    def multiply(self, weights: Floats, columns: Floats) -> Floats:
+        """(m, j) M(w) X = H diag(w) H' X."""
+        of_cluster = weights[self.ensemble.cluster_member][:, None]
+        return np.asarray(self.ensemble.incidence @ (of_cluster * self.sums(columns)))
+
+    def gram(self) -> Floats:
+        """(M, M) tr(M_i M_j): the squared Frobenius norm of the members' contingency table."""
+        of_member = sp.csr_array(
+            (np.ones(self.ensemble.n_clusters), (self.ensemble.cluster_member, np.arange(self.ensemble.n_clusters)))
+        )
+        squares = self.ensemble.cooccurrence.astype(np.float64).power(2)
+        return np.asarray((of_member @ squares @ of_member.T).toarray())
+
+    def fit_to(self, rows: Floats, links: Floats) -> Floats:
+        """(M,) b_l = tr(M_l Q S Q') = tr((H_l' Q) S (H_l' Q)')."""
+        sums = self.sums(rows)
+        of_cluster = np.sum((sums @ links) * sums, axis=1)
+        n_members = self.ensemble.n_members
+        return np.bincount(self.ensemble.cluster_member, weights=of_cluster, minlength=n_members).astype(np.float64)
+
+
+def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_updates: int) -> Factorisation:
+    """Minimise || M(w) - Q S Q' ||^2 over Q, S >= 0 with Q'Q near I by multiplicative updates from given labels.
+
+    Q <- Q o sqrt(M Q S / (Q Q' M Q S)), S <- S o sqrt(Q' M Q / (Q'Q S Q'Q)).
+    """
+    counts = matrix.counts[:, None]
+    rows = np.full((len(labels), k), 0.2)
+    rows[np.flatnonzero(labels >= 0), labels[labels >= 0]] += 1.0
+    rows /= np.sqrt(np.sum(counts * rows**2, axis=0))
+    links = rows.T @ (counts * matrix.multiply(weights, rows))
+    for _ in range(n_updates):
+        before = rows
+        pulled = matrix.multiply(weights, rows) @ links
+        rows = rows * np.sqrt(pulled / (rows @ (rows.T @ (counts * pulled)) + _TINY))
+        inner = rows.T @ (counts * rows)
+        between = rows.T @ (counts * matrix.multiply(weights, rows))
+        links = links * np.sqrt(between / (inner @ links @ inner + _TINY))
+        if np.sqrt(np.sum(counts * (rows - before) ** 2)) < _STILL:
+            break
+    return Factorisation(rows, links, weights, _objective(matrix, weights, rows, links))
+
+
+def _objective(matrix: Connectivity, weights: Floats, rows: Floats, links: Floats) -> float:
+    """Return || M(w) - Q S Q' ||^2 = w'Gw - 2 w'b + tr((Q'Q S)^2)."""
+    inner = rows.T @ (matrix.counts[:, None] * rows) @ links
+    return float(weights @ matrix.gram() @ weights - 2 * weights @ matrix.fit_to(rows, links) + np.sum(inner * inner.T))
+
+
+def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
+    """Return the w >= 0 with sum 1 that minimises w'Gw - 2 b'w, by an active-set method.
+
+    A trace of the identity is added to G, as members that agree in everything make it singular.
+    """
+    scale = np.abs(np.diag(gram)).max()
+    gram = gram / scale + 1e-10 * np.eye(len(gram))
+    linear = linear / scale
+    w = np.zeros(len(linear))
+    w[np.argmin(np.diag(gram) - 2 * linear)] = 1.0
+    free = w > 0
+    for _ in range(20 * len(w) + 20):
+        target = _on_plane(gram, linear, free)
+        if target.min() >= -_TINY:
+            w = np.maximum(target, 0.0)
+            slope = gram @ w - linear
+            level = np.min(slope[free])
+            entering = int(np.argmin(np.where(free, np.inf, slope)))
+            if free.all() or slope[entering] >= level - 1e-12:
+                break
+            free[entering] = True
+        else:
+            falling = free & (target < 0)
+            step = np.min(w[falling] / (w[falling] - target[falling]))
+            w = np.maximum(w + step * (target - w), 0.0)
+            free &= w > _TINY
+            w = np.where(free, w, 0.0)
+    return w / w.sum()
+
+
+def _on_plane(gram: Floats, linear: Floats, free: NDArray[np.bool_]) -> Floats:
+    """Return the minimum over sum 1 in the free coordinates, the others being 0 (the signs are not looked at)."""
+    n_free = int(free.sum())
+    system = np.ones((n_free + 1, n_free + 1))
+    system[:-1, :-1] = gram[np.ix_(free, free)]
+    system[-1, -1] = 0.0
+    target = np.zeros(len(linear))
+    target[free] = np.linalg.solve(system, np.append(linear[free], 1.0))[:-1]
+    return target
+
+
+@dataclass(frozen=True)
+class WeightedConsensus:
+    """Weighted consensus clustering, solved anew for every k."""
+
+    ensemble: Ensemble
+    start: TransferCut = field(repr=False)
+    """The cut of the graph of rows and clusters, whose labels the factorisation starts from."""
+    weights: Floats
+    """(M,) the weights that learning starts from."""
+    n_iterations: int
+    n_updates: int
+    tolerance: float
+    ridge: float
+    _known: dict[int, Factorisation] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+        return self.start.max_clusters
+
+    def solve(self, k: int) -> Factorisation:
+        """Return the factorisation into k columns, and the weights learnt with it; only the last one is kept."""
+        if k not in self._known:
+            self._known.clear()
+            self._known[k] = self._solve(k)
+        return self._known[k]
+
+    def _solve(self, k: int) -> Factorisation:
+        require_memory(
+            8.0 * 6 * self.ensemble.n_patterns * k,
+            f"The factorisation of {self.ensemble.n_patterns:,} patterns into {k} clusters",
+            "Use fewer clusters or members, or WEAC or EAC with average or single link.",
+        )
+        matrix = Connectivity(self.ensemble)
+        gram = matrix.gram()
+        penalty = self.ridge * np.eye(len(gram))
+        labels = self.start.cut(k)
+        found = factorise(matrix, self.weights, labels, k, self.n_updates)
+        for _ in range(self.n_iterations):
+            weights = simplex_minimum(gram + penalty, matrix.fit_to(found.rows, found.links))
+            moved = np.abs(weights - found.weights).max()
+            found = factorise(matrix, weights, labels, k, self.n_updates)
+            if moved < self.tolerance:
+                break
+        return found
+
+    def cut(self, k: int) -> Ints:
+        """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
+        found = self.solve(min(k, self.max_clusters))
+        covered = covering_weight(self.ensemble.patterns, found.weights) > 0
+        groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        if covered.any():
+            groups[covered] = strongest_columns(found.rows[covered], found.links)
+        return number_by_size(groups, self.ensemble.counts)
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters, if anything: what there is about the start."""
+        return self.start.caution(k)
+
+    def choose_k(self) -> int:
+        """Return the number of clusters with the largest gap to the next eigenvalue of the graph."""
+        return self.start.choose_k()
+
+
+class WCC(ConsensusMethod):
+    """Weighted consensus clustering: learn weights of members and a factorised consensus together.
+
+    What is known: the objective || sum_l w_l M_l - Q S Q' ||^2 over connectivity matrices M_l, weights w in the simplex
+    and nonnegative Q, S with Q'Q near I. What is reconstructed: multiplicative updates, the start (labels of the cut of
+    the graph of rows and clusters), and a quadratic programme for the weights. The joint problem is degenerate: weights
+    that gather on one member of at most k clusters reach objective 0. So few steps are made by default, and `ridge`
+    holds the weights together.
+
+    No n x n matrix is formed: a step costs as much as the ensemble has labels, times k.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default 8
+        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
+        leading eigenvalues of the graph of rows and clusters.
+    n_iterations : int >= 0, default 5
+        Number of steps that learn weights; 0 keeps the weights given.
+    n_updates : int >= 1, default 200
+        Largest number of updates of a factorisation.
+    tolerance : float, default 1e-4
+        Weights that change by less in a step are final.
+    ridge : float, default 0.0
+        Penalty on the squared norm of the weights, in pairs of rows.
+    weights : {"equal", "ncai"} or (M,) array, default "equal"
+        Weights that learning starts from: all equal (the original), by crowd agreement, or given.
+    beta : float, default 2.0
+        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalised, as in `agreement`.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Consensus label of each row; 0 is the largest cluster.
+    n_clusters_ : int
+    member_weights_ : (M,) array
+        The weights learnt.
+    objective_ : float
+        What the factorisation leaves of the weighted co-association of all rows, squared and summed.
+    confidence_, clusters_, ncai_, ensemble_, pattern_labels_, pattern_confidence_
+        As in `WEAC`.
+
+    References
+    ----------
+    T. Li, C. Ding: Weighted Consensus Clustering. SIAM International Conference on Data Mining (2008).
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> qt.WCC(n_clusters=3).fit_predict(members)
+    array([0, 0, 1, 1, 2, 2])
+    """
+
+    name: ClassVar[str] = "wcc"
+    citation: ClassVar[str] = "Li, Ding 2008"
+    cost: ClassVar[str] = "m M k + m k^2 per update, anew for every k; memory m M + m k"
+    exact: ClassVar[str] = "objective and factors of all rows"
+    limited_by_clusters: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        n_iterations: int = 5,
+        n_updates: int = 200,
+        tolerance: float = 1e-4,
+        ridge: float = 0.0,
+        weights: Any = "equal",
+        beta: float = 2.0,
+        normalise: Normalise = "sqrt",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_iterations = n_iterations
+        self.n_updates = n_updates
+        self.tolerance = tolerance
+        self.ridge = ridge
+        self.weights = weights
+        self.beta = beta
+        self.normalise = normalise
+
+    def _check(self) -> None:
+        check_integer("n_iterations", self.n_iterations, low=0)
+        check_integer("n_updates", self.n_updates, low=1)
+        check_number("tolerance", self.tolerance, low=0)
+        check_number("ridge", self.ridge, low=0)
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> WeightedConsensus:
+        graph = bipartite_graph(ens, influence)
+        return WeightedConsensus(
+            ens,
+            TransferCut(ens, graph.reduced, graph.links),
+            influence / influence.sum(),
+            self.n_iterations,
+            self.n_updates,
+            self.tolerance,
+            self.ridge,
+        )
+
+    def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
+        solved = cast(WeightedConsensus, cuts)
+        found = solved.solve(min(k, solved.max_clusters))
+        self.member_weights_ = found.weights
+        self.objective_ = found.objective

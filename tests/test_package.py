@@ -27,6 +27,7 @@ LAYERS = [
     ["datasets"],
     ["members"],
     ["consensus_clustering"],
+    ["paper"],
 ]
 
 

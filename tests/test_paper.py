@@ -107,7 +107,7 @@ def test_a_method_at_its_defaults_is_measured_once_for_all_experiments():
 
 
 def test_choosing_a_method_chooses_its_parameter_settings_but_not_its_other_preset():
-    chosen = select(TINY, methods=["WEAC-AL"])
+    chosen = select(TINY, methods=["weac-al"])
     names = {item.method.name for item in measurements(TINY, "parameters", chosen)}
     assert names == {"WEAC-AL", *(f"WEAC-AL beta={beta}" for beta in (0, 1, 4, 8))}
 
@@ -121,7 +121,7 @@ def test_choosing_a_method_chooses_its_parameter_settings_but_not_its_other_pres
             "There is no experiment 'comparison'. Did you mean 'compare'? The experiments are",
         ),
         ("datasets", "irsi", "There is no dataset 'irsi'. Did you mean 'iris'? The datasets are"),
-        ("methods", "gp-mgl", "There is no method 'gp-mgl'. Did you mean 'GP-MGLA'? The methods are"),
+        ("methods", "gp-mgl", "There is no method 'gp-mgl'. Did you mean 'gp-mgla'? The methods are"),
     ],
 )
 def test_unknown_names_say_what_exists(what, wrong, message, tmp_path):

@@ -184,11 +184,14 @@ def select(
 
 
 def _known(what: str, wanted: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the wanted names, in order; capitals do not matter."""
     if wanted is None:
         return tuple(names)
-    wanted = [wanted] if isinstance(wanted, str) else wanted
-    for name in wanted:
-        if name not in names:
-            near = nearest_name(name, names) or nearest_name(name.upper(), names)
+    by_lower = {name.lower(): name for name in names}
+    chosen = set()
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        if name.lower() not in by_lower:
+            near = nearest_name(name, by_lower)
             raise QuorateError(f"There is no {what} {name!r}.{near} The {what}s are {', '.join(names)}.")
-    return tuple(name for name in names if name in wanted)
+        chosen.add(by_lower[name.lower()])
+    return tuple(name for name in names if name in chosen)

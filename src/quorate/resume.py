@@ -178,7 +178,7 @@ def peek(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         content = path.read_bytes()
     except FileNotFoundError:
         raise QuorateError(f"There is no {str(path)!r}; nothing was finished there yet.") from None
-    records = []
+    records: list[Any] = []
     for line in content[: content.rfind(b"\n") + 1].splitlines():
         text, _, checksum = line.rpartition(b"\t")
         if checksum != _checksum(text):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.datasets import load
-from quorate.members import METHODS, draw_pool
+from quorate.members import draw_pool
 from quorate.paper.spec import Spec
 
 Labels = NDArray[np.int32]
@@ -66,7 +66,7 @@ class DatasetPool:
     @cached_property
     def members(self) -> Labels:
         """(n, members) labels of the pool."""
-        return self._draw(self.spec.per_generator, METHODS)
+        return self._draw(self.spec.per_generator, self.spec.generators)
 
     @cached_property
     def ill(self) -> Labels:
@@ -105,6 +105,7 @@ def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels
     pool = draw_pool(
         features,
         spec.timing.per_method,
+        spec.generators,
         scale=spec.scale,
         random_state=spec.seed,
         n_jobs=n_jobs,

@@ -29,7 +29,11 @@ def published() -> tuple[Published, ...]:
     (406, 0.647)
     """
     text = (files("quorate.paper") / "data" / "published.csv").read_text(encoding="utf-8")
-    return tuple(Published(**{**row, "value": float(row["value"])}) for row in csv.DictReader(text.splitlines()))
+    rows = list(csv.reader(text.splitlines()))[1:]
+    return tuple(
+        Published(table, dataset, method, setting, float(value), unit)
+        for table, dataset, method, setting, value, unit in rows
+    )
 
 
 @cache

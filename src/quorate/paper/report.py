@@ -15,7 +15,7 @@ from quorate.errors import QuorateError
 from quorate.paper import markdown
 from quorate.paper.claims import FAILS, HOLDS, check_claims
 from quorate.paper.experiments import measurements, timings
-from quorate.paper.figures import save_figures
+from quorate.paper.figures import save_figures, title
 from quorate.paper.runner import STORE, clear_disk_errors
 from quorate.paper.spec import EXPERIMENTS, FULL, QUICK, Spec, select
 from quorate.paper.tables import Agreement, BestK, Results, Summary, agreements, run_rows, summarise
@@ -154,13 +154,14 @@ Huang, Lai, Wang: Combining Multiple Clusterings via Crowd Agreement Estimation 
 
     {COMMANDS.get(spec.name, "paper.reproduce(FOLDER, spec)")}
 
-Seed {spec.seed}; pools of {4 * spec.per_generator} members ({spec.per_generator} of each of four generators, features \
-scaled: {spec.scale}); ensembles of {spec.n_members} members drawn without replacement, the same for all methods; \
-{spec.runs} runs. Best-k is the best of {spec.grid[0]} to {spec.grid[-1]} and the number of classes, \
-{"for each run" if results.best_k == "run" else "one for all runs on a dataset"}. Scores are NMI over the larger \
-entropy (max), as the authors' program computes it and the published tables most likely did, unless marked sqrt \
-(the paper's equation). Methods marked (max) use the same normalisation in the crowd index too. ± is the standard \
-deviation over runs. The pools are not the paper's: two of its four generators had to be reconstructed.
+Seed {spec.seed}; pools of {len(spec.generators) * spec.per_generator} members ({spec.per_generator} of each of \
+{", ".join(spec.generators)}; features scaled: {spec.scale or "not"}); ensembles of {spec.n_members} members drawn \
+without replacement, the same for all methods; {spec.runs} runs. Best-k is the best of {spec.grid[0]} to \
+{spec.grid[-1]} and the number of classes, {"for each run" if results.best_k == "run" else "one k for all runs"}. \
+Scores are NMI over the larger entropy (max), as the authors' program computes it and the published tables most likely \
+did, unless marked sqrt (the paper's equation). Methods marked (max) use the same normalisation in the crowd index \
+too. ± is the standard deviation over runs. The pools are not the paper's: two of its four generators had to be \
+reconstructed.
 
 {markdown.SLOW_MARK} Slow by nature, so cut openly: ECMC (tolerance 1e-3, at most 200 iterations, one solve for its \
 three linkages) and WCC have {spec.slow.runs} runs and k in {{classes, {", ".join(map(str, spec.slow.grid))}}}, and \
@@ -174,7 +175,7 @@ are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
 
 
 def _listed(datasets: Iterable[str]) -> str:
-    return " and ".join(markdown.title(name) for name in datasets)
+    return " and ".join(title(name) for name in datasets)
 
 
 def progress_table(results: Results) -> str:
@@ -193,7 +194,7 @@ def progress_table(results: Results) -> str:
     lines[-1][1 + spec.datasets.index(spec.timing.dataset) if spec.timing.dataset in spec.datasets else 1] = (
         "all" if all(timed) else f"{sum(timed)} of {len(timed)}" if any(timed) else "–"
     )
-    text = markdown.markdown_table(["measurements", *map(markdown.title, spec.datasets)], lines)
+    text = markdown.markdown_table(["measurements", *map(title, spec.datasets)], lines)
     failures = Counter(results.failures.values())
     if failures:
         text += "\nFailed: " + "; ".join(f"{n} x {why}" for why, n in failures.items()) + "\n"
@@ -237,7 +238,6 @@ def _notes(experiment: str, spec: Spec) -> str:
         "max-NMI.\n",
         "time": f"Seconds from the label matrix to labels on rows at k = {spec.timing.n_clusters}, mean of "
         f"{spec.timing.repeats} ensembles, all threads, compiled; members are drawn on a sample of each size. The "
-        "paper used Matlab on another machine. A dash: not run (ECMC and WCC beyond "
-        f"{spec.slow.max_time_rows:,} rows).\n\n",
+        "paper used Matlab on another machine. ECMC and WCC are timed once per size.\n\n",
     }
     return notes.get(experiment, "")

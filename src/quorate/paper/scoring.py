@@ -46,8 +46,8 @@ def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
     size = tables.sum(axis=1)
     independent = size[:, None] * of_class / total
     terms = tables / total * np.log(np.divide(tables, independent, out=np.ones_like(tables), where=tables > 0))
-    mutual = np.bincount(column, weights=terms.sum(axis=1), minlength=n_columns)
-    entropy = np.bincount(column, weights=_entropy_terms(size / total), minlength=n_columns)
+    mutual: Floats = np.bincount(column, weights=terms.sum(axis=1), minlength=n_columns).astype(np.float64)
+    entropy: Floats = np.bincount(column, weights=_entropy_terms(size / total), minlength=n_columns).astype(np.float64)
     class_entropy = np.full(n_columns, _entropy_terms(of_class / total).sum())
     return {norm: normalised_mutual_information(mutual, entropy, class_entropy, norm) for norm in SCORES}
 

@@ -10,6 +10,7 @@ from typing import Any
 from quorate.checks import nearest_name
 from quorate.datasets import NAMES
 from quorate.errors import QuorateError
+from quorate.members import METHODS as GENERATORS
 
 VERSION = 1  # of what the rows mean: results of another version are not mixed with these
 EXPERIMENTS = ("compare", "parameters", "base", "wins", "ill", "time")
@@ -78,7 +79,7 @@ class Slow:
     """Datasets on which they do not run at all."""
     not_ill: tuple[str, ...] = LARGE
     """Datasets on which they do not run among ill clusterings."""
-    max_time_rows: int = 5000
+    max_time_rows: int = 20000
     """Largest number of rows at which they are timed."""
 
 
@@ -107,9 +108,14 @@ class Spec:
     grid: tuple[int, ...] = tuple(range(2, 31))
     """Numbers of clusters tried besides the number of classes; the paper does not give its own."""
     per_generator: int = 100
-    """Members of the pool from each of the four generators."""
-    scale: str = "standard"
-    """How features are scaled before members are drawn; the paper does not say."""
+    """Members of the pool from each generator."""
+    generators: tuple[str, ...] = GENERATORS
+    scale: str | None = "minmax"
+    """How features are scaled before members are drawn; the paper does not say.
+
+    In the authors' published k-means members of Pen Digits and Letters every row is nearest to its own centre where
+    features keep their range; with standardised features 5 to 8 % of rows are not.
+    """
     seed: int = 0
     betas: tuple[float, ...] = (0, 1, 2, 4, 8)
     """For WEAC, at average link (Table 2)."""
@@ -148,7 +154,7 @@ class Spec:
         return sorted({n_classes, *(self.slow.grid if method.slow else self.grid)})
 
 
-FULL = Spec("full", slow=Slow(left_out=LARGE))
+FULL = Spec("full")
 QUICK = Spec(
     "quick",
     datasets=("iris", "wine", "seeds"),

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.datasets import load
-from quorate.paper.experiments import MEMBERS, Measurement, experiment_methods, variants
+from quorate.paper.experiments import MEMBERS, Measurement, experiment_methods, measurements, timings, variants
 from quorate.paper.measure import Piece
 from quorate.paper.published import published_value
 from quorate.paper.scoring import SCORES
-from quorate.paper.spec import MAX_PRESET, Method, Spec
+from quorate.paper.spec import MAX_PRESET, Method, Spec, select
 
 Floats = NDArray[np.float64]
 BestK = Literal["run", "dataset"]
@@ -270,31 +270,25 @@ def rank_correlation(ours: list[Any], theirs: list[Any]) -> float:
 
 def run_rows(results: Results, experiment: str) -> Iterator[dict[str, Any]]:
     """Yield one row per dataset, method, setting and run of an experiment, with scores and seconds."""
+    spec = results.spec
+    everything = select(spec)
     if experiment == "time":
-        for key, piece in results.pieces.items():
-            if key.startswith("time/"):
-                _, n_rows, repeat, method = key.split("/")
-                setting, run = n_rows.removeprefix("n="), int(repeat.removeprefix("repeat="))
-                yield _row(experiment, results.spec.timing.dataset, method, setting, run, piece)
+        for timed in timings(spec, everything):
+            if timed.key in results.pieces:
+                name = "NCAI" if timed.method is None else timed.method.name
+                facts = (experiment, spec.timing.dataset, name, str(timed.n_rows), timed.repeat)
+                yield _row(facts, results.pieces[timed.key])
         return
-    same_k = (False, True) if experiment == "wins" else (False,)
-    methods: list[Method | None] = list(experiment_methods(results.spec, experiment))
-    if experiment in ("wins", "base"):
-        methods.append(None)
-    ratios = results.spec.ill_ratios if experiment == "ill" else (0.0,)
-    for dataset in results.datasets:
-        for method in methods:
-            for ratio in ratios:
-                for same in same_k:
-                    for run in range(results.spec.runs):
-                        piece = results.pieces.get(Measurement(dataset, ratio, run, method, same).key)
-                        if piece is not None and not (same and method is None):
-                            setting = f"ill={ratio:g}" + (" same-k" if same else "")
-                            name = MEMBERS if method is None else method.name
-                            yield _row(experiment, dataset, name, setting, run, piece)
+    for item in measurements(spec, experiment, everything):
+        if item.key in results.pieces:
+            setting = f"ill={item.ratio:g}" + (" same-k" if item.same_k else "")
+            name = MEMBERS if item.method is None else item.method.name
+            yield _row((experiment, item.dataset, name, setting, item.run), results.pieces[item.key])
 
 
-def _row(experiment: str, dataset: str, method: str, setting: str, run: int, piece: Piece) -> dict[str, Any]:
+def _row(facts: tuple[str, str, str, str, int], piece: Piece) -> dict[str, Any]:
+    """Return a measurement as a line of a table; members and cuts at the same k have only a mean."""
+    experiment, dataset, method, setting, run = facts
     row: dict[str, Any] = {
         "experiment": experiment,
         "dataset": dataset,
@@ -305,11 +299,10 @@ def _row(experiment: str, dataset: str, method: str, setting: str, run: int, pie
         "seconds": piece["seconds"],
     }
     for score in SCORES:
-        values = piece.get(score)
-        known = values is not None and method != MEMBERS
-        one_k = known and "same-k" not in setting and n_classes(dataset) in piece["k"]
-        row[f"best_{score}"] = max(values) if known else ""
-        row[f"best_k_{score}"] = piece["k"][int(np.argmax(values))] if known else ""
-        row[f"true_{score}"] = values[piece["k"].index(n_classes(dataset))] if one_k else ""
-        row[f"mean_{score}"] = float(np.mean(values)) if values is not None else ""
+        values = piece.get(score, [])
+        over_grid = bool(values) and method != MEMBERS and "same-k" not in setting
+        row[f"best_{score}"] = max(values) if over_grid else ""
+        row[f"best_k_{score}"] = piece["k"][int(np.argmax(values))] if over_grid else ""
+        row[f"true_{score}"] = values[piece["k"].index(n_classes(dataset))] if over_grid else ""
+        row[f"mean_{score}"] = round(float(np.mean(values)), 6) if values else ""
     return row

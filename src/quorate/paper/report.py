@@ -6,50 +6,53 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import QuorateError
+from quorate.checks import check_choice
 from quorate.paper import markdown
 from quorate.paper.claims import FAILS, HOLDS, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.runner import STORE, clear_disk_errors
-from quorate.paper.spec import EXPERIMENTS, FULL, QUICK, Spec, select
-from quorate.paper.tables import Agreement, BestK, Results, Summary, agreements, run_rows, summarise
+from quorate.paper.scoring import SCORES
+from quorate.paper.spec import EXPERIMENTS, Spec, select
+from quorate.paper.tables import (
+    BestK,
+    Results,
+    Summary,
+    agreement,
+    agreements,
+    run_rows,
+    summarise,
+    summarise_comparison,
+)
 from quorate.resume import peek
 
-KNOWN_SPECS = {spec.name: spec for spec in (FULL, QUICK)}
 COMMANDS = {"full": "quorate reproduce all FOLDER", "quick": "quorate reproduce all FOLDER --quick"}
 
 
-def read_results(folder: str | PathLike[str], spec: Spec | None = None, best_k: BestK = "run") -> Results:
+def read_results(folder: str | PathLike[str], best_k: BestK = "run") -> Results:
     """Return what a results folder holds, even while a run is adding to it.
 
     Parameters
     ----------
     folder : str or path
-    spec : Spec, optional
-        The protocol of the folder; found by its name if it is FULL or QUICK.
     best_k : {"run", "dataset"}, default "run"
         Whether best-k is the best of each run or one k for all runs on a dataset.
     """
+    check_choice("best_k", best_k, ("run", "dataset"))
     about, pieces = peek(Path(folder) / STORE)
-    spec = spec or KNOWN_SPECS.get(about.get("name", ""))
-    if spec is None or spec.plain() != about:
-        raise QuorateError(
-            f"The results in {str(folder)!r} are of another protocol than this version's. Start anew in another folder."
-        )
-    return Results(spec, pieces, best_k)
+    return Results(Spec.from_plain(about), pieces, best_k)
 
 
 def write_report(
     folder: str | PathLike[str],
     page: str | PathLike[str] | None = None,
     *,
-    spec: Spec | None = None,
+    beside: Sequence[str | PathLike[str]] = (),
     best_k: BestK = "run",
 ) -> Path:
     """Write the page on the reproduction, with its tables (CSV) and figures (PNG, SVG) beside it.
@@ -60,9 +63,11 @@ def write_report(
         Results folder of `reproduce`, complete or not: the page says what is there.
     page : str or path, optional
         The Markdown page, by default report.md in the results folder; tables and figures go to the folder of the same
-        name without the ending. The table of all single runs is written to the results folder.
-    spec, best_k
-        As for `read_results`.
+        name without the ending. The tables of all single runs are written to the results folder.
+    beside : sequence of str or path, optional
+        Results folders of other specs (another scaling, other generators): the page tells how near they come.
+    best_k : {"run", "dataset"}, default "run"
+        Whether best-k is the best of each run or one k for all runs on a dataset.
 
     Returns
     -------
@@ -70,10 +75,10 @@ def write_report(
         The page.
     """
     folder = Path(folder)
-    results = read_results(folder, spec, best_k)
+    results = read_results(folder, best_k)
+    others = [read_results(other, best_k) for other in beside]
     page = folder / "report.md" if page is None else Path(page)
     summaries = summarise(results)
-    judged = agreements(summaries["compare"])
     with clear_disk_errors(page.parent):
         assets = page.with_suffix("")
         assets.mkdir(parents=True, exist_ok=True)
@@ -83,7 +88,7 @@ def write_report(
         for name in EXPERIMENTS:
             write_csv(folder / f"runs_{name}.csv", run_rows(results, name))
         figures = save_figures(summaries, assets)
-        write_atomically(page, compose_page(results, summaries, judged, figures, assets.name))
+        write_atomically(page, compose_page(results, summaries, others, figures, assets.name))
     return page
 
 
@@ -114,7 +119,7 @@ def write_atomically(path: Path, text: str) -> None:
 def compose_page(
     results: Results,
     summaries: dict[str, list[Summary]],
-    judged: list[Agreement],
+    others: Sequence[Results],
     figures: list[str],
     assets: str,
 ) -> str:
@@ -122,7 +127,9 @@ def compose_page(
     spec = results.spec
     parts = [_introduction(results), "## What is complete\n\n" + progress_table(results)]
     if summaries["compare"]:
-        parts.append("## How near we come\n\n" + _agreement_section(summaries, judged))
+        parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
+    if others:
+        parts.append("## Other choices, measured\n\n" + _others_section(results, summaries["compare"], others))
     parts.append("## Claims\n\n" + _claims_section(summaries))
     parts.append("## Table 1: the datasets\n\n" + markdown.datasets_table(spec))
     sections: dict[str, tuple[str, Any]] = {
@@ -201,8 +208,8 @@ def progress_table(results: Results) -> str:
     return text
 
 
-def _agreement_section(summaries: dict[str, list[Summary]], judged: list[Agreement]) -> str:
-    compared = summaries["compare"]
+def _agreement_section(compared: list[Summary]) -> str:
+    judged = agreements(compared)
     return (
         "Mean absolute difference to the published value over the columns of Tables 6 and 7, and mean rank correlation "
         "(Spearman) of all methods of a column with the published ranking:\n\n"
@@ -212,6 +219,36 @@ def _agreement_section(summaries: dict[str, list[Summary]], judged: list[Agreeme
         + "\nRank correlation of the methods with the published ranking:\n\n"
         + markdown.rank_table(judged)
     )
+
+
+def _others_section(results: Results, compared: list[Summary], others: Sequence[Results]) -> str:
+    """Tell what other choices do to the agreement, each over the columns that it has."""
+    lines = []
+    for other in others:
+        rows = summarise_comparison(other)
+        shared = {(row.dataset, row.k) for row in rows}
+        here = [row for row in compared if (row.dataset, row.k) in shared]
+        for preset in SCORES:
+            there, base = (agreement(part, preset, "max") for part in (rows, here))
+            choice = f"{_choice(results.spec, other.spec)} ({', '.join(map(title, other.datasets))})"
+            numbers = (there.gp_mgla, base.gp_mgla, there.weac_al, base.weac_al)
+            lines.append([choice, preset, str(there.columns), *(f"{value:.3f}" for value in numbers)])
+    header = ["choice", "crowd index NMI", "columns", "GP-MGLA", "GP-MGLA above", "WEAC-AL", "WEAC-AL above"]
+    return (
+        "Mean absolute difference to the published values (max-NMI) if one choice is made otherwise, and with the "
+        "choices above over the same columns:\n\n" + markdown.markdown_table(header, lines)
+    )
+
+
+def _choice(spec: Spec, other: Spec) -> str:
+    """Return in what another spec differs."""
+    mine, theirs = spec.plain(), other.plain()
+    changed = [name for name in mine if mine[name] != theirs[name] and name != "name"]
+    return "; ".join(f"{name} = {_shown(theirs[name])}" for name in changed) or "none"
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _claims_section(summaries: dict[str, list[Summary]]) -> str:

@@ -141,6 +141,17 @@ class Spec:
         """Return the spec as it reads in a file."""
         return json.loads(json.dumps(self.about()))
 
+    @classmethod
+    def from_plain(cls, about: Mapping[str, Any]) -> Spec:
+        """Return the spec that reads so in a file."""
+        if about.get("kind") != "reproduction" or about.get("version") != VERSION:
+            raise QuorateError("These are not results of this version's experiments. Start anew in another folder.")
+        facts = {name: _as_tuples(value) for name, value in about.items() if name not in ("kind", "version")}
+        methods = tuple(Method(**method) for method in about["methods"])
+        slow = Slow(**{name: _as_tuples(value) for name, value in about["slow"].items()})
+        timing = Timing(**{name: _as_tuples(value) for name, value in about["timing"].items()})
+        return cls(**{**facts, "methods": methods, "slow": slow, "timing": timing})
+
     def method(self, name: str) -> Method:
         """Return one of the methods by name."""
         return next(method for method in self.methods if method.name == name)
@@ -152,6 +163,10 @@ class Spec:
     def grid_of(self, method: Method, n_classes: int) -> list[int]:
         """Return the numbers of clusters tried with a method, ascending; the number of classes is among them."""
         return sorted({n_classes, *(self.slow.grid if method.slow else self.grid)})
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 FULL = Spec("full")

@@ -97,7 +97,7 @@ def n_classes(dataset: str) -> int:
 def summarise(results: Results) -> dict[str, list[Summary]]:
     """Return the summaries of every experiment, as far as it was run."""
     return {
-        "compare": list(_compare(results)),
+        "compare": summarise_comparison(results),
         "parameters": list(_parameters(results)),
         "base": list(_base(results)),
         "wins": list(_wins(results)),
@@ -110,6 +110,11 @@ def summary(key: tuple[str, str, str, str, str, str], values: Floats, published:
     """Return mean and spread of some values under (experiment, dataset, method, setting, k, score)."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return Summary(*key, len(values), float(values.mean()), spread, published)
+
+
+def summarise_comparison(results: Results) -> list[Summary]:
+    """Return the summaries of `compare`."""
+    return list(_compare(results))
 
 
 def _compare(results: Results) -> Iterator[Summary]:
@@ -229,10 +234,11 @@ class Agreement(NamedTuple):
 
 def agreements(compared: list[Summary]) -> list[Agreement]:
     """Return the agreement with Tables 6 and 7, for both presets and both normalisations of the score."""
-    return [_agreement(compared, preset, score) for preset in SCORES for score in reversed(SCORES)]
+    return [agreement(compared, preset, score) for preset in SCORES for score in reversed(SCORES)]
 
 
-def _agreement(compared: list[Summary], preset: str, score: str) -> Agreement:
+def agreement(compared: list[Summary], preset: str, score: str) -> Agreement:
+    """Return the agreement with Tables 6 and 7, for one preset and one normalisation of the score."""
     chosen = [row for row in in_preset(compared, preset) if row.score == score and row.published is not None]
     differences = {
         name: [abs(row.difference) for row in chosen if row.method == name and row.difference is not None]

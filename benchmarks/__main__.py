@@ -5,7 +5,7 @@ import sys
 
 from benchmarks.measure import save, show
 
-MODULES = ["core"]
+MODULES = ["core", "members"]
 
 
 def main(names: list[str]) -> None:

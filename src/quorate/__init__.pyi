@@ -11,6 +11,7 @@ from .consensus.srs import SRS
 from .consensus.wcc import WCC
 from .consensus.wct import WCT
 from .consensus.weac import WEAC
+from .consensus_clustering import ConsensusClustering
 from .crowd import agreement, cai, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
@@ -38,6 +39,7 @@ __all__ = [
     "WCT",
     "WEAC",
     "ConsensusCluster",
+    "ConsensusClustering",
     "ConsensusResult",
     "Dendrogram",
     "Ensemble",

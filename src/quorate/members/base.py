@@ -15,11 +15,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def check_features(estimator: BaseEstimator, X: Any, *, fitting: bool) -> Floats:
-    """Return X as a (rows, features) array of finite float64, or refuse it; remember its columns when `fitting`."""
+def check_features(estimator: BaseEstimator, X: Any, *, fitting: bool, sparse: bool = False) -> Any:
+    """Return X as a (rows, features) array of finite float64, or refuse it; remember its columns when `fitting`.
+
+    A sparse X is returned as a csr matrix or array where `sparse` allows it.
+    """
     try:
         return validate_data(
-            estimator, X, reset=fitting, dtype=np.float64, order="C", ensure_min_samples=2 if fitting else 1
+            estimator,
+            X,
+            reset=fitting,
+            accept_sparse="csr" if sparse else False,
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=2 if fitting else 1,
         )
     except ValueError as error:
         raise QuorateError(str(error)) from error

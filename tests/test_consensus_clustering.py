@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from benchmarks.members import consensus_scores
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import quorate as qt
+from quorate import ConsensusClustering, QuorateError
+
+
+@pytest.fixture(scope="module")
+def seeds():
+    data = qt.datasets.load("seeds")
+    return StandardScaler().fit_transform(data.features), data.classes
+
+
+@pytest.fixture(scope="module", params=[0, 1, pytest.param(2, marks=pytest.mark.slow)])
+def scores(request):
+    """NMI to the classes at the true k: of the consensus, of its members on average, of one k-means."""
+    rows = consensus_scores(request.param)
+    return {what: {row["dataset"]: row[what] for row in rows} for what in ("consensus", "members", "kmeans")}
+
+
+def test_the_consensus_beats_its_members(scores):
+    worse = [name for name in scores["consensus"] if scores["consensus"][name] <= scores["members"][name]]
+    assert len(scores["consensus"]) == 6
+    assert not worse
+
+
+def test_the_consensus_is_no_worse_than_k_means(scores):
+    assert np.mean(list(scores["consensus"].values())) >= np.mean(list(scores["kmeans"].values())) - 0.02
+
+
+def test_what_is_kept(seeds):
+    X, _ = seeds
+    model = ConsensusClustering(3, n_members=12, random_state=0).fit(X)
+    assert model.n_clusters_ == 3
+    assert len(model.members_) == model.ensemble_.n_members == len(model.ncai_) == 12
+    assert model.ensemble_.names[:2] == ("kmeans_0", "kmeans_1")
+    assert len({member.n_clusters for member in model.members_}) > 4  # random k
+    np.testing.assert_array_equal(model.labels_, qt.consensus(model.ensemble_, 3).labels)
+    assert model.consensus_.confidence_.shape == (210,)
+
+
+@pytest.mark.parametrize("members", ["kmeans", ["kmeans", "rpcl"], "hmac", "od-isvc"])
+def test_the_same_for_any_number_of_jobs_and_in_prediction(seeds, members):
+    X, _ = seeds
+    model = ConsensusClustering(3, members=members, n_members=4, consensus="weac", random_state=1)
+    one, two = (clone(model).set_params(n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.predict(X), one.labels_)
+
+
+def test_new_rows_join_their_clusters():
+    X, truth = make_blobs(400, centers=3, random_state=0, cluster_std=0.5)
+    model = ConsensusClustering(3, random_state=0).fit(X[:200])
+    assert adjusted_rand_score(truth[200:], model.predict(X[200:])) >= 0.95
+
+
+def test_clusterers_as_members(seeds):
+    X, _ = seeds
+    clusterers = [KMeans(5, n_init=1), AgglomerativeClustering(4), DBSCAN(0.8, min_samples=3)]
+    model = ConsensusClustering(3, members=clusterers, n_members=7, consensus="weac", random_state=0).fit(X)
+    assert [type(member) for member in model.members_] == [type(clusterers[i % 3]) for i in range(7)]
+    assert model.members_[0].random_state != model.members_[3].random_state
+    assert not hasattr(clusterers[0], "labels_")
+    assert not hasattr(model, "predict")
+    assert (model.ensemble_.patterns < 0).any()  # the noise of DBSCAN says nothing
+    able = ConsensusClustering(3, members=KMeans(5, n_init=1), n_members=5, random_state=0).fit(X)
+    np.testing.assert_array_equal(able.predict(X), able.labels_)
+
+
+def test_a_pipeline_inside_is_seeded_too(seeds):
+    X, _ = seeds
+    inside = make_pipeline(StandardScaler(), KMeans(5, n_init=1))
+    first, again = (ConsensusClustering(3, members=inside, n_members=3, random_state=4).fit(X) for _ in range(2))
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    assert len({member[-1].random_state for member in first.members_}) == 3
+
+
+def test_a_consensus_estimator_with_parameters(seeds):
+    X, _ = seeds
+    method = qt.WEAC(n_clusters=99, linkage="complete")
+    model = ConsensusClustering(3, consensus=method, random_state=0).fit(X)
+    assert model.consensus_.linkage == "complete"
+    assert model.n_clusters_ == 3
+    assert method.n_clusters == 99
+
+
+def test_auto(seeds):
+    assert ConsensusClustering("auto", random_state=0).fit(seeds[0]).n_clusters_ >= 2
+
+
+def test_sparse_features(seeds):
+    X = np.where(seeds[0] > 0, seeds[0], 0)
+    dense, sparse = (ConsensusClustering(3, random_state=0).fit(features) for features in (X, sp.csr_array(X)))
+    assert adjusted_rand_score(dense.labels_, sparse.labels_) > 0.9
+    np.testing.assert_array_equal(sparse.predict(sp.csr_array(X)), sparse.labels_)
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        ConsensusClustering(3, members="rpcl").fit(sp.csr_array(X))
+
+
+def test_in_a_pipeline_and_cloned():
+    wine = qt.datasets.load("wine")
+    model = make_pipeline(StandardScaler(), ConsensusClustering(3, random_state=0))
+    labels = clone(model).fit_predict(wine.features)
+    assert adjusted_rand_score(wine.classes, labels) > 0.8
+    np.testing.assert_array_equal(model.fit(wine.features).predict(wine.features), labels)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_clusters": 211}, "n_clusters must be at most the number of rows; got 211 with n_samples = 210"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1; got 0"),
+        ({"members": "kmean"}, "members must be one of 'kmeans'.*; got 'kmean'. Did you mean 'kmeans'"),
+        ({"members": []}, "members must name at least one of kmeans, rpcl"),
+        ({"members": 3}, "members must be one of .*; got 3"),
+        ({"n_members": 0}, "n_members must be an integer of at least 1; got 0"),
+        ({"consensus": "gp"}, "must be one of .*'gp-mgla'.*; got 'gp'"),
+    ],
+)
+def test_refuses_bad_parameters(seeds, parameters, message):
+    with pytest.raises(QuorateError, match=message):
+        ConsensusClustering(**parameters).fit(seeds[0])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((20, 2)), "All rows of X are the same"),
+        (np.array([[1.0, 2.0]]), "1 sample"),
+        (np.array([[1.0], [np.nan], [2.0]]), "NaN"),
+        (np.array([[1.0], [np.inf], [2.0]]), "infinity"),
+    ],
+)
+def test_refuses_bad_features(X, message):
+    with pytest.raises(QuorateError, match=message):
+        ConsensusClustering(2).fit(X)
+
+
+@parametrize_with_checks(
+    [ConsensusClustering(2), ConsensusClustering(2, n_members=4, members="rpcl", consensus="weac")]
+)
+def test_scikit_learn_conformance(estimator, check):
+    check(estimator)

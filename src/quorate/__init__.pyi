@@ -16,6 +16,7 @@ from .crowd import agreement, cai, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
+from .frames import consensus_frame
 from .linkage import Dendrogram
 from .links import jaccard, sact
 from .members.hmac import HMAC
@@ -23,6 +24,7 @@ from .members.od_isvc import ODISVC
 from .members.rpcl import RPCL
 from .memory import memory_limit
 from .scores import Scores, evaluate
+from .tables import FileConsensus, consensus_file
 
 __version__: str
 
@@ -43,6 +45,7 @@ __all__ = [
     "ConsensusResult",
     "Dendrogram",
     "Ensemble",
+    "FileConsensus",
     "MethodInfo",
     "QuorateError",
     "QuorateWarning",
@@ -51,6 +54,8 @@ __all__ = [
     "cai",
     "coassociation",
     "consensus",
+    "consensus_file",
+    "consensus_frame",
     "datasets",
     "evaluate",
     "jaccard",

@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import pairwise_distances_argmin
 
 from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, members, paper
+from quorate.cli import main
 from quorate.members.pool import scale_features
 from quorate.paper.claims import FAILS, HOLDS, OPEN, STATEMENTS, check_claims
 from quorate.paper.experiments import Measurement, experiment_methods, measurements, timings, variants
@@ -437,3 +438,31 @@ def test_a_page_of_part_of_the_work_says_what_is_missing(tmp_path):
     text = paper.write_report(tmp_path).read_text()
     assert "| compare | 3 of 16 | – |" in text
     assert "## Figure 2" not in text
+
+
+def test_the_command_runs_an_experiment_and_writes_the_page(tmp_path, capsys):
+    chosen = ["--quick", "--dataset", "iris", "--method", "eac-al", "--generator", "kmeans", "--jobs", "1"]
+    assert main(["reproduce", "compare", str(tmp_path), *chosen]) == 0
+    said = capsys.readouterr()
+    assert "WEAC-AL is ahead of EAC-AL on average" in said.out
+    assert "report.md" in said.err
+    assert "| EAC-AL |" in (tmp_path / "report.md").read_text()
+    assert main(["reproduce", "compare", str(tmp_path), "--quick"]) == 2
+    assert "holds results of another protocol" in capsys.readouterr().err
+
+
+def test_the_command_reports_what_is_there(tiny, tmp_path, capsys):
+    page = tmp_path / "page.md"
+    assert main(["reproduce", "report", str(tiny), "-o", str(page), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["page"] == str(page)
+    assert {claim["verdict"] for claim in found["claims"]} <= {HOLDS, FAILS, OPEN}
+    assert main(["reproduce", "report", str(tiny), "--best-k", "month"]) == 2
+    assert "best_k must be one of 'run', 'dataset'" in capsys.readouterr().err
+
+
+def test_the_command_says_which_experiments_exist(capsys):
+    assert main(["reproduce", "tables", "results"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no experiment 'tables'" in said
+    assert "all, compare, parameters, base, wins, ill, time, report" in said

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorate.errors import QuorateError
+from quorate.extras import import_extra
 from quorate.paper.spec import MAX_PRESET
 from quorate.paper.tables import Summary
 
@@ -40,11 +40,8 @@ def title(dataset: str) -> str:
 
 
 def _new_figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise QuorateError("Figures need matplotlib: pip install 'quorate[plot]'.") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    module = import_extra("matplotlib.figure", "Drawing the paper's figures")
+    return module.Figure(figsize=(width, height), layout="constrained")
 
 
 def draw_figures(summaries: dict[str, list[Summary]], score: str = "max") -> Iterator[tuple[str, Figure]]:
@@ -133,8 +130,7 @@ def draw_time(rows: list[Summary]) -> Figure:
 
 def save_figures(summaries: dict[str, list[Summary]], folder: Path) -> list[str]:
     """Write the figures as PNG and SVG and return their names."""
-    import matplotlib
-
+    matplotlib = import_extra("matplotlib", "Drawing the paper's figures")
     names = []
     # A fixed salt makes the same figure the same file.
     with matplotlib.rc_context({"svg.hashsalt": "quorate", "svg.fonttype": "none"}):

@@ -118,3 +118,12 @@ def test_authors_rule_follows_the_first_row():
     heaviest = qt.GPMGLA(n_clusters=6)
     assert not np.array_equal(by_row.fit_predict(labels)[order], by_row.fit_predict(labels[order]))
     assert np.array_equal(heaviest.fit_predict(labels)[order], heaviest.fit_predict(labels[order]))
+
+
+@pytest.mark.parametrize("dense_nodes", [10**6, 0])
+def test_eigenvalues_of_zero_do_not_bring_back_the_trivial_eigenvectors(monkeypatch, dense_nodes):
+    monkeypatch.setattr(tcut, "_DENSE_NODES", dense_nodes)
+    ens = Ensemble([[2, 1, 0, 0], [1, 0, 0, 0]])
+    graph = multi_granularity_graph(ens, np.ones(2), 0.5)
+    vectors = leading_spectrum(graph, 5).vectors * np.sqrt(graph.degrees)[:, None]
+    assert np.allclose(vectors.T @ vectors, np.eye(5), atol=1e-9)

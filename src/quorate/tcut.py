@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Start, weighted_kmeans
@@ -71,11 +71,14 @@ class ReducedGraph:
         vectors[np.arange(len(self.degrees)), rank[self.component]] = np.sqrt(self.degrees)
         return vectors / np.linalg.norm(vectors, axis=0)
 
-    def normalised(self, x: Floats) -> Floats:
-        """Return D^-1/2 W D^-1/2 x without its part along the trivial eigenvectors."""
+    def deflated(self, x: Floats) -> Floats:
+        """Return N x, N = D^-1/2 W D^-1/2 with the eigenvalue of the trivial eigenvectors moved from 1 to -1.
+
+        All others lie in [0, 1], so that they come first, even those that are 0.
+        """
         scale = 1.0 / np.sqrt(self.degrees)
         scale = scale if x.ndim == 1 else scale[:, None]
-        return scale * self.multiply(scale * x) - self.trivial @ (self.trivial.T @ x)
+        return scale * self.multiply(scale * x) - 2.0 * (self.trivial @ (self.trivial.T @ x))
 
 
 def _symmetric_product(matrix: Floats, x: Floats) -> Floats:
@@ -99,21 +102,27 @@ def leading_spectrum(graph: ReducedGraph, k: int) -> Spectrum:
     """
     n_nodes, n_trivial = graph.trivial.shape
     wanted = min(-(-k // _EIGENVECTOR_BATCH) * _EIGENVECTOR_BATCH, n_nodes)
-    n_more = wanted - n_trivial
     values, vectors = np.ones(n_trivial), graph.trivial
-    if n_more > 0:
-        if n_nodes <= _DENSE_NODES or n_more > n_nodes // 3:
-            dense = graph.normalised(np.eye(n_nodes))
-            more, found = eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
-        else:
-            operator = LinearOperator((n_nodes, n_nodes), matvec=graph.normalised, dtype=np.float64)
-            more, found = eigsh(
-                operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=min(n_nodes, 2 * n_more + 20)
-            )
+    if wanted > n_trivial:
+        more, found = _other_eigenpairs(graph, wanted - n_trivial)
         order = np.argsort(-more, kind="stable")
         values = np.concatenate([values, np.clip(more[order], 0.0, 1.0)])
         vectors = np.concatenate([vectors, found[:, order]], axis=1)
     return Spectrum(values[:wanted], vectors[:, :wanted] / np.sqrt(graph.degrees)[:, None])
+
+
+def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]:
+    """Return the leading eigenpairs that are not trivial: by Lanczos iterations, or densely where that is better."""
+    n_nodes = len(graph.degrees)
+    if n_nodes > _DENSE_NODES and n_more <= n_nodes // 3:
+        operator = LinearOperator((n_nodes, n_nodes), matvec=graph.deflated, dtype=np.float64)
+        n_vectors = min(n_nodes, 2 * n_more + 20)
+        try:
+            return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
+        except ArpackError:
+            pass  # a graph of very low rank has no Krylov space to speak of
+    dense = graph.deflated(np.eye(n_nodes))
+    return eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
 
 
 def _fixed_vector(n: int) -> Floats:

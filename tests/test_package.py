@@ -17,16 +17,21 @@ SOURCE = Path(quorate.__file__).parent
 # From the bottom to the top: a module imports only from rows above its own (or its own row).
 LAYERS = [
     ["errors"],
-    ["checks", "memory", "numbering", "progress", "resume", "_kernels"],
-    ["labels", "patterns"],
+    ["checks", "extras", "memory", "numbering", "progress", "resume", "_kernels"],
+    ["files", "labels", "patterns"],
+    ["engines"],
+    ["store"],
     ["ensemble"],
     ["crowd", "kmeans"],
+    ["blocks"],
     ["links", "evidence", "scores"],
     ["linkage", "tcut"],
     ["consensus"],
+    ["frames", "tables"],
     ["datasets"],
     ["members"],
     ["consensus_clustering"],
+    ["paper"],
 ]
 
 

@@ -1,6 +1,6 @@
 """The public names, and where they live. They are loaded when first used."""
 
-from . import datasets, members
+from . import datasets, members, paper
 from .consensus.base import ConsensusCluster
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
@@ -16,6 +16,7 @@ from .crowd import agreement, cai, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
+from .frames import consensus_frame
 from .linkage import Dendrogram
 from .links import jaccard, sact
 from .members.hmac import HMAC
@@ -23,6 +24,7 @@ from .members.od_isvc import ODISVC
 from .members.rpcl import RPCL
 from .memory import memory_limit
 from .scores import Scores, evaluate
+from .tables import FileConsensus, consensus_file
 
 __version__: str
 
@@ -43,6 +45,7 @@ __all__ = [
     "ConsensusResult",
     "Dendrogram",
     "Ensemble",
+    "FileConsensus",
     "MethodInfo",
     "QuorateError",
     "QuorateWarning",
@@ -51,6 +54,8 @@ __all__ = [
     "cai",
     "coassociation",
     "consensus",
+    "consensus_file",
+    "consensus_frame",
     "datasets",
     "evaluate",
     "jaccard",
@@ -59,5 +64,6 @@ __all__ = [
     "memory_limit",
     "methods",
     "ncai",
+    "paper",
     "sact",
 ]

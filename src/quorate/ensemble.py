@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate.checks import check_choice, nearest_name
 from quorate.errors import QuorateError
-from quorate.labels import LabelColumn, Noise, Vector, encode, match_levels, split_members
+from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_rows
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,18 @@ class Ensemble:
     ([[0, 2, 5], [0, 3, 5], [1, 3, 5], [1, 4, 6]], [2, 1, 1, 2])
     """
 
+    names: tuple[str, ...]
+    noise: Noise
+    n_rows: int
+    levels: tuple[Vector, ...]
+    patterns: NDArray[np.int32]
+    counts: Ints | Floats
+    row_counts: Ints
+    """(m,) number of rows of each pattern, whatever they weigh."""
+    row_pattern: NDArray[np.int32] | None
+    first_row: Ints | None
+    """(m,) the first row of each pattern, where rows are known."""
+
     def __init__(
         self,
         labels: Any,
@@ -83,27 +96,104 @@ class Ensemble:
         self.noise = noise
         columns = [encode(vector, name, noise) for vector, name in zip(vectors, self.names, strict=True)]
         grouping = group_rows(columns, n_rows)
-        self.levels: tuple[Vector, ...] = tuple(column.levels for column in columns)
+        self.levels = tuple(column.levels for column in columns)
         if noise == "singletons":
             grouping = self._separate_noise(grouping)
-        if not self.levels or sum(map(len, self.levels)) == 0:
-            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
+        self._check_not_empty(n_rows)
         weights = None if row_weights is None else _check_row_weights(row_weights, n_rows)
         self._set_patterns(grouping, n_rows, weights)
+
+    @classmethod
+    def from_frame(cls, frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
+        """Return the ensemble of some columns of a frame, whatever engine holds it.
+
+        The rows of a lazy frame stay where they are: its engine counts the patterns, and only those are collected.
+        So `row_pattern` is None, and with it everything that speaks of rows; `consensus_frame` puts the answer back on
+        the rows.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+        members : sequence of str, optional
+            The columns that hold labels, one per member. Default: all columns.
+        noise : {"missing", "cluster", "singletons"}, default "missing"
+            What negative integer labels mean, as in `Ensemble`; "singletons" needs the rows, so no lazy frame.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> import quorate as qt
+        >>> rows = duckdb.sql("SELECT range // 3 AS a, range // 2 AS b, range AS id FROM range(6)")
+        >>> qt.Ensemble.from_frame(rows, members=["a", "b"])
+        Ensemble(n_rows=6, n_members=2, n_clusters=5, n_patterns=4)
+        """
+        from quorate.engines import count_lines, eager_members, open_frame
+
+        check_choice("noise", noise, ("missing", "cluster", "singletons"))
+        source = open_frame(frame, members)
+        if source.is_eager:
+            return cls(eager_members(source), noise=noise)
+        return cls.from_lines(count_lines(source).lines, noise=noise)[0]
+
+    @classmethod
+    def from_lines(cls, lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
+        """Return the ensemble of counted lines of labels, and the pattern of each line."""
+        ens = object.__new__(cls)
+        ens.names = _check_names(lines.names, len(lines.vectors))
+        ens.noise = noise
+        columns = [
+            encode(vector, name, noise, lines.row_counts) for vector, name in zip(lines.vectors, ens.names, strict=True)
+        ]
+        grouping = group_rows(columns, len(lines.row_counts))
+        ens.levels = tuple(column.levels for column in columns)
+        if noise == "singletons":
+            ens._check_single_noise(grouping, lines.row_counts)
+            grouping = ens._separate_noise(grouping)
+        ens._check_not_empty(len(lines.row_counts))
+        ens._set_lines(grouping, lines.row_counts, lines.weights)
+        return ens, grouping.row_pattern
+
+    def _set_lines(self, grouping: Grouping, row_counts: Ints, weights: Floats | Ints | None) -> None:
+        """Store the pattern table of lines that stand for several rows each."""
+        self._set_patterns(grouping, int(row_counts.sum()), row_counts if weights is None else weights)
+        summed = np.bincount(grouping.row_pattern, weights=row_counts, minlength=len(grouping.codes))
+        self.row_counts = _frozen(summed.astype(np.int64))
+        if weights is None:
+            self.counts = self.row_counts
+        self.row_pattern = self.first_row = None
+
+    def _check_single_noise(self, grouping: Grouping, row_counts: Ints) -> None:
+        """Refuse lines that stand for several rows of noise: each of those has to become a cluster of its own."""
+        noisy = np.any((grouping.codes == 0) & self._has_noise(), axis=1)[grouping.row_pattern]
+        if np.any(row_counts[noisy] > 1):
+            raise QuorateError(
+                'noise="singletons" needs the rows of noise one by one, but the table counts equal rows. '
+                'Use noise="missing" or "cluster", or collect the frame first.'
+            )
+
+    def _has_noise(self) -> list[bool]:
+        """Return, for each member, whether its first level is noise."""
+        return [len(levels) > 0 and levels.dtype.kind == "i" and levels[0] < 0 for levels in self.levels]
+
+    def _check_not_empty(self, n_lines: int) -> None:
+        if n_lines == 0:
+            raise QuorateError("labels has no rows; pass at least one labelled row.")
+        if sum(map(len, self.levels)) == 0:
+            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
 
     def _set_patterns(self, grouping: Grouping, n_rows: int, row_weights: Floats | Ints | None) -> None:
         """Store the pattern table; `row_weights` may also be the counts of rows that are patterns themselves."""
         n_patterns = len(grouping.codes)
         self.n_rows = n_rows
-        self.row_pattern: NDArray[np.int32] | None = _frozen(grouping.row_pattern)
-        self.first_row: Ints | None = _frozen(grouping.first_row)
-        self.row_counts: Ints = _frozen(np.bincount(grouping.row_pattern, minlength=n_patterns))
+        self.row_pattern = _frozen(grouping.row_pattern)
+        self.first_row = _frozen(grouping.first_row)
+        self.row_counts = _frozen(np.bincount(grouping.row_pattern, minlength=n_patterns))
         if row_weights is None:
-            self.counts: Ints | Floats = self.row_counts
+            self.counts = self.row_counts
         else:
             counts = np.bincount(grouping.row_pattern, weights=row_weights, minlength=n_patterns)
             self.counts = _frozen(counts.astype(row_weights.dtype))
-        self.patterns: NDArray[np.int32] = _frozen(
+        self.patterns = _frozen(
             np.where(grouping.codes >= 0, grouping.codes + self._offsets[:-1].astype(np.int32), np.int32(-1))
         )
 
@@ -112,7 +202,7 @@ class Ensemble:
 
         Rows of noise are taken in the order of their patterns: which of several equal rows comes first does not matter.
         """
-        has_noise = [len(levels) > 0 and levels.dtype.kind == "i" and levels[0] < 0 for levels in self.levels]
+        has_noise = self._has_noise()
         noisy = np.any((grouping.codes == 0) & has_noise, axis=1)
         if not noisy.any():
             return grouping
@@ -193,6 +283,13 @@ class Ensemble:
         product.sort_indices()
         return product
 
+    def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
+        """Return the co-occurrence in which a row counts 1 over the influence of all members that label it."""
+        degree = np.where(self.patterns >= 0, influence, 0.0).sum(axis=1)
+        if degree[0] > 0 and np.all(degree == degree[0]):
+            return self.cooccurrence / degree[0]
+        return self.scaled_cooccurrence(np.divide(self.counts, degree, out=np.zeros(len(degree)), where=degree > 0))
+
     @cached_property
     def cluster_sizes(self) -> Ints | Floats:
         """(n_clusters,) number of rows (or their weight) of each cluster."""
@@ -230,6 +327,134 @@ class Ensemble:
             np.minimum.at(first_row, grouping.row_pattern, self.first_row)
             selected.first_row = _frozen(first_row)
         return selected
+
+    def merge(self, other: Ensemble) -> Ensemble:
+        """Return the ensemble of the rows of both: more rows of the same members.
+
+        Neither's rows are read again, only their patterns. Where both know their rows, those of `other` come last.
+
+        Parameters
+        ----------
+        other : Ensemble
+            An ensemble of other rows by members of the same names, in any order.
+
+        Examples
+        --------
+        >>> import quorate as qt
+        >>> yesterday = qt.Ensemble([[1, 1, 2], ["a", "b", "b"]], names=["first", "second"])
+        >>> today = qt.Ensemble([["b", "c"], [2, 3]], names=["second", "first"])
+        >>> yesterday.merge(today)
+        Ensemble(n_rows=5, n_members=2, n_clusters=6, n_patterns=4)
+        """
+        if not isinstance(other, Ensemble):
+            raise QuorateError(f"merge needs an Ensemble; got {type(other).__name__}. Pass Ensemble(labels).")
+        if set(other.names) != set(self.names):
+            differing = sorted(set(other.names) ^ set(self.names))
+            raise QuorateError(
+                f"merge needs the same members in both ensembles; only one has {', '.join(map(repr, differing[:5]))}. "
+                "Give members the same names, or leave some out with select."
+            )
+        if other.noise != self.noise:
+            raise QuorateError(
+                f"merge needs the same noise in both ensembles; got {self.noise!r} and {other.noise!r}. "
+                "Build both with the same setting."
+            )
+        both = (self, other if other.names == self.names else other.select(self.names))
+        merged, line_pattern = Ensemble.from_lines(_joined_lines(*both), noise=self.noise)
+        first, last = (ens.row_pattern for ens in both)
+        if first is not None and last is not None:
+            merged._set_rows(line_pattern[np.concatenate([first, self.n_patterns + last])])
+        return merged
+
+    def add_members(self, labels: Any, *, names: Sequence[str] | None = None) -> Ensemble:
+        """Return the ensemble with more members of the same rows, in the same order.
+
+        Parameters
+        ----------
+        labels : Ensemble or anything `Ensemble` takes
+            Rows x new members.
+        names : sequence of str, optional
+            One name per new member. Default: the frame's column names, or "member_5" and so on, counting on.
+
+        Examples
+        --------
+        >>> import quorate as qt
+        >>> qt.Ensemble([[1, 1, 2, 2]]).add_members([[1, 2, 2, 2], [1, 1, 1, 2]]).names
+        ('member_0', 'member_1', 'member_2')
+        """
+        rows = self.require_rows("add_members")
+        added = self._as_new_members(labels, names)
+        if added.n_rows != self.n_rows:
+            raise QuorateError(
+                f"add_members needs labels of the same {self.n_rows} rows; got {added.n_rows} rows. "
+                "Pass one label per row, None where a new member says nothing."
+            )
+        if not (self.counts is self.row_counts and added.counts is added.row_counts):
+            raise QuorateError(
+                "add_members cannot tell the weight of single rows apart. Build the ensemble anew with row_weights."
+            )
+        others = added.require_rows("add_members")
+        pairs = group_rows([CodeColumn(rows, self.n_patterns), CodeColumn(others, added.n_patterns)], self.n_rows)
+        own, new = self._lines(), added._lines()
+        vectors = [vector[pairs.codes[:, 0]] for vector in own.vectors]
+        vectors += [vector[pairs.codes[:, 1]] for vector in new.vectors]
+        lines = Lines([*own.names, *new.names], vectors, np.bincount(pairs.row_pattern))
+        grown, line_pattern = Ensemble.from_lines(lines, noise=self.noise)
+        grown._set_rows(line_pattern[pairs.row_pattern])
+        return grown
+
+    def _as_new_members(self, labels: Any, names: Sequence[str] | None) -> Ensemble:
+        if isinstance(labels, Ensemble):
+            return labels
+        vectors, source_names = split_members(labels)
+        counted_on = [f"member_{self.n_members + j}" for j in range(len(vectors))]
+        return Ensemble(vectors, names=names or source_names or counted_on, noise=self.noise)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the patterns to a folder, as Parquet; what was saved there before is replaced at once.
+
+        The folder then holds `patterns.parquet`: a column of labels per member, and how many `rows` share them (and
+        their `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`.
+        """
+        from quorate.store import write_lines
+
+        write_lines(folder, self._lines(), self.noise)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Ensemble:
+        """Return the ensemble that was saved in a folder.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import quorate as qt
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     qt.Ensemble([[1, 1, 2, 2], ["a", None, "b", "b"]]).save(folder)
+        ...     qt.Ensemble.load(folder)
+        Ensemble(n_rows=4, n_members=2, n_clusters=4, n_patterns=3)
+        """
+        from quorate.store import read_lines
+
+        lines, noise = read_lines(folder)
+        return cls.from_lines(lines, noise=noise)[0]
+
+    def _lines(self) -> Lines:
+        """Return the patterns as counted lines of labels."""
+        vectors = []
+        for j, levels in enumerate(self.levels):
+            codes = self._codes(j)
+            if len(levels) == 0:
+                vectors.append(np.full(self.n_patterns, None, dtype=object))
+            else:
+                vectors.append(np.ma.MaskedArray(levels[np.maximum(codes, 0)], mask=codes < 0))
+        weights = None if self.counts is self.row_counts else self.counts.astype(np.float64)
+        return Lines(self.names, vectors, self.row_counts, weights)
+
+    def _set_rows(self, row_pattern: NDArray[np.int32]) -> None:
+        """Store the pattern of each row, and each pattern's first row."""
+        first_row = np.full(self.n_patterns, self.n_rows, dtype=np.int64)
+        np.minimum.at(first_row, row_pattern, np.arange(self.n_rows))
+        self.row_pattern, self.first_row = _frozen(row_pattern), _frozen(first_row)
 
     def _codes(self, member: int) -> NDArray[np.int32]:
         """(m,) position of each pattern's label among the member's levels, -1 for missing."""
@@ -278,6 +503,29 @@ class Ensemble:
 def as_ensemble(labels: Any) -> Ensemble:
     """Return `labels` if it is an Ensemble, else the Ensemble of it."""
     return labels if isinstance(labels, Ensemble) else Ensemble(labels)
+
+
+def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:
+    """Return the patterns of two ensembles of the same members as counted lines, one after the other."""
+    one, two = first._lines(), second._lines()
+    vectors = []
+    for name, above, below in zip(one.names, one.vectors, two.vectors, strict=True):
+        kinds = {_kind_of_levels(ens.levels[one.names.index(name)]) for ens in (first, second)} - {"nothing"}
+        if len(kinds) > 1:
+            raise QuorateError(
+                f"merge needs labels of one kind; member {name!r} holds {' in one ensemble and '.join(sorted(kinds))} "
+                "in the other. Convert both to text."
+            )
+        vectors.append(np.ma.concatenate([above, below]))  # type: ignore[no-untyped-call]
+    weighted = one.weights is not None or two.weights is not None
+    weights = np.concatenate([first.counts, second.counts]).astype(np.float64) if weighted else None
+    return Lines(one.names, vectors, np.concatenate([one.row_counts, two.row_counts]), weights)
+
+
+def _kind_of_levels(levels: Vector) -> str:
+    if len(levels) == 0:
+        return "nothing"
+    return {"O": "text", "f": "fractions"}.get(levels.dtype.kind, "whole numbers")
 
 
 def _frozen(array: Any) -> Any:

@@ -107,20 +107,29 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     return evidence[np.ix_(row_pattern, row_pattern)]
 
 
-def histograms(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
+def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Floats:
     """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
     kept = np.flatnonzero(labels >= 0)
-    n_groups = int(labels.max(initial=-1)) + 1
+    n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
     members = sp.csr_array(
         (ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns)
     )
     return np.asarray((members @ indicators(ens, weights)).toarray())
 
 
-def group_sizes(ens: Ensemble, labels: Labels) -> Floats:
+def shared_rows(ens: Ensemble, labels: Labels, n_groups: int) -> Floats:
+    """(groups, n_clusters) number of rows (or their weight) that each group of patterns shares with each cluster."""
+    kept = np.flatnonzero(labels >= 0)
+    members = sp.csr_array(
+        (ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns)
+    )
+    return np.asarray((members @ ens.incidence).toarray())
+
+
+def group_sizes(ens: Ensemble, labels: Labels, n_groups: int = 0) -> Floats:
     """(groups,) number of rows (or their weight) of each group of patterns; label -1 is no group."""
     kept = labels >= 0
-    return np.bincount(labels[kept], weights=ens.counts[kept]).astype(np.float64)
+    return np.bincount(labels[kept], weights=ens.counts[kept], minlength=n_groups).astype(np.float64)
 
 
 def confidence(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
@@ -129,15 +138,19 @@ def confidence(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
     It is (phi . h - 1) / (|K| - 1) from the cluster's histogram h; 0 for a cluster of one row. Under row weights the
     row itself counts by the mean weight of its pattern's rows.
     """
-    kept = np.flatnonzero(labels >= 0)
+    return confidence_within(ens, weights, labels, histograms(ens, weights, labels), group_sizes(ens, labels))
+
+
+def confidence_within(ens: Ensemble, weights: Floats, labels: Labels, histogram: Floats, sizes: Floats) -> Floats:
+    """Return `confidence` in groups whose histograms over clusters and sizes are known."""
     result = np.zeros(ens.n_patterns)
-    if len(kept) == 0:
+    if not np.any(labels >= 0):
         return result
-    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
+    share = histogram * (weights[ens.cluster_member] / weights.sum())
     phi = indicators(ens, weights).tocoo()
     total = np.bincount(phi.row, weights=phi.data * share[labels[phi.row], phi.col], minlength=ens.n_patterns)
     own = ens.counts / ens.row_counts
-    others = group_sizes(ens, labels)[labels] - own
+    others = sizes[labels] - own
     has_others = (labels >= 0) & (others > 1e-9 * own)
     np.divide(total - own, others, out=result, where=has_others)
     return np.clip(result, 0.0, 1.0)

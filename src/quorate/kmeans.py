@@ -14,8 +14,8 @@ Ints = NDArray[np.int64]
 Start = Literal["heaviest", "k-means++", "first-row"]
 
 STARTS = ("heaviest", "k-means++", "first-row")
-_MAX_ITERATIONS = 1000
-_ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
+MAX_ITERATIONS = 1000
+ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
 _BLOCK = 1024
 
 
@@ -60,9 +60,9 @@ def weighted_kmeans(
         labels[order] = in_order.labels
         return KMeansResult(labels, in_order.inertia)
     if start == "heaviest":
-        return _lloyd(points, weights, farthest_first(points, int(np.argmax(weights)), k, _ROUNDING), _ROUNDING)
+        return _lloyd(points, weights, farthest_first(points, int(np.argmax(weights)), k, ROUNDING), ROUNDING)
     random = np.random.default_rng(random_state)
-    runs = [_lloyd(points, weights, _plus_plus(points, weights, k, random), _ROUNDING) for _ in range(n_init)]
+    runs = [_lloyd(points, weights, _plus_plus(points, weights, k, random), ROUNDING) for _ in range(n_init)]
     return min(runs, key=lambda run: run.inertia)
 
 
@@ -71,7 +71,7 @@ def farthest_first(points: Floats, first: int, k: int, scale: float) -> Ints:
     chosen = [first]
     distances = np.full(len(points), np.inf)
     while True:
-        _lower_distances(points, points[chosen[-1]], distances)
+        lower_distances(points, points[chosen[-1]], distances)
         keys = np.rint(distances * scale) if scale > 0 else distances
         farthest = int(np.argmax(keys))
         if len(chosen) == k or keys[farthest] <= 0:
@@ -84,15 +84,16 @@ def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Genera
     chosen = [int(random.choice(len(points), p=weights / weights.sum()))]
     distances = np.full(len(points), np.inf)
     while len(chosen) < k:
-        _lower_distances(points, points[chosen[-1]], distances)
-        mass = weights * np.where(np.rint(distances * _ROUNDING) > 0, distances, 0.0)
+        lower_distances(points, points[chosen[-1]], distances)
+        mass = weights * np.where(np.rint(distances * ROUNDING) > 0, distances, 0.0)
         if mass.sum() <= 0:
             break
         chosen.append(int(random.choice(len(points), p=mass / mass.sum())))
     return np.array(chosen)
 
 
-def _lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
+def lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
+    """Lower `distances` to the squared distance of each point to `centre` where that is smaller."""
     tasks = _kernels.threads.blocks(len(points), _BLOCK)
     _kernels.threads.in_threads(
         lambda rows: _kernels.lloyd.squared_distances(points, centre, rows.start, rows.stop, distances), tasks
@@ -113,7 +114,7 @@ def joint_kmeans(
     else:
         share = weights[:n_rows] / weights[:n_rows].sum()
         firsts = np.random.default_rng(random_state).choice(n_rows, size=n_init, p=share)
-    runs = [_lloyd(points, weights, least_similar_first(rows, int(first), k), _ROUNDING, n_rows) for first in firsts]
+    runs = [_lloyd(points, weights, least_similar_first(rows, int(first), k), ROUNDING, n_rows) for first in firsts]
     return min(runs, key=lambda run: run.inertia)
 
 
@@ -123,9 +124,9 @@ def least_similar_first(points: Floats, first: int, k: int) -> Ints:
     similarity = np.zeros(len(points))
     distances = np.full(len(points), np.inf)
     while len(chosen) < k:
-        _lower_distances(points, points[chosen[-1]], distances)
+        lower_distances(points, points[chosen[-1]], distances)
         similarity += np.abs(points @ points[chosen[-1]])
-        keys = np.where(np.rint(distances * _ROUNDING) > 0, np.rint(similarity * _ROUNDING), np.inf)
+        keys = np.where(np.rint(distances * ROUNDING) > 0, np.rint(similarity * ROUNDING), np.inf)
         least = int(np.argmin(keys))
         if np.isinf(keys[least]):
             break
@@ -147,7 +148,7 @@ def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float, n_rows: 
     def assign(rows: slice) -> None:
         _kernels.lloyd.assign(points, np.ascontiguousarray(centres.T), scale, rows.start, rows.stop, labels, distances)
 
-    for _ in range(_MAX_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         before = labels.copy()
         _kernels.threads.in_threads(assign, tasks)
         _reseed(labels[:n_rows], distances[:n_rows], k)
@@ -161,7 +162,7 @@ def _reseed(labels: Ints, distances: Floats, k: int) -> None:
     """Give each cluster without any row the row farthest from its centre that does not leave its own cluster empty."""
     sizes = np.bincount(labels, minlength=k)
     for empty in np.flatnonzero(sizes == 0):
-        spare = np.where(sizes[labels] > 1, np.rint(distances * _ROUNDING), -1.0)
+        spare = np.where(sizes[labels] > 1, np.rint(distances * ROUNDING), -1.0)
         farthest = int(np.argmax(spare))
         sizes[labels[farthest]] -= 1
         sizes[empty] = 1

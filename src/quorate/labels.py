@@ -46,6 +46,19 @@ class LabelColumn:
         return self.table.take(values.astype(np.int64) - self.low)
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Labels of lines that stand for several equal rows each, as a group-by gives them."""
+
+    names: Sequence[str]
+    vectors: Sequence[Vector]
+    """One label vector per member."""
+    row_counts: NDArray[np.int64]
+    """How many rows each line stands for."""
+    weights: NDArray[np.float64] | None = None
+    """What the rows of each line weigh together, if that is not their number."""
+
+
 def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
     """Return one vector per member and, where the source has them, the members' names.
 
@@ -55,7 +68,7 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
         return _split_sequence(labels), None
     frame = _as_frame(labels)
     if frame is not None:
-        return [_frame_column(frame[name]) for name in frame.columns], list(frame.columns)
+        return frame_vectors(frame), list(frame.columns)
     matrix = np.asarray(labels)
     if matrix.ndim != 2:
         raise QuorateError(
@@ -64,6 +77,11 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
         )
     _warn_if_transposed(matrix)
     return list(matrix.T), None
+
+
+def frame_vectors(frame: Any) -> list[Vector]:
+    """Return the columns of a narwhals frame in memory as arrays."""
+    return [_frame_column(frame[name]) for name in frame.columns]
 
 
 def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
@@ -132,6 +150,8 @@ def _frame_column(series: Any) -> Vector:
         return np.asarray(series.to_numpy())
     if series.dtype.is_float():
         return np.asarray(series.to_numpy(), dtype=np.float64)
+    if series.dtype.is_integer():
+        return np.ma.MaskedArray(series.fill_null(0).to_numpy(), mask=series.is_null().to_numpy())
     if series.dtype in (nw.Categorical, nw.Enum):
         series = series.cast(nw.String)
     return np.asarray([*series.to_list(), None], dtype=object)[:-1]
@@ -149,18 +169,44 @@ def _warn_if_transposed(matrix: Vector) -> None:
         )
 
 
-def encode(vector: Vector, name: str, noise: Noise) -> LabelColumn:
-    """Return a member's labels as codes; `noise` says what negative integers mean."""
+def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:
+    """Return a member's labels as codes.
+
+    Parameters
+    ----------
+    vector : (n,) array
+        The labels; masked where they are missing, if it is a masked array.
+    name : str
+        The member's name, for messages.
+    noise : {"missing", "cluster", "singletons"}
+        What negative integers mean.
+    row_counts : (n,) array, optional
+        How many rows each label stands for. Default: one.
+    """
     kind = vector.dtype.kind
+    if isinstance(vector, np.ma.MaskedArray):
+        if kind in "iub" and vector.mask.any():
+            where = ~np.ma.getmaskarray(vector)
+            present = vector.data[where]
+            return _sorted_column(present.astype(np.int64) if kind == "b" else present, noise, where)
+        vector = _unmasked(vector)
     if kind in "OUT":
-        return _encode_objects(vector, name, noise)
+        return _encode_objects(vector, name, noise, row_counts)
     if kind in "iub":
         return _encode_integers(vector, noise)
     if kind == "f":
-        return _encode_floats(vector, name, noise)
+        return _encode_floats(vector, name, noise, row_counts)
     raise QuorateError(
         f"Labels must be numbers, text or categories; member {name!r} holds {vector.dtype}. Convert it to one of those."
     )
+
+
+def _unmasked(vector: np.ma.MaskedArray[Any, Any]) -> Vector:
+    """Return an array with NaN or None where labels are masked; whole numbers must not be."""
+    values: Vector = vector.data.copy()
+    if values.dtype.kind in "fO":
+        values[np.ma.getmaskarray(vector)] = np.nan if values.dtype.kind == "f" else None
+    return values
 
 
 def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
@@ -184,7 +230,7 @@ def _extent(vector: Vector) -> tuple[int, int]:
     return int(vector.min()), int(vector.max())
 
 
-def _encode_floats(vector: Vector, name: str, noise: Noise) -> LabelColumn:
+def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:
     if np.isinf(vector).any():
         raise QuorateError(
             f"Labels must be finite; member {name!r} holds an infinite value. Use NaN for a missing label."
@@ -194,9 +240,10 @@ def _encode_floats(vector: Vector, name: str, noise: Noise) -> LabelColumn:
     if np.all(present == np.floor(present)) and np.all(np.abs(present) < 2.0**63):
         return _sorted_column(present.astype(np.int64), noise, ~missing)
     column = _sorted_column(present, "cluster", ~missing)
-    if len(column.levels) > len(present) / 2:
+    n_present = len(present) if row_counts is None else int(row_counts[~missing].sum())
+    if len(column.levels) > n_present / 2:
         raise QuorateError(
-            f"Member {name!r} holds {len(column.levels)} distinct fractional numbers in {len(present)} rows: "
+            f"Member {name!r} holds {len(column.levels)} distinct fractional numbers in {n_present} rows: "
             "that is a feature, not a clustering. Pass cluster labels, or cluster the features first."
         )
     return column
@@ -225,7 +272,9 @@ def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int6
     return levels, np.concatenate([np.zeros(n_noise, dtype=np.int64), 1 + np.arange(len(regular))])
 
 
-def _encode_objects(vector: Vector, name: str, noise: Noise) -> LabelColumn:
+def _encode_objects(
+    vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None
+) -> LabelColumn:
     """Return the column of Python objects: all text or all numbers, None, NaN and NA standing for missing."""
     index: dict[Any, int] = {}
     try:
@@ -244,7 +293,7 @@ def _encode_objects(vector: Vector, name: str, noise: Noise) -> LabelColumn:
     if "fraction" in kinds:
         numbers = np.full(len(index), np.nan)
         numbers[present] = values
-        return _encode_floats(numbers[first_seen], name, noise)
+        return _encode_floats(numbers[first_seen], name, noise, row_counts)
     levels = np.array(sorted(values), dtype=object if "text" in kinds else np.int64)
     levels, level_codes = (levels, np.arange(len(levels))) if "text" in kinds else _noise_levels(levels, noise)
     code_of = dict(zip(sorted(values), level_codes, strict=True))

@@ -57,7 +57,7 @@ class Grouping:
 
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     """Find the distinct rows of `columns` by hashing."""
-    packing = _Packing([column.size for column in columns])
+    packing = Packing([column.size for column in columns])
     n_parts = min(_kernels.threads.n_threads(), -(-n_rows // _BLOCK))
     bounds = np.linspace(0, n_rows, n_parts + 1).astype(int)
     parts = [slice(start, stop) for start, stop in pairwise(bounds)]
@@ -90,7 +90,7 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
 
 def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return, for each row of `wanted`, its place among the distinct rows `codes`, or -1."""
-    packing = _Packing(sizes)
+    packing = Packing(sizes)
     table = _HashTable(packing.n_words)
     table.add(packing.pack(list(codes.T)), 0, np.empty(len(codes), dtype=np.int32))
     place = np.empty(len(wanted), dtype=np.int32)
@@ -98,7 +98,7 @@ def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], wanted: NDArray[np
     return np.where(place < len(codes), place, -1)
 
 
-class _Packing:
+class Packing:
     """Which word each member's code goes into, and multiplied by what."""
 
     def __init__(self, sizes: Sequence[int]) -> None:

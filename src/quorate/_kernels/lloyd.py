@@ -44,14 +44,20 @@ def assign(points, centres, scale, start, stop, labels, distances):
 
 
 @jit
+def add_up(points, weights, labels, sums, total):
+    """Add the weighted points of each cluster to `sums` (k, d) and their weights to `total` (k,), in order."""
+    for i in range(points.shape[0]):
+        total[labels[i]] += weights[i]
+        for d in range(points.shape[1]):
+            sums[labels[i], d] += weights[i] * points[i, d]
+
+
+@jit
 def weighted_means(points, weights, labels, k):
     """Return the weighted mean of the points of each cluster (k, d), NaN for an empty one, summed in order."""
     centres = np.zeros((k, points.shape[1]), dtype=np.float64)
     total = np.zeros(k, dtype=np.float64)
-    for i in range(points.shape[0]):
-        total[labels[i]] += weights[i]
-        for d in range(points.shape[1]):
-            centres[labels[i], d] += weights[i] * points[i, d]
+    add_up(points, weights, labels, centres, total)
     for j in range(k):
         for d in range(points.shape[1]):
             centres[j, d] = centres[j, d] / total[j] if total[j] > 0 else np.nan

@@ -15,7 +15,7 @@ from quorate.checks import check_choice, check_integer, check_number
 from quorate.crowd import NORMALISERS, ncai, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
-from quorate.evidence import confidence, group_sizes, most_evident
+from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
 from quorate.patterns import CodeColumn, group_rows
 
 Floats = NDArray[np.float64]
@@ -98,13 +98,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
             Present by convention.
         """
-        self._check()
-        check_number("beta", self.beta, low=0)
-        check_choice("normalise", self.normalise, tuple(NORMALISERS))
         ens = as_ensemble(X)
-        self._check_n_clusters(ens)
-        index = ncai(ens, self.normalise)  # type: ignore[arg-type]
-        influence = resolve_influence(ens, self.weights, index, self.beta)
+        index, influence = self._weigh(ens)
         cuts = self._solve(ens, influence)
         wanted = cuts.choose_k() if self.n_clusters == "auto" else int(self.n_clusters)
         labels = cuts.cut(wanted)
@@ -117,6 +112,15 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._cuts = cuts
         self._warn_of_surprises(wanted)
         return self
+
+    def _weigh(self, ens: Ensemble) -> tuple[Floats, Floats]:
+        """Check all parameters; return the crowd index and the influence of each member."""
+        self._check()
+        check_number("beta", self.beta, low=0)
+        check_choice("normalise", self.normalise, tuple(NORMALISERS))
+        self._check_n_clusters(ens)
+        index = ncai(ens, self.normalise)  # type: ignore[arg-type]
+        return index, resolve_influence(ens, self.weights, index, self.beta)
 
     def _check_n_clusters(self, ens: Ensemble) -> None:
         k = self.n_clusters
@@ -135,17 +139,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_surprises(self, wanted: int) -> None:
         n_lost = int(self.ensemble_.row_counts[self.pattern_labels_ < 0].sum())
-        if n_lost:
-            warn(
-                f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0."
-            )
-        if self.n_clusters_ < wanted:
-            warn(
-                f"Only {self.n_clusters_} clusters came back, not {wanted}: "
-                "the members tell no more groups of rows apart."
-            )
-        elif caution := self._cuts.caution(wanted):
-            warn(caution)
+        warn_of_surprises(n_lost, self.n_clusters_, wanted, self._cuts)
 
     @property
     def labels_(self) -> Labels:
@@ -192,12 +186,27 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return labels[new.row_pattern]
 
 
+def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:
+    """Warn of rows without any label, of fewer clusters than wanted, and of what the cut has to say."""
+    if n_lost:
+        warn(f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0.")
+    if n_clusters < wanted:
+        warn(f"Only {n_clusters} clusters came back, not {wanted}: the members tell no more groups of rows apart.")
+    elif caution := cuts.caution(wanted):
+        warn(caution)
+
+
 def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> tuple[ConsensusCluster, ...]:
     """Return size, stability and main opponents of each consensus cluster of patterns."""
     sizes = group_sizes(ens, labels)
     kept = labels >= 0
     stability = np.bincount(labels[kept], weights=(row_confidence * ens.counts)[kept]) / sizes
-    separated = opposition(ens, labels)
+    return cluster_table(ens, sizes, stability, shared_rows(ens, labels, len(sizes)))
+
+
+def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, shared: Floats) -> tuple[ConsensusCluster, ...]:
+    """Return what there is to say about consensus clusters; `shared` are the rows each shares with each cluster."""
+    separated = opposition(ens, shared)
     described = []
     for label, size in enumerate(sizes):
         strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
@@ -206,20 +215,11 @@ def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> 
     return tuple(described)
 
 
-def opposition(ens: Ensemble, labels: Labels) -> Floats:
+def opposition(ens: Ensemble, shared: Floats) -> Floats:
     """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters."""
-    n_groups = int(labels.max(initial=-1)) + 1
-    inside = np.zeros((n_groups, ens.n_members))
-    together = np.zeros((n_groups, ens.n_members))
-    kept = labels >= 0
-    for j in range(ens.n_members):
-        ids = ens.patterns[:, j]
-        known = kept & (ids >= 0)
-        cell = labels[known] * ens.n_clusters + ids[known]
-        cells, position = np.unique(cell, return_inverse=True)
-        count = np.bincount(position, weights=ens.counts[known], minlength=len(cells))
-        np.add.at(inside[:, j], cells // ens.n_clusters, count)
-        np.add.at(together[:, j], cells // ens.n_clusters, count**2)
+    of_member = ens.cluster_member == np.arange(ens.n_members)[:, None]
+    inside = shared @ of_member.T
+    together = shared**2 @ of_member.T
     # Pairs of a row with itself are left out of both numerator and denominator.
     pairs = np.maximum(inside**2 - inside, 0.0)
     return 1.0 - np.divide(together - inside, pairs, out=np.ones_like(pairs), where=pairs > 0)

@@ -101,8 +101,7 @@ def complete_similarity(
         inside = np.ix_(members, members)
         scale = np.sqrt(np.outer(counts[members], counts[members]))
         block = Block(np.where(joined[inside], scale, 0.0), observed[inside], lam * scale)
-        with threadpool_limits(1 if len(members) < _THREADED_SIZE else None, user_api="blas"):
-            solved = complete_block(block, tolerance, max_iterations)
+        solved = complete_block(block, tolerance, max_iterations)
         similarity[inside] = solved.matrix / scale
         objective += solved.objective
         n_iterations, converged = max(n_iterations, solved.n_iterations), converged and solved.converged
@@ -142,6 +141,11 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
     """
     if len(block.data) == 1:
         return _complete_one(block)
+    with threadpool_limits(1 if len(block.data) < _THREADED_SIZE else None, user_api="blas"):
+        return _iterate(block, tolerance, max_iterations)
+
+
+def _iterate(block: Block, tolerance: float, max_iterations: int) -> CompletedBlock:
     data, observed, price = block
     size = np.linalg.norm(data)
     errors, multiplier = np.zeros_like(data), np.zeros_like(data)

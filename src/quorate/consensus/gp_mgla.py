@@ -40,11 +40,7 @@ def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
     diag(I) C diag(I) / (sum of I), with C the co-occurrence; where labels are missing, C counts each row over the
     influence of the members that label it.
     """
-    degree = np.where(ens.patterns >= 0, influence, 0.0).sum(axis=1)
-    if degree[0] > 0 and np.all(degree == degree[0]):
-        per_row = ens.cooccurrence / degree[0]
-    else:
-        per_row = ens.scaled_cooccurrence(ratio(ens.counts, degree))
+    per_row = ens.cooccurrence_by_degree(influence)
     scale = sp.diags_array(influence[ens.cluster_member])
     return sp.csr_array(scale @ per_row @ scale)
 
@@ -84,12 +80,24 @@ class GraphMethod(ConsensusMethod):
         check_choice("start", self.start, STARTS)
         check_integer("n_init", self.n_init, low=1)
 
+    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns."""
+        raise NotImplementedError
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
+        return row_links(ens, influence)
+
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
+        """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
         if self.start == "first-row" and ens.first_row is None:
             raise QuorateError(
                 'start="first-row" needs the rows in order; use start="heaviest" for a table of patterns.'
             )
         return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
+        return self._transfer_cut(ens, self._graph(ens, influence), self._links(ens, influence))
 
     @property
     def eigenvalues_(self) -> Floats:
@@ -183,6 +191,5 @@ class GPMGLA(GraphMethod):
         super()._check()
         check_number("alpha", self.alpha, above=0)
 
-    def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
-        graph = multi_granularity_graph(ens, influence, self.alpha)
-        return self._transfer_cut(ens, graph, row_links(ens, influence))
+    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+        return multi_granularity_graph(ens, influence, self.alpha)

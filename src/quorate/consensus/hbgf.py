@@ -23,24 +23,20 @@ _STARTS = ("heaviest", "random")
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
-@dataclass(frozen=True)
-class BipartiteGraph:
-    """Rows linked to the clusters (of members of positive influence) that contain them."""
-
-    reduced: ReducedGraph
-    links: sp.csr_array
-
-
-def bipartite_graph(ens: Ensemble, influence: Floats) -> BipartiteGraph:
-    """Return the graph of rows and clusters, each link weighing as much as the cluster's member has influence."""
+def bipartite_graph(ens: Ensemble, influence: Floats) -> ReducedGraph:
+    """Return the graph over clusters of the rows, each linked by influence to its clusters; members without are out."""
     of_cluster = influence[ens.cluster_member]
     active = np.flatnonzero(of_cluster > 0)
     through_rows = sp.csr_array(links_through_rows(ens, influence)[active][:, active])
     component = sp.csgraph.connected_components(through_rows, directed=False)[1].astype(np.int64)
     degrees = (of_cluster * ens.cluster_sizes)[active]
-    return BipartiteGraph(
-        ReducedGraph(through_rows, degrees, component), sp.csr_array(row_links(ens, influence)[:, active])
-    )
+    return ReducedGraph(through_rows, degrees, component)
+
+
+def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
+    """(m, nodes) links of each pattern's rows to the clusters of members of positive influence, over the degree."""
+    active = np.flatnonzero(influence[ens.cluster_member] > 0)
+    return sp.csr_array(row_links(ens, influence)[:, active])
 
 
 @dataclass(frozen=True)
@@ -68,15 +64,19 @@ class JointCut(TransferCut):
         vectors = self.spectrum(k).vectors[:, :k] * np.sqrt(self.graph.degrees)[:, None]
         return _unit_rows(np.where(np.isinf(self._singular_values(k)), 0.0, vectors))
 
+    @property
+    def node_weight(self) -> float:
+        """What a cluster weighs in the k-means of rows and clusters: as much as one row."""
+        return self.ensemble.total / self.ensemble.n_rows
+
     def _cluster(self, linked: NDArray[np.bool_], k: int) -> Ints:
         """Return the cluster of each linked pattern by k-means of rows and clusters together."""
         ens = self.ensemble
         rows = self.embedding(k)[linked]
         nodes = self.cluster_embedding(k)
-        node_weight = ens.total / ens.n_rows  # a cluster counts like one row
         return joint_kmeans(
             np.concatenate([rows, nodes]),
-            np.concatenate([ens.counts[linked].astype(np.float64), np.full(len(nodes), node_weight)]),
+            np.concatenate([ens.counts[linked].astype(np.float64), np.full(len(nodes), self.node_weight)]),
             len(rows),
             k,
             n_init=self.n_starts,
@@ -165,10 +165,15 @@ class HBGF(GraphMethod):
         check_choice("start", self.start, _STARTS)
         check_integer("n_init", self.n_init, low=1)
 
-    def _solve(self, ens: Ensemble, influence: Floats) -> JointCut:
-        graph = bipartite_graph(ens, influence)
+    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+        return bipartite_graph(ens, influence)
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        return bipartite_links(ens, influence)
+
+    def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> JointCut:
         n_starts = self.n_init if self.start == "random" else 0
-        return JointCut(ens, graph.reduced, graph.links, random_state=self.random_state, n_starts=n_starts)
+        return JointCut(ens, graph, links, random_state=self.random_state, n_starts=n_starts)
 
     @property
     def singular_values_(self) -> Floats:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from quorate.checks import check_integer, check_number
 from quorate.consensus.base import ConsensusMethod, Cuts
-from quorate.consensus.hbgf import bipartite_graph
+from quorate.consensus.hbgf import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight
@@ -331,10 +331,10 @@ class WCC(ConsensusMethod):
         check_number("ridge", self.ridge, low=0)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> WeightedConsensus:
-        graph = bipartite_graph(ens, np.ones(ens.n_members))
+        equal = np.ones(ens.n_members)
         return WeightedConsensus(
             ens,
-            TransferCut(ens, graph.reduced, graph.links),
+            TransferCut(ens, bipartite_graph(ens, equal), bipartite_links(ens, equal)),
             influence / influence.sum(),
             self.n_iterations,
             self.n_updates,

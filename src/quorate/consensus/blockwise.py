@@ -1,0 +1,170 @@
+"""Graph methods on patterns that do not fit into memory: the same answer in passes over blocks of patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate.blocks import (
+    Assignment,
+    Points,
+    StoredEnsemble,
+    blocked_kmeans,
+    farthest_key,
+    least_similar_key,
+)
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, warn_of_surprises
+from quorate.consensus.gp_mgla import GraphMethod
+from quorate.consensus.hbgf import JointCut
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.evidence import confidence_within, group_sizes, histograms, shared_rows
+from quorate.memory import show_bytes
+from quorate.tcut import TransferCut
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+# What a consensus function keeps of each label of a pattern in memory, roughly: ids, indicators, lists, histograms.
+_BYTES_PER_LABEL = 120
+
+
+def memory_for_patterns(n_patterns: int, n_members: int) -> int:
+    """Return about how many bytes a consensus needs that holds all patterns in memory."""
+    return _BYTES_PER_LABEL * n_patterns * n_members
+
+
+@dataclass(frozen=True)
+class BlockedConsensus:
+    """A consensus of patterns that are not in memory."""
+
+    n_clusters: int
+    ncai: Floats
+    member_weights: Floats
+    clusters: tuple[ConsensusCluster, ...]
+    answers: Callable[[], Iterator[tuple[Labels, Floats]]]
+    """Yields label and confidence of the patterns, block by block, in order."""
+
+
+def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_members: int, available: int) -> GraphMethod:
+    """Return the estimator if it can work on blocks of patterns, or say what it would need instead."""
+    needed = show_bytes(memory_for_patterns(n_patterns, n_members))
+    many = f"The rows have {n_patterns:,} distinct combinations of labels"
+    if not isinstance(estimator, GraphMethod):
+        raise QuorateError(
+            f"{many}: {estimator.name} keeps all of them in memory and needs about {needed}, but "
+            f"{show_bytes(available)} is available. Use gp-mgla or hbgf, which read them in blocks, or fewer members."
+        )
+    if estimator.start != "heaviest":
+        raise QuorateError(
+            f"{many}, which need about {needed} with start={estimator.start!r}, but {show_bytes(available)} is "
+            'available. Use start="heaviest", which reads them in blocks.'
+        )
+    return estimator
+
+
+def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
+    """Find the consensus of an ensemble whose patterns are read in blocks."""
+    index, influence = estimator._weigh(ens)
+    graph = estimator._graph(ens, influence)
+    cut = estimator._transfer_cut(ens, graph, sp.csr_array((0, len(graph.degrees))))
+    wanted = cut.choose_k() if estimator.n_clusters == "auto" else int(estimator.n_clusters)
+    blocks = _Blocks(estimator, ens, cut, influence, min(wanted, cut.max_clusters))
+    numbered = blocks.numbered()
+    weights = influence / influence.sum()
+    histogram, shared = np.zeros((numbered.n_groups, ens.n_clusters)), np.zeros((numbered.n_groups, ens.n_clusters))
+    for block, labels in numbered.labels():
+        histogram += histograms(block, weights, labels, numbered.n_groups)
+        shared += shared_rows(block, labels, numbered.n_groups)
+
+    def answers() -> Iterator[tuple[Labels, Floats]]:
+        for block, labels in numbered.labels():
+            yield labels, confidence_within(block, weights, labels, histogram, numbered.sizes)
+
+    stability = np.zeros(numbered.n_groups)
+    for block, (labels, confidence) in zip(ens.blocks(), answers(), strict=True):
+        kept = labels >= 0
+        weighted = (confidence * block.counts)[kept]
+        stability += np.bincount(labels[kept], weights=weighted, minlength=numbered.n_groups)
+    clusters = cluster_table(ens, numbered.sizes, stability / numbered.sizes, shared)
+    warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
+    return BlockedConsensus(numbered.n_groups, index, weights, clusters, answers)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The cut of a graph into k clusters, applied to blocks of patterns."""
+
+    estimator: GraphMethod
+    ens: StoredEnsemble
+    cut: TransferCut
+    influence: Floats
+    k: int
+
+    def embedded(self) -> Iterator[tuple[Ensemble, NDArray[np.bool_], Floats]]:
+        """Yield blocks, which of their patterns have any evidence, and those embedded."""
+        self.cut.spectrum(self.k)
+        for block in self.ens.blocks():
+            links = self.estimator._links(block, self.influence)
+            part = replace(self.cut, ensemble=block, links=links)
+            part._known.extend(self.cut._known)
+            linked = np.diff(links.indptr) > 0
+            yield block, linked, np.ascontiguousarray(part.embedding(self.k)[linked])
+
+    def points(self) -> Iterator[Points]:
+        """Yield what the k-means clusters: embedded patterns and, in HBGF, clusters."""
+        for block, linked, values in self.embedded():
+            yield Points(values, block.counts[linked].astype(np.float64))
+        if isinstance(self.cut, JointCut):
+            nodes = self.cut.cluster_embedding(self.k)
+            yield Points(nodes, np.full(len(nodes), self.cut.node_weight), fixed=True)
+
+    def numbered(self) -> _Numbered:
+        """Return the clusters, numbered by decreasing size, ties by their first pattern."""
+        key = least_similar_key if isinstance(self.cut, JointCut) else farthest_key
+        assignment = blocked_kmeans(self.points, self.k, key) if self.k > 1 else None
+        plain = _Numbered(self, assignment, np.arange(max(self.k, 1)), np.empty(0))
+        sizes, first = np.zeros(self.k), np.full(self.k, self.ens.n_patterns)
+        offset = 0
+        for block, labels in plain.labels():
+            sizes += group_sizes(block, labels, self.k)
+            present, place = np.unique(labels, return_index=True)
+            new = (present >= 0) & (offset + place < first[present])
+            first[present[new]] = offset + place[new]
+            offset += len(labels)
+        order = np.lexsort((first, -sizes))
+        n_groups = int(np.count_nonzero(sizes))
+        rank = np.empty(self.k, dtype=np.int64)
+        rank[order] = np.arange(self.k)
+        return _Numbered(self, assignment, rank, sizes[order][:n_groups])
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """The consensus label of every pattern, found again whenever it is asked for."""
+
+    blocks: _Blocks
+    assignment: Assignment | None
+    rank: Labels
+    sizes: Floats
+
+    @property
+    def n_groups(self) -> int:
+        """Number of clusters that came back."""
+        return len(self.sizes)
+
+    def labels(self) -> Iterator[tuple[Ensemble, Labels]]:
+        """Yield blocks and the consensus label of their patterns, -1 without evidence."""
+        offset = 0
+        for block, linked, values in self.blocks.embedded():
+            labels = np.full(block.n_patterns, -1, dtype=np.int64)
+            if self.assignment is None:
+                labels[linked] = 0
+            else:
+                labels[linked] = self.rank[self.assignment.labels(values, offset)[0]]
+            offset += int(linked.sum())
+            yield block, labels

@@ -1,0 +1,30 @@
+"""Packages that only some features need: imported when used, and named with the extra that installs them."""
+
+import importlib
+from typing import Any
+
+from quorate.errors import QuorateError
+
+EXTRAS = {
+    "matplotlib": "plot",
+    "jinja2": "report",
+    "pyarrow": "arrow",
+    "polars": "polars",
+    "pyspark": "spark",
+    "dask": "dask",
+    "anndata": "anndata",
+}
+
+
+def import_extra(module: str, purpose: str) -> Any:
+    """Return an optional package's module, or say which extra brings what `purpose` needs."""
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise QuorateError(
+            f"{purpose} needs the package {package}, which is not installed. "
+            f'Install it with: pip install "quorate[{EXTRAS[package]}]"'
+        ) from None

@@ -1,0 +1,30 @@
+"""Reading and writing tables of labels: CSV, TSV, Parquet, Arrow, NPY and NPZ files, through DuckDB.
+
+A file is opened as a `LabelTable`: a view in a DuckDB connection, read as a stream whenever it is queried. Column names
+reach SQL only through `LabelTable.raw` (the cell as it stands in the file, for ids) and `LabelTable.label` (the cell as
+a label: a number where the whole column is numbers, NULL where it is missing).
+"""
+
+from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
+from quorate.files.opening import connect, find_files, open_table
+from quorate.files.table import Column, ColumnProfile, LabelTable, match_columns, quote_name
+from quorate.files.writing import check_output, write_table, writing
+
+__all__ = [
+    "FORMATS",
+    "STREAM",
+    "Column",
+    "ColumnProfile",
+    "FileFormat",
+    "LabelTable",
+    "check_output",
+    "connect",
+    "explained",
+    "find_files",
+    "find_format",
+    "match_columns",
+    "open_table",
+    "quote_name",
+    "write_table",
+    "writing",
+]

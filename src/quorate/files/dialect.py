@@ -1,0 +1,134 @@
+"""How a text table is written: what splits its columns, whether it has a header, what its columns are called.
+
+The first lines decide. Every row is later held to what they say, so that a ragged or differently split file is refused
+instead of being read as something else.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quorate.errors import QuorateError
+
+DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
+MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
+"""Cells that stand for a missing label."""
+
+_OTHER_DELIMITERS = {":": "a colon", " ": "a blank"}
+_SAMPLE_ROWS = 1000
+# pandas writes its index under an empty name.
+_UNNAMED = "index"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written."""
+
+    delimiter: str
+    header: bool
+    columns: tuple[str, ...]
+
+
+def find_dialect(
+    head: str, name: str, *, delimiter: str | None = None, header: bool | None = None, prefer: str = ","
+) -> Dialect:
+    """Return how a text table is written, from its first complete lines.
+
+    Parameters
+    ----------
+    head : str
+        The first lines of the file.
+    name : str
+        What to call the file in messages.
+    delimiter, header : optional
+        What is known already; found out otherwise.
+    prefer : str
+        The delimiter to take where several split the lines equally well.
+    """
+    lines = [line for line in head.splitlines() if line.strip()][:_SAMPLE_ROWS]
+    if not lines:
+        raise QuorateError(f"{name} is empty. Pass a table with one row per instance and one column per clustering.")
+    if delimiter is None:
+        delimiter = _find_delimiter(lines, name, prefer)
+    rows = _split(lines, delimiter)
+    if not rows:
+        raise QuorateError(
+            f"{name} cannot be read as a text table. Check its quotes, or name its format with --format."
+        )
+    if header is None:
+        header = _has_header(rows)
+    return Dialect(delimiter, header, _column_names(rows[0], header, name))
+
+
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row]
+    except csv.Error:
+        return []
+
+
+def _find_delimiter(lines: Sequence[str], name: str, prefer: str) -> str:
+    """Return the delimiter that splits most lines into as many cells as the first, and into the most cells."""
+    best, best_key = prefer, (0.0, 0, False)
+    for delimiter in DELIMITERS:
+        rows = _split(lines, delimiter)
+        if not rows or len(rows[0]) == 1:
+            continue
+        alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+        key = (alike, len(rows[0]), delimiter == prefer)
+        if key > best_key:
+            best, best_key = delimiter, key
+    if best_key[1] == 0:
+        _refuse_other_delimiter(lines, name)
+    return best
+
+
+def _refuse_other_delimiter(lines: Sequence[str], name: str) -> None:
+    """Refuse a table of one column whose every line splits alike at some other sign."""
+    for delimiter, spoken in _OTHER_DELIMITERS.items():
+        widths = {len(line.split(delimiter)) for line in lines}
+        if len(widths) == 1 and widths != {1}:
+            raise QuorateError(
+                f"{name} has one column, but its lines look split by {spoken}. "
+                f"If they are, say so with --delimiter {delimiter!r}."
+            )
+
+
+def _has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row names the columns.
+
+    It does not if any of its cells is a number, missing (the first aside) or there twice, nor if every one of them
+    is a label of its own column further down.
+    """
+    first, *others = rows
+    cells = [cell.strip() for cell in first]
+    if any(_is_number(cell) for cell in cells) or len(set(cells)) < len(cells) or "" in cells[1:]:
+        return False
+    if not others:
+        return True
+    below = [{row[j].strip() for row in others if j < len(row)} for j in range(len(cells))]
+    return not all(cell in seen for cell, seen in zip(cells, below, strict=True))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _column_names(first: Sequence[str], header: bool, name: str) -> tuple[str, ...]:
+    if not header:
+        return tuple(f"column_{j}" for j in range(len(first)))
+    names = tuple(cell.strip() for cell in first)
+    names = (names[0] or _UNNAMED, *names[1:])
+    if "" in names:
+        raise QuorateError(
+            f"Column {names.index('') + 1} of {name} has no name. Name every column, or pass --no-header if the first "
+            "line is data."
+        )
+    for column in names:
+        if names.count(column) > 1:
+            raise QuorateError(f"{name} has two columns named {column!r}. Give every column a name of its own.")
+    return names

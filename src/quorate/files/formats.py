@@ -1,0 +1,132 @@
+"""The formats of files, and the engine's errors about them in plain words."""
+
+import lzma
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorate.checks import nearest_name
+from quorate.errors import QuorateError
+
+FORMATS = {
+    "csv": (".csv", ".txt"),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "npy": (".npy",),
+    "npz": (".npz",),
+}
+"""Formats and the endings of their files."""
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
+"""Endings of compressed text tables."""
+STREAM = "-"
+"""The name of standard input and standard output."""
+
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}
+_COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a file is stored."""
+
+    name: str
+    compression: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text table."""
+        return self.name in ("csv", "tsv")
+
+    @property
+    def delimiter(self) -> str:
+        """The delimiter of text tables of this format."""
+        return "\t" if self.name == "tsv" else ","
+
+
+def find_format(path: str | Path, given: str | None = None) -> FileFormat:
+    """Return the format of a file: the one given, or else by its ending, or else by its first bytes.
+
+    Standard input and files with an unknown ending are taken for CSV unless their first bytes tell otherwise.
+    """
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    compression = COMPRESSIONS.get(endings[-1]) if endings else None
+    ending = endings[-2] if compression and len(endings) > 1 else "" if compression or not endings else endings[-1]
+    if given is not None:
+        if given not in FORMATS:
+            raise QuorateError(
+                f"format must be one of {', '.join(FORMATS)}; got {given!r}.{nearest_name(given, FORMATS)}"
+            )
+        return FileFormat(given, compression)
+    for name, known in FORMATS.items():
+        if ending in known:
+            return FileFormat(name, compression)
+    return _format_by_content(path, compression)
+
+
+def _format_by_content(path: str | Path, compression: str | None) -> FileFormat:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+    except OSError:
+        return FileFormat("csv", compression)
+    for magic, name in _MAGIC.items():
+        if start.startswith(magic):
+            return FileFormat(name)
+    for magic, name in _COMPRESSION_MAGIC.items():
+        if start.startswith(magic):
+            return FileFormat("csv", name)
+    return FileFormat("csv", compression)
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turn the engine's errors about a file into one sentence and a hint."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.OutOfMemoryException as error:
+        raise QuorateError(
+            f"{path} does not fit: {_first_line(error)} Raise memory_limit, free some disk space in the temporary "
+            "folder (TMPDIR), or use fewer members."
+        ) from error
+    except duckdb.Error as error:
+        raise QuorateError(_explanation(str(error), path)) from error
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise QuorateError(f"{path} cannot be read: {error}. Check that the file is whole.") from error
+
+
+_FULL_DISK = re.compile("No space left on device|File too large|Disk quota exceeded|Input/output error")
+
+
+def _explanation(message: str, path: str) -> str:
+    full = _FULL_DISK.search(message)
+    if full and "write" in message.lower():
+        return (
+            f"{path} cannot be finished: {full[0]}. Free some disk space there and in the temporary folder (TMPDIR); "
+            "nothing was left behind."
+        )
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"Line {line[1]} of {path}" if line else path
+    width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if width:
+        return (
+            f"{where} has {width[2]} cells where {width[1]} are expected. "
+            "Give every line the same number of cells, or name the delimiter with --delimiter."
+        )
+    if "utf-8" in message.lower() or "unicode" in message.lower():
+        return f"{where} is not text in UTF-8. Save the file in UTF-8, or name its format with --format."
+    if "quote" in message.lower():
+        return f'{where} has a quote that does not close. Write cells with quotes as "like ""this"" one".'
+    return f"{where} cannot be read: {_first_line(message)} Check that the file is whole and of the format it is named."
+
+
+def _first_line(error: object) -> str:
+    line = str(error).partition("\n")[0].strip()
+    return line if line.endswith((".", "!", "?")) else line + "."

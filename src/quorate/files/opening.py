@@ -1,0 +1,337 @@
+"""Opening files of every format as views of a DuckDB connection, read as a stream whenever they are queried."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import lzma
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate.checks import check_integer, nearest_name
+from quorate.errors import QuorateError
+from quorate.extras import import_extra
+from quorate.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
+from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
+from quorate.files.table import VIEW, Column, LabelTable
+from quorate.memory import parse_bytes
+
+if TYPE_CHECKING:
+    import duckdb
+
+_HEAD_BYTES = 1 << 18
+# The engine keeps to this much memory and spills to disk beyond it, so that tables larger than memory can be read.
+_ENGINE_MEMORY = "800MB"
+
+
+def open_table(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    memory_limit: int | float | str | None = None,
+    threads: int | None = None,
+) -> LabelTable:
+    """Open a table for reading.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or "-" for standard input; or a folder of Parquet files or a pattern such as "labels/*.parquet", which
+        are read as one table, in the order of their names.
+    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz"}, optional
+        Default: by the file's ending, or else by its first bytes.
+    delimiter : str, optional
+        What splits the columns of a text table. Default: found from its first lines.
+    header : bool, optional
+        Whether the first line of a text table names the columns. Default: found from its first lines.
+    memory_limit : int or str, optional
+        How much memory the engine may use before it spills to the temporary folder, such as "2GB".
+    threads : int, optional
+        How many threads the engine may use. Default: all.
+    """
+    resources = ExitStack()
+    with ExitStack() as on_failure:
+        on_failure.callback(resources.close)
+        shown = "standard input" if str(path) == STREAM else str(path)
+        files = [_spool_input(resources)] if str(path) == STREAM else find_files(path)
+        kind = find_format(files[0], format)
+        if len(files) > 1 and kind.name != "parquet":
+            raise QuorateError(f"{path} names {len(files)} files of {kind.name}; only Parquet files are read together.")
+        connection = connect(resources, memory_limit=memory_limit, threads=threads)
+        with explained(shown):
+            opener = _text_view if kind.is_text else _OPENERS[kind.name]
+            columns = opener(_Source(connection, files, kind, shown, delimiter, header, resources))
+        on_failure.pop_all()
+    return LabelTable(shown, kind, connection, tuple(columns), resources=resources)
+
+
+def connect(
+    resources: ExitStack, *, memory_limit: int | float | str | None = None, threads: int | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB connection of its own, with bounded memory and a temporary folder, closed with `resources`."""
+    import duckdb
+
+    limit = _ENGINE_MEMORY if memory_limit is None else f"{parse_bytes(memory_limit)}B"
+    folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="quorate-"))
+    config: dict[str, Any] = {
+        "memory_limit": limit,
+        "temp_directory": folder,
+        "autoinstall_known_extensions": False,
+    }
+    if threads is not None:
+        config["threads"] = check_integer("threads", threads, low=1)
+    connection = duckdb.connect(config=config)
+    resources.callback(connection.close)
+    return connection
+
+
+@dataclass(frozen=True)
+class _Source:
+    connection: duckdb.DuckDBPyConnection
+    files: list[Path]
+    format: FileFormat
+    shown: str
+    delimiter: str | None
+    header: bool | None
+    resources: ExitStack
+
+    @property
+    def file(self) -> Path:
+        """The file, or the first of several."""
+        return self.files[0]
+
+    @property
+    def pattern(self) -> str:
+        """The path as DuckDB wants it."""
+        return _escaped(self.file)
+
+
+def _escaped(file: Path) -> str:
+    """Return a path in which signs that would match several files are escaped."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
+
+
+def find_files(path: str | Path) -> list[Path]:
+    """Return the files that a path stands for: a file, the Parquet files of a folder, or those that match a pattern."""
+    target = Path(path)
+    if target.is_dir():
+        found = sorted(file for ending in FORMATS["parquet"] for file in target.rglob(f"*{ending}") if file.is_file())
+        if not found:
+            raise QuorateError(f"{path} is a directory without Parquet files. Name a file in it.")
+    elif not target.exists() and any(sign in str(path) for sign in "*?["):
+        found = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
+        if not found:
+            raise QuorateError(f"No file matches {path}. Check the pattern and the folder.")
+    else:
+        found = [target]
+    return [_check_input(file) for file in found]
+
+
+def _check_input(path: Path) -> Path:
+    if not path.exists():
+        siblings = [str(path.parent / other) for other in _names_in(path.parent)]
+        raise QuorateError(f"There is no file {path}.{nearest_name(path, siblings) or ' Check its name and folder.'}")
+    if not os.access(path, os.R_OK):
+        raise QuorateError(f"{path} cannot be read. Check its permissions.")
+    return path
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _spool_input(resources: ExitStack) -> Path:
+    """Copy standard input into a temporary file, as it is read more than once."""
+    if sys.stdin.isatty():
+        raise QuorateError("Standard input is a terminal. Pipe a table into the command, or name a file.")
+    file = _temporary_file(resources)
+    with open(file, "wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return file
+
+
+def _temporary_file(resources: ExitStack) -> Path:
+    return Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="quorate-"))) / "table"
+
+
+_DECOMPRESSORS: dict[str | None, Callable[..., IO[bytes]]] = {
+    None: open,
+    "gzip": gzip.open,  # type: ignore[dict-item]
+    "bz2": bz2.open,
+    "xz": lzma.open,
+}
+
+
+def _text_view(source: _Source) -> list[Column]:
+    """Open a text table; its columns are text named c0, c1, ..., whatever they are called in the file."""
+    if source.format.compression in ("bz2", "xz"):
+        source = _unpack(source)
+    head = _read_head(source)
+    prefer = source.format.delimiter
+    dialect = find_dialect(head, source.shown, delimiter=source.delimiter, header=source.header, prefer=prefer)
+    if source.delimiter is not None and len(dialect.columns) == 1:
+        _refuse_wrong_delimiter(source, head)
+    _read_csv(source, dialect).create_view(VIEW)
+    return [Column(name, f"c{j}", "VARCHAR") for j, name in enumerate(dialect.columns)]
+
+
+def _unpack(source: _Source) -> _Source:
+    """Return the source decompressed into a temporary file: the engine does not read all compressions itself."""
+    unpacked = _temporary_file(source.resources)
+    with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(unpacked, "wb") as copy:
+        shutil.copyfileobj(packed, copy)
+    return replace(source, files=[unpacked], format=FileFormat(source.format.name))
+
+
+def _read_csv(source: _Source, dialect: Dialect) -> Any:
+    connection: Any = source.connection
+    return connection.read_csv(
+        source.pattern,
+        columns={f"c{j}": "VARCHAR" for j in range(len(dialect.columns))},
+        auto_detect=False,
+        delimiter=dialect.delimiter,
+        header=dialect.header,
+        quotechar='"',
+        escapechar='"',
+        na_values=list(MISSING),
+        strict_mode=True,
+        compression=source.format.compression or "none",
+    )
+
+
+def _read_head(source: _Source) -> str:
+    """Return the first complete lines of a text table."""
+    if source.format.compression == "zstd":
+        lines = source.connection.sql(
+            "SELECT line FROM read_csv($file, columns = {'line': 'VARCHAR'}, auto_detect = false, delim = chr(1), "
+            "quote = '', escape = '', header = false, compression = 'zstd') LIMIT 1000",
+            params={"file": source.pattern},
+        )
+        return "\n".join(line or "" for (line,) in lines.fetchall())
+    with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed:
+        head = packed.read(_HEAD_BYTES)
+    if len(head) == _HEAD_BYTES:
+        head = head[: head.rfind(b"\n") + 1 or None]
+    if b"\0" in head:
+        raise QuorateError(f"{source.shown} is not a text table. Name its format with --format if it is another one.")
+    try:
+        return head.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise QuorateError(
+            f"{source.shown} is not text in UTF-8. Save it in UTF-8, or name its format with --format."
+        ) from None
+
+
+def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
+    """Refuse a delimiter that splits nothing where another one would."""
+    found = find_dialect(head, source.shown, header=source.header)
+    if len(found.columns) > 1:
+        raise QuorateError(
+            f"{source.shown} has one column when split by {source.delimiter!r}, but looks split by "
+            f"{DELIMITERS[found.delimiter]}. Leave --delimiter out, or pass {found.delimiter!r}."
+        )
+
+
+def _parquet_view(source: _Source) -> list[Column]:
+    relation = source.connection.read_parquet([_escaped(file) for file in source.files])
+    relation.create_view(VIEW)
+    return _columns_of(relation)
+
+
+def _arrow_view(source: _Source) -> list[Column]:
+    dataset = import_extra("pyarrow.dataset", "Reading Arrow and Feather files")
+    arrow = import_extra("pyarrow", "Reading Arrow and Feather files")
+    try:
+        table = dataset.dataset(str(source.file), format="feather")
+    except arrow.ArrowInvalid:
+        raise QuorateError(
+            f"{source.shown} is not an Arrow file. Write it in the IPC file format (Feather version 2)."
+        ) from None
+    source.connection.register(VIEW, table)
+    return _columns_of(source.connection.table(VIEW))
+
+
+def _columns_of(relation: Any) -> list[Column]:
+    return [Column(name, name, str(kind)) for name, kind in zip(relation.columns, relation.types, strict=True)]
+
+
+def _npy_view(source: _Source) -> list[Column]:
+    """Open an array of rows x members, or a vector; it stays on disk until it is read."""
+    array = _load_arrays(source)
+    return _register_arrays(source, {"": array})
+
+
+def _npz_view(source: _Source) -> list[Column]:
+    """Open named arrays: vectors are columns, a matrix is one column per column."""
+    with _load_arrays(source) as arrays:
+        try:
+            return _register_arrays(source, {name: arrays[name] for name in arrays.files})
+        except ValueError as error:
+            if isinstance(error, QuorateError):
+                raise
+            raise _not_arrays(source) from None
+
+
+def _load_arrays(source: _Source) -> Any:
+    try:
+        loaded = np.load(source.file, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError):
+        raise _not_arrays(source) from None
+    if isinstance(loaded, np.ndarray) != (source.format.name == "npy"):
+        raise _not_arrays(source)
+    return loaded
+
+
+def _not_arrays(source: _Source) -> QuorateError:
+    return QuorateError(
+        f"{source.shown} is not a {source.format.name.upper()} file of numbers or text. "
+        "Save the labels with numpy.save or numpy.savez, not as objects."
+    )
+
+
+def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:
+    vectors: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if array.ndim == 2:
+            vectors |= {f"{name or 'member'}_{j}": array[:, j] for j in range(array.shape[1])}
+        elif array.ndim == 1:
+            vectors[name or "member_0"] = array
+        else:
+            raise QuorateError(f"{source.shown} holds an array of {array.ndim} dimensions. Save rows x members.")
+    if not vectors or len({len(vector) for vector in vectors.values()}) > 1:
+        raise QuorateError(f"{source.shown} must hold arrays of one length. Save one label per row in each of them.")
+    for name, vector in vectors.items():
+        if vector.dtype.kind not in "iubfUT":
+            raise QuorateError(f"{source.shown} holds {name!r} of type {vector.dtype}. Save numbers or text.")
+    # DuckDB reads text only from arrays of objects.
+    held = {
+        f"c{j}": vector.astype(object) if vector.dtype.kind in "UT" else vector
+        for j, vector in enumerate(vectors.values())
+    }
+    source.connection.register(VIEW, held)
+    types = _columns_of(source.connection.table(VIEW))
+    return [Column(name, column.sql_name, column.sql_type) for name, column in zip(vectors, types, strict=True)]
+
+
+_OPENERS: dict[str, Callable[[_Source], list[Column]]] = {
+    "parquet": _parquet_view,
+    "arrow": _arrow_view,
+    "npy": _npy_view,
+    "npz": _npz_view,
+}

@@ -1,0 +1,189 @@
+"""A table of labels in a file, seen through DuckDB: its columns, their kinds, and their cells as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from quorate.checks import nearest_name
+from quorate.errors import QuorateError
+from quorate.files.formats import FileFormat, explained
+
+if TYPE_CHECKING:
+    import duckdb
+
+VIEW = "label_table"
+"""The name of the view of a table's connection."""
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What one pass over the file tells about a column."""
+
+    kind: str
+    """"integer", "number", "text", "boolean", or "other" for what cannot be a label."""
+    n_missing: int
+    n_distinct: int
+    """About how many distinct values there are."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a label table: its name in the file, and its name and type in the engine."""
+
+    name: str
+    sql_name: str
+    sql_type: str
+
+
+@dataclass
+class LabelTable:
+    """A table in a file, opened as a view of a DuckDB connection; close it, or use it in a `with` block."""
+
+    path: str
+    """What to call the file in messages."""
+    format: FileFormat
+    connection: duckdb.DuckDBPyConnection
+    all_columns: tuple[Column, ...]
+    view: str = VIEW
+    resources: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.all_columns)
+
+    def column(self, name: str) -> Column:
+        """Return a column by name."""
+        for column in self.all_columns:
+            if column.name == name:
+                return column
+        listed = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
+        raise QuorateError(
+            f"{self.path} has no column {name!r}.{nearest_name(name, self.columns)} Its columns are: {listed}."
+        )
+
+    def raw(self, name: str) -> str:
+        """Return the SQL expression of a column's cells as they stand in the file."""
+        return quote_name(self.column(name).sql_name)
+
+    def label(self, name: str) -> str:
+        """Return the SQL expression of a column's cells as labels: BIGINT, DOUBLE, BOOLEAN or VARCHAR, or NULL."""
+        column, kind, cell = self.column(name), self.profile[name].kind, self.raw(name)
+        if kind == "other":
+            raise QuorateError(
+                f"Labels must be numbers, text or categories; column {name!r} of {self.path} holds "
+                f"{column.sql_type}. Leave it out with --members."
+            )
+        if kind == "integer":
+            return f"CAST({_as_double(cell) if column.sql_type == 'VARCHAR' else cell} AS BIGINT)"
+        if kind == "number":
+            number = f"CAST({cell} AS DOUBLE)"
+            return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+        return cell if kind == "boolean" else f"CAST({cell} AS VARCHAR)"
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the relation of a query on this table's connection; errors of reading name the file."""
+        with explained(self.path):
+            return self.connection.sql(query)
+
+    def fetch(self, query: str) -> dict[str, Any]:
+        """Return the columns of a query's answer as NumPy arrays, masked where cells are missing."""
+        with explained(self.path):
+            return self.connection.sql(query).fetchnumpy()
+
+    @cached_property
+    def _counted(self) -> tuple[int, dict[str, ColumnProfile]]:
+        parts = ["count(*)"]
+        for column in self.all_columns:
+            parts += _profile_sql(column)
+        with explained(self.path):
+            n_rows, *figures = self.connection.execute(f"SELECT {', '.join(parts)} FROM {self.view}").fetchall()[0]
+        if n_rows == 0:
+            raise QuorateError(f"{self.path} has columns but no rows. Pass a table with one row per instance.")
+        profiles = {}
+        for j, column in enumerate(self.all_columns):
+            present, distinct, not_numbers, fractions, largest = figures[5 * j : 5 * j + 5]
+            kind = _kind(column.sql_type, not_numbers, fractions, largest)
+            profiles[column.name] = ColumnProfile(kind, n_rows - present, distinct)
+        return n_rows, profiles
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; found with `profile` in one pass over the file."""
+        return self._counted[0]
+
+    @property
+    def profile(self) -> dict[str, ColumnProfile]:
+        """What one pass over the file tells about each column."""
+        return self._counted[1]
+
+    def close(self) -> None:
+        """Close the connection and remove temporary files."""
+        self.resources.close()
+
+    def __enter__(self) -> LabelTable:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_NUMBERS = ("FLOAT", "DOUBLE", "UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL")
+_TEXTS = ("VARCHAR", "ENUM", "UUID")
+
+
+def _family(sql_type: str) -> str:
+    return sql_type.partition("(")[0] if not sql_type.endswith("]") else "LIST"
+
+
+def _as_double(cell: str) -> str:
+    return f"TRY_CAST({cell} AS DOUBLE)"
+
+
+def _profile_sql(column: Column) -> list[str]:
+    """Return aggregates over a column: cells present, distinct, no numbers, fractions, and the largest number."""
+    cell, family = quote_name(column.sql_name), _family(column.sql_type)
+    counted = [f"count({cell})", f"approx_count_distinct({cell})"]
+    if family != "VARCHAR":
+        return [*counted, "0", "0", "0"]
+    number = _as_double(cell)
+    return [
+        *counted,
+        f"count(*) FILTER ({cell} IS NOT NULL AND {number} IS NULL)",
+        f"count(*) FILTER ({number} <> floor({number}))",
+        f"max(abs({number}))",
+    ]
+
+
+def _kind(sql_type: str, not_numbers: int, fractions: int, largest: float | None) -> str:
+    family = _family(sql_type)
+    if family == "VARCHAR" and not not_numbers and largest is not None:
+        return "number" if fractions or largest >= 2**53 else "integer"
+    for kind, families in (("integer", _INTEGERS), ("number", _NUMBERS), ("text", _TEXTS), ("boolean", ("BOOLEAN",))):
+        if family in families:
+            return kind
+    return "text" if family == '"NULL"' else "other"
+
+
+def quote_name(name: str) -> str:
+    """Return a column name quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def match_columns(table: LabelTable, wanted: Sequence[str]) -> list[str]:
+    """Return the columns that names or patterns such as "kmeans_*" stand for, in the order given, each once."""
+    found: list[str] = []
+    for name in wanted:
+        matches = [name] if name in table.columns else [c for c in table.columns if fnmatchcase(c, name)]
+        if not matches and any(sign in name for sign in "*?["):
+            raise QuorateError(
+                f"No column of {table.path} matches {name!r}. Its columns are: {', '.join(table.columns)}."
+            )
+        found += matches or [table.column(name).name]
+    return list(dict.fromkeys(found))

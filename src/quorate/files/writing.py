@@ -1,0 +1,134 @@
+"""Writing tables: checked before any work, atomic, and as a stream where the format allows it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate.errors import QuorateError
+from quorate.extras import import_extra
+from quorate.files.formats import STREAM, FileFormat, explained, find_format
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def check_output(path: str | Path | None, *, force: bool = False, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse, before any work, an output that cannot or must not be written."""
+    if path is None or str(path) == STREAM:
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise QuorateError(f"The output {target} is a directory. Name a file in it.")
+    if not target.parent.is_dir():
+        raise QuorateError(f"The folder of the output {target} does not exist. Create {target.parent} first.")
+    if any(str(other) != STREAM and _same_file(target, Path(other)) for other in inputs):
+        raise QuorateError(f"The output {target} is the input. Write to another file.")
+    if target.exists() and target.is_file() and not force:
+        raise QuorateError(f"The output {target} exists already. Pass --force to replace it.")
+    if not os.access(target.resolve().parent, os.W_OK):
+        raise QuorateError(f"The folder {target.parent} cannot be written to. Check its permissions.")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path to write to, which becomes `path` at the end of the block, or vanishes on an error.
+
+    What is meant for "-" or for a device is copied there at the end.
+    """
+    target = Path(path)
+    streamed = str(path) == STREAM or (target.exists() and not target.is_file())
+    target = target if streamed else target.resolve()
+    folder = Path(tempfile.gettempdir()) if streamed else target.parent
+    temporary = folder / f".{target.name}.{secrets.token_hex(6)}.tmp"
+    try:
+        yield temporary
+        if streamed:
+            _copy_out(temporary, path)
+        else:
+            os.replace(temporary, target)
+    except OSError as error:
+        raise QuorateError(
+            f"{path} cannot be written: {error.strerror or error}. Check space and permissions."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _copy_out(temporary: Path, path: str | Path) -> None:
+    with open(temporary, "rb") as content:
+        if str(path) == STREAM:
+            shutil.copyfileobj(content, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        else:
+            with open(path, "wb") as device:
+                shutil.copyfileobj(content, device)
+
+
+def write_table(relation: duckdb.DuckDBPyRelation, path: str | Path, *, format: str | None = None) -> None:
+    """Write a relation to a file (or "-"), atomically and as a stream where the format allows it."""
+    kind = FileFormat("csv") if str(path) == STREAM and format is None else find_format(path, format)
+    if kind.compression in ("bz2", "xz"):
+        raise QuorateError(f"{path} cannot be written: only .gz and .zst are written compressed. Use one of them.")
+    with writing(path) as temporary, explained(str(path)):
+        if kind.is_text:
+            compression = kind.compression or "none"
+            relation.write_csv(str(temporary), sep=kind.delimiter, header=True, compression=compression)
+        elif kind.name == "parquet":
+            relation.write_parquet(str(temporary), compression="zstd")
+        else:
+            _WRITERS[kind.name](relation, temporary)
+
+
+def _write_arrow(relation: Any, path: Path) -> None:
+    ipc = import_extra("pyarrow.ipc", "Writing Arrow and Feather files")
+    batches = relation.to_arrow_reader(1 << 16)
+    with ipc.new_file(str(path), batches.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_npy(relation: Any, path: Path) -> None:
+    """Write the columns of numbers side by side; a single one as a vector."""
+    arrays = [_whole(array) for array in relation.fetchnumpy().values()]
+    numbers = [array for array in arrays if array.dtype.kind in "iubf"]
+    if not numbers:
+        raise QuorateError("An NPY file holds numbers only, and no column is one. Write another format.")
+    with open(path, "wb") as file:
+        np.save(file, numbers[0] if len(numbers) == 1 else np.column_stack(numbers))
+
+
+def _write_npz(relation: Any, path: Path) -> None:
+    arrays = {name: _whole(array) for name, array in relation.fetchnumpy().items()}
+    with open(path, "wb") as file:
+        np.savez_compressed(file, **{name: _plain(array) for name, array in arrays.items()})
+
+
+def _whole(array: Any) -> Any:
+    """Return an array without a mask: missing numbers become NaN, missing text the empty string."""
+    if not isinstance(array, np.ma.MaskedArray) or not array.mask.any():
+        return np.asarray(array)
+    text = array.dtype.kind in "OU"
+    return np.ma.filled(array.astype(object if text else np.float64), "" if text else np.nan)
+
+
+def _plain(array: Any) -> Any:
+    return array if array.dtype.kind != "O" else np.array([str(item) for item in array])
+
+
+_WRITERS: dict[str, Callable[[Any, Path], None]] = {"arrow": _write_arrow, "npy": _write_npy, "npz": _write_npz}

@@ -1,0 +1,85 @@
+"""Saved ensembles: a folder with one documented Parquet file.
+
+`patterns.parquet` has one line per pattern. A column per member, under the member's name, holds the label (a number or
+text; NULL where the member says nothing), the column `rows` how many rows share these labels, and `weight` what they
+weigh together if the ensemble was built with row weights. The file's key-value metadata name the version of the format
+(`quorate_format`), the members in order (`quorate_members`, JSON) and what negative labels mean (`quorate_noise`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from quorate.engines import quoted, unused_name
+from quorate.errors import QuorateError
+from quorate.files import explained, writing
+from quorate.labels import Lines, Noise
+
+PATTERNS = "patterns.parquet"
+_FORMAT = "1"
+
+
+def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:
+    """Write counted lines of labels to a folder, made if need be; what was saved there is replaced at once."""
+    import duckdb
+
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise QuorateError(f"The folder {target} cannot be made: {error.strerror or error}. Name another.") from error
+    held: dict[str, Any] = {f"m{j}": vector for j, vector in enumerate(lines.vectors)}
+    types = ["VARCHAR" if vector.dtype.kind == "O" else "" for vector in lines.vectors]
+    columns = [
+        f"CAST(m{j} AS {type}) AS {quoted(name)}" if type else f"m{j} AS {quoted(name)}"
+        for j, (name, type) in enumerate(zip(lines.names, types, strict=True))
+    ]
+    for stem, values in (("rows", lines.row_counts), ("weight", lines.weights)):
+        if values is not None:
+            held[f"quorate_{stem}"] = values
+            columns.append(f"quorate_{stem} AS {quoted(unused_name(stem, lines.names))}")
+    metadata = {"quorate_format": _FORMAT, "quorate_members": json.dumps(list(lines.names)), "quorate_noise": noise}
+    options = ", ".join(f"{key}: {_text(value)}" for key, value in metadata.items())
+    with duckdb.connect() as connection, writing(target / PATTERNS) as temporary, explained(str(target / PATTERNS)):
+        connection.register("held", held)
+        connection.execute(
+            f"COPY (SELECT {', '.join(columns)} FROM held) TO {_text(str(temporary))} "
+            f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{options}}})"
+        )
+
+
+def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
+    """Return the counted lines of labels saved in a folder, and what negative labels mean there."""
+    import duckdb
+
+    file = Path(folder) / PATTERNS
+    if not file.is_file():
+        raise QuorateError(f"{folder} holds no saved ensemble: there is no {PATTERNS} in it. Check the folder's name.")
+    with duckdb.connect() as connection, explained(str(file)):
+        pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata($1)", [str(file)]).fetchall()
+        metadata = {key.decode(): value.decode() for key, value in pairs}
+        if metadata.get("quorate_format") != _FORMAT:
+            raise QuorateError(
+                f"{file} is not an ensemble saved in format {_FORMAT} (it says {metadata.get('quorate_format')!r}). "
+                "Read a table of labels with Ensemble.from_frame instead."
+            )
+        names: Sequence[str] = json.loads(metadata["quorate_members"])
+        columns = connection.execute("SELECT * FROM read_parquet($1)", [str(file)]).fetchnumpy()
+    weights = columns.get(unused_name("weight", names))
+    lines = Lines(
+        tuple(names),
+        [columns[name] for name in names],
+        np.asarray(columns[unused_name("rows", names)], dtype=np.int64),
+        None if weights is None else np.asarray(weights, dtype=np.float64),
+    )
+    return lines, cast(Noise, metadata["quorate_noise"])
+
+
+def _text(value: str) -> str:
+    """Return text quoted for SQL."""
+    return "'" + value.replace("'", "''") + "'"

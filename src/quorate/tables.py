@@ -1,0 +1,315 @@
+"""Consensus of tables in files of any size, by DuckDB: one group-by, the consensus of the patterns, one join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.blocks import StoredEnsemble
+from quorate.checks import check_choice
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.blockwise import check_blockwise, fit_blocks, memory_for_patterns
+from quorate.consensus.gp_mgla import GraphMethod
+from quorate.consensus.registry import make_method
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.files import (
+    Column,
+    LabelTable,
+    check_output,
+    explained,
+    find_files,
+    find_format,
+    match_columns,
+    open_table,
+    quote_name,
+    write_table,
+)
+from quorate.labels import Lines, Noise, Vector, encode
+from quorate.memory import available_memory
+from quorate.memory import memory_limit as limited_memory
+from quorate.patterns import Packing
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LINES = "quorate_lines"
+_ANSWER = "quorate_answer"
+
+
+@dataclass(frozen=True)
+class FileConsensus:
+    """A consensus written to a file, and what led to it."""
+
+    out: Path
+    n_rows: int
+    n_patterns: int
+    n_clusters: int
+    clusters: tuple[ConsensusCluster, ...] = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    ncai: NDArray[np.float64] = field(repr=False)
+    """(M,) normalised crowd agreement index of each member."""
+    member_weights: NDArray[np.float64] = field(repr=False)
+    """(M,) weights under which members were combined."""
+    method: str
+    params: dict[str, Any]
+
+
+def consensus_file(
+    path: str | Path,
+    out: str | Path,
+    members: Sequence[str] | None = None,
+    n_clusters: int | str = "auto",
+    method: str = "gp-mgla",
+    *,
+    noise: Noise = "missing",
+    keep_order: bool = True,
+    force: bool = False,
+    memory_limit: int | float | str | None = None,
+    threads: int | None = None,
+    **params: Any,
+) -> FileConsensus:
+    """Combine the clusterings in some columns of a file, and write the file with the answer in two more columns.
+
+    The rows never are in memory: DuckDB counts the distinct combinations of labels, and joins their answer to the rows
+    while it copies them. What does not fit into `memory_limit` is spilled to the temporary folder (TMPDIR).
+
+    Parameters
+    ----------
+    path : str or Path
+        A file (Parquet, CSV, TSV, Arrow, NPY, NPZ), a folder of Parquet files, or a pattern such as "labels/*.parquet".
+    out : str or Path
+        The file to write, in the format of its ending. It appears when it is complete, or not at all.
+    members : sequence of str, optional
+        The columns that hold labels, one per member; names or patterns such as "kmeans_*". Default: all columns.
+    n_clusters : int or "auto", default "auto"
+    method : str, default "gp-mgla"
+        A name from `methods()`.
+    noise : {"missing", "cluster"}, default "missing"
+        What negative integer labels mean, as in `Ensemble`.
+    keep_order : bool, default True
+        Whether to write the rows in the order in which they are read; otherwise they are written as they come, which is
+        faster.
+    force : bool, default False
+        Whether to replace `out` if it exists.
+    memory_limit : int or str, optional
+        Memory to keep to, such as "2GB". Default: 800 MB for DuckDB, and for patterns what the machine has left.
+    threads : int, optional
+        Threads of DuckDB. Default: all cores.
+    **params
+        Parameters of the method.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import quorate as qt
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     _ = (folder / "labels.csv").write_text("id,a,b\\nr1,x,0\\nr2,x,0\\nr3,y,1\\nr4,y,2\\n")
+    ...     result = qt.consensus_file(folder / "labels.csv", folder / "out.csv", members=["a", "b"], n_clusters=2)
+    ...     print((folder / "out.csv").read_text())
+    id,a,b,consensus,confidence
+    r1,x,0,0,1.0
+    r2,x,0,0,1.0
+    r3,y,1,1,0.5
+    r4,y,2,1,0.5
+    <BLANKLINE>
+    """
+    check_choice("noise", noise, ("missing", "cluster"))
+    inputs = find_files(path)
+    check_output(out, force=force, inputs=inputs)
+    find_format(out)
+    if Path(path).is_dir() and Path(out).resolve().is_relative_to(Path(path).resolve()):
+        raise QuorateError(f"out is in the folder that is read, {path}. Write to another folder.")
+    estimator = make_method(method, n_clusters, params)
+    with ExitStack() as stack:
+        if memory_limit is not None:
+            stack.enter_context(limited_memory(memory_limit))
+        table = stack.enter_context(open_table(path, memory_limit=memory_limit, threads=threads))
+        lines = _count_lines(table, members)
+        answer = _answer_lines(lines, estimator, noise)
+        write_table(_answered(table, lines, Path(out), keep_order), out)
+    return replace(answer, out=Path(out), method=method, params=params)
+
+
+def _count_lines(table: LabelTable, members: Sequence[str] | None) -> LabelTable:
+    """Count the distinct rows of the members' cells, and return them as a table of their own beside `table`."""
+    chosen = list(table.columns) if members is None else match_columns(table, members)
+    if not chosen:
+        raise QuorateError("members names no column; name at least one column that holds labels.")
+    for name in ("consensus", "confidence"):
+        if name in table.columns:
+            raise QuorateError(f"{table.path} has a column named {name!r} already. Rename or drop it first.")
+    columns = tuple(Column(name, f"k{j}", table.column(name).sql_type) for j, name in enumerate(chosen))
+    cells = ", ".join(f"{table.raw(column.name)} AS {column.sql_name}" for column in columns)
+    with explained(table.path):
+        table.connection.execute(
+            f"CREATE TEMP TABLE {_LINES} AS SELECT {cells}, count(*) AS n FROM {table.view} GROUP BY ALL"
+        )
+    return LabelTable(table.path, table.format, table.connection, columns, view=_LINES)
+
+
+def _answer_lines(lines: LabelTable, estimator: ConsensusMethod, noise: Noise) -> FileConsensus:
+    """Combine the members of counted lines, and store the answer of each line beside its cells."""
+    n_members = len(lines.columns)
+    (n_lines,) = lines.connection.execute(f"SELECT count(*) FROM {_LINES}").fetchall()[0]
+    if memory_for_patterns(n_lines, n_members) > available_memory():
+        check_blockwise(estimator, n_lines, n_members, available_memory())
+        return _answer_in_blocks(lines, cast(GraphMethod, estimator), noise)
+    labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(lines.columns))
+    fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {_LINES}")
+    n, line = fetched.pop("n"), fetched.pop("line")
+    counted = Lines(lines.columns, list(fetched.values()), np.asarray(n, dtype=np.int64))
+    ens, line_pattern = Ensemble.from_lines(counted, noise=noise)
+    fitted = estimator.fit(ens)
+    answer = {
+        "line": np.asarray(line),
+        "consensus": fitted.pattern_labels_[line_pattern],
+        "confidence": fitted.pattern_confidence_[line_pattern],
+    }
+    with explained(lines.path):
+        lines.connection.register("fitted_lines", answer)
+        lines.connection.execute(
+            f"CREATE TEMP TABLE {_ANSWER} AS SELECT {_LINES}.* EXCLUDE (n), consensus, confidence "
+            f"FROM {_LINES} JOIN fitted_lines ON {_LINES}.rowid = fitted_lines.line"
+        )
+        lines.connection.unregister("fitted_lines")
+    return FileConsensus(
+        out=Path(),
+        n_rows=ens.n_rows,
+        n_patterns=ens.n_patterns,
+        n_clusters=fitted.n_clusters_,
+        clusters=fitted.clusters_,
+        names=ens.names,
+        ncai=fitted.ncai_,
+        member_weights=fitted.member_weights_,
+        method="",
+        params={},
+    )
+
+
+def _answer_in_blocks(lines: LabelTable, estimator: GraphMethod, noise: Noise) -> FileConsensus:
+    """Do the same without ever holding the patterns: they are coded, sorted and kept by DuckDB, and read in blocks."""
+    with explained(lines.path):
+        ens = _store_patterns(lines, noise)
+        found = fit_blocks(estimator, ens)
+        connection = lines.connection
+        connection.execute("CREATE TEMP TABLE quorate_labelled (pattern BIGINT, consensus BIGINT, confidence DOUBLE)")
+        start = 0
+        for labels, confidence in found.answers():
+            pattern = np.arange(start, start + len(labels))
+            connection.register("block", {"pattern": pattern, "consensus": labels, "confidence": confidence})
+            connection.execute("INSERT INTO quorate_labelled SELECT pattern, consensus, confidence FROM block")
+            connection.unregister("block")
+            start += len(labels)
+        cells = ", ".join(f"c.{column.sql_name}" for column in lines.all_columns)
+        same = " AND ".join(f"c.{word} = p.{word}" for word in _word_names(ens.levels))
+        connection.execute(
+            f"CREATE TEMP TABLE {_ANSWER} AS SELECT {cells}, consensus, confidence FROM quorate_coded c "
+            f"JOIN quorate_patterns p ON {same} JOIN quorate_labelled l ON p.rowid = l.pattern"
+        )
+    return FileConsensus(
+        out=Path(),
+        n_rows=ens.n_rows,
+        n_patterns=ens.n_patterns,
+        n_clusters=found.n_clusters,
+        clusters=found.clusters,
+        names=ens.names,
+        ncai=found.ncai,
+        member_weights=found.member_weights,
+        method="",
+        params={},
+    )
+
+
+def _word_names(levels: Sequence[Vector]) -> list[str]:
+    return [f"w{word}" for word in range(Packing([len(some) for some in levels]).n_words)]
+
+
+def _store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
+    """Code the labels of counted lines and keep the patterns in DuckDB, sorted, as packed words.
+
+    Codes come from the distinct values of each member, by the rules for labels everywhere.
+    """
+    connection = lines.connection
+    levels = []
+    for j, name in enumerate(lines.columns):
+        connection.execute(
+            f"CREATE TEMP TABLE quorate_values_{j} AS "
+            f"SELECT k{j} AS cell, {lines.label(name)} AS label, sum(n)::BIGINT AS n FROM {_LINES} GROUP BY ALL"
+        )
+        values = connection.execute(f"SELECT label, n, rowid AS line FROM quorate_values_{j}").fetchnumpy()
+        column = encode(values["label"], name, noise, np.asarray(values["n"]))
+        codes = {"line": np.asarray(values["line"]), "code": np.array(column.codes(slice(None)), dtype=np.int64)}
+        connection.register("codes", codes)
+        connection.execute(
+            f"CREATE TEMP TABLE quorate_codes_{j} AS "
+            f"SELECT cell, code FROM quorate_values_{j} v JOIN codes ON v.rowid = codes.line"
+        )
+        connection.unregister("codes")
+        levels.append(column.levels)
+    packing = Packing([len(some) for some in levels])
+    words = [""] * packing.n_words
+    for j, (word, radix) in enumerate(zip(packing.word, packing.radix, strict=True)):
+        digit = f"(c{j}.code + 1)"
+        words[word] = f"({words[word]} * {radix} + {digit})" if words[word] else digit
+    named = ", ".join(f"{word} AS {name}" for word, name in zip(words, _word_names(levels), strict=True))
+    joins = " ".join(
+        f"JOIN quorate_codes_{j} c{j} ON {_LINES}.k{j} IS NOT DISTINCT FROM c{j}.cell" for j in range(len(levels))
+    )
+    connection.execute(f"CREATE TEMP TABLE quorate_coded AS SELECT {_LINES}.*, {named} FROM {_LINES} {joins}")
+    key = ", ".join(_word_names(levels))
+    connection.execute(
+        f"CREATE TEMP TABLE quorate_patterns AS "
+        f"SELECT {key}, sum(n)::BIGINT AS n FROM quorate_coded GROUP BY {key} ORDER BY {key}"
+    )
+    n_rows, n_patterns = connection.execute("SELECT sum(n)::BIGINT, count(*) FROM quorate_patterns").fetchall()[0]
+    return StoredEnsemble(lines.columns, levels, noise, n_rows, _DuckDBPatterns(connection, packing, key, n_patterns))
+
+
+@dataclass(frozen=True)
+class _DuckDBPatterns:
+    """Patterns in a table of packed words, in lexicographic order."""
+
+    connection: duckdb.DuckDBPyConnection
+    packing: Packing
+    key: str
+    n_patterns: int
+
+    def read(self, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return codes, -1 for missing, and counts of some consecutive patterns."""
+        found = self.connection.execute(
+            f"SELECT {self.key}, n FROM quorate_patterns WHERE rowid >= {start} AND rowid < {stop}"
+        ).fetchnumpy()
+        counts = np.asarray(found.pop("n"))
+        return self.packing.unpack(np.stack([np.asarray(word) for word in found.values()], axis=1)), counts
+
+
+def _answered(table: LabelTable, lines: LabelTable, out: Path, keep_order: bool) -> duckdb.DuckDBPyRelation:
+    """Return the rows with their answers.
+
+    Cells are compared so that missing ones equal each other. Text tables are written typed where they become another
+    format, as far as their members go.
+    """
+    typed = table.format.is_text and not find_format(out).is_text
+    columns = []
+    for name in table.columns:
+        column = table.column(name)
+        cell = f"t.{quote_name(column.sql_name)}"
+        if typed and name in lines.columns:
+            cell = lines.label(name).replace(quote_name(lines.column(name).sql_name), cell)
+        columns.append(f"{cell} AS {quote_name(name)}")
+    same = " AND ".join(
+        f"t.{table.raw(column.name)} IS NOT DISTINCT FROM a.{column.sql_name}" for column in lines.all_columns
+    )
+    rows = f"(SELECT *, row_number() OVER () AS quorate_row FROM {table.view})" if keep_order else table.view
+    order = " ORDER BY t.quorate_row" if keep_order else ""
+    return table.sql(
+        f"SELECT {', '.join(columns)}, a.consensus, a.confidence FROM {rows} t LEFT JOIN {_ANSWER} a ON {same}{order}"
+    )

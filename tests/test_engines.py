@@ -1,0 +1,304 @@
+"""The same labels, not only up to renaming, from every engine, however rows are ordered and partitioned."""
+
+import os
+import shutil
+import signal
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import quorate as qt
+
+MEMBERS = ["whole", "text", "gaps", "nullable", "category"]
+METHODS = [("gp-mgla", {}), ("weac", {}), ("eac", {})]
+N_ROWS = 2000
+N_CLUSTERS = 4
+
+
+def drawn_labels(seed=0, n_rows=N_ROWS):
+    """Noisy copies of four groups: whole numbers with noise, text, floats with gaps, nullable, categories."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, n_rows)
+
+    def copy(k, flipped):
+        return np.where(rng.random(n_rows) < flipped, rng.integers(0, k, n_rows), group % k)
+
+    text = np.array(["x", "é", "B", "zz"], dtype=object)[copy(4, 0.3)]
+    text[rng.random(n_rows) < 0.1] = None
+    gaps = copy(3, 0.2).astype(float)
+    gaps[rng.random(n_rows) < 0.2] = np.nan
+    nullable = copy(5, 0.3).astype(object)
+    nullable[rng.random(n_rows) < 0.1] = None
+    category = np.array(["low", "high", "mid", "none"], dtype=object)[copy(4, 0.4)]
+    labels = [copy(5, 0.2) - 1, text, gaps, nullable, category]
+    for vector in labels[1:]:
+        vector[:3] = np.nan if vector.dtype.kind == "f" else None
+    labels[0][:3] = -1  # the first three rows are labelled by nobody
+    return labels
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return drawn_labels()
+
+
+@pytest.fixture(scope="module")
+def frame(labels):
+    """The labels as a pandas frame, with an index of its own and a column that is no member."""
+    columns = dict(zip(MEMBERS, labels, strict=True))
+    columns["nullable"] = pd.array(columns["nullable"], dtype="Int64")
+    columns["category"] = pd.Categorical(columns["category"])
+    return pd.DataFrame({"id": np.arange(N_ROWS), **columns}, index=np.arange(N_ROWS) * 3)
+
+
+@pytest.fixture(scope="module")
+def arrow(frame):
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+@pytest.fixture(scope="module")
+def reference(labels):
+    """The answer from plain arrays, by method and parameters."""
+    known = {}
+
+    def answer(method, params):
+        key = method, str(params)
+        if key not in known:
+            with pytest.warns(qt.QuorateWarning, match="labelled by no member"):
+                known[key] = qt.consensus(qt.Ensemble(labels, names=MEMBERS), N_CLUSTERS, method, **params)
+        return known[key]
+
+    return answer
+
+
+def assert_same(answered, expected, columns):
+    """Check an answer in a pandas frame, in any order of rows, against the one from arrays."""
+    assert list(answered.columns) == [*columns, "consensus", "confidence"]
+    ordered = answered.set_index("id").sort_index()
+    assert len(ordered) == N_ROWS
+    assert ordered["consensus"].to_numpy(dtype=np.int64).tolist() == expected.labels.tolist()
+    np.testing.assert_array_equal(ordered["confidence"].to_numpy(dtype=np.float64), expected.confidence)
+
+
+def combine(native, method, params):
+    with pytest.warns(qt.QuorateWarning, match="labelled by no member"):
+        return qt.consensus_frame(native, MEMBERS, N_CLUSTERS, method, **params)
+
+
+def shuffled(frame):
+    return frame.sample(frac=1, random_state=1)
+
+
+EAGER_AND_LAZY = {
+    "pandas": lambda frame, arrow: (frame, lambda out: out),
+    "pandas shuffled": lambda frame, arrow: (shuffled(frame), lambda out: out),
+    "polars": lambda frame, arrow: (pl.from_arrow(arrow), lambda out: out.to_pandas()),
+    "polars lazy": lambda frame, arrow: (pl.from_arrow(arrow).lazy(), lambda out: out.collect().to_pandas()),
+    "pyarrow": lambda frame, arrow: (arrow, lambda out: out.to_pandas()),
+}
+
+
+@pytest.mark.parametrize(("method", "params"), METHODS)
+@pytest.mark.parametrize("engine", EAGER_AND_LAZY)
+def test_frames_in_memory_and_polars_lazy(engine, method, params, frame, arrow, reference):
+    native, to_pandas = EAGER_AND_LAZY[engine](frame, arrow)
+    answered = combine(native, method, params)
+    assert type(answered) is type(native)
+    assert_same(to_pandas(answered), reference(method, params), frame.columns)
+
+
+@pytest.mark.parametrize(("method", "params"), METHODS)
+def test_duckdb_relations(method, params, frame, reference):
+    with duckdb.connect() as connection:
+        connection.register("source", frame)
+        connection.execute("CREATE TABLE labels AS SELECT * FROM source")
+        for query in ("SELECT * FROM labels", "SELECT * FROM labels ORDER BY hash(id)"):
+            answered = combine(connection.sql(query), method, params)
+            assert isinstance(answered, duckdb.DuckDBPyRelation)
+            assert_same(answered.df(), reference(method, params), frame.columns)
+        left_behind = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        assert left_behind == [("labels",)]
+        assert connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() in (
+            [],
+            [("source",)],
+        )
+
+
+@pytest.fixture(scope="module")
+def dask_cluster(tmp_path_factory):
+    """A local cluster of two processes, on the loopback only, and a client of it."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit="2GB",
+            local_directory=str(tmp_path_factory.mktemp("dask")),
+        ) as cluster,
+        distributed.Client(cluster, timeout="60s") as client,
+    ):
+        yield client
+
+
+def test_dask_on_two_processes(dask_cluster, frame, reference):
+    import dask.dataframe as dd
+
+    for method, params in METHODS:
+        for rows, n_partitions in ((frame, 1), (frame, 3), (shuffled(frame).reset_index(drop=True), 5)):
+            native = dd.from_pandas(rows, npartitions=n_partitions, sort=False)
+            answered = combine(native, method, params)
+            assert isinstance(answered, dd.DataFrame)
+            assert answered.npartitions == native.npartitions
+            computed = answered.compute()
+            assert computed.index.tolist() == rows.index.tolist()
+            assert computed["id"].tolist() == rows["id"].tolist()
+            assert_same(computed, reference(method, params), frame.columns)
+
+
+def test_dask_finishes_when_a_worker_is_killed(dask_cluster, frame, reference):
+    """A worker that dies in the middle is replaced; the answer is complete and correct."""
+    import dask.dataframe as dd
+
+    native = dd.from_pandas(frame, npartitions=8, sort=False)
+    victim, *_ = dask_cluster.run(os.getpid).values()
+
+    def slow_and_deadly(part, victim):
+        import time
+
+        time.sleep(0.05)
+        if os.getpid() == victim:
+            os.kill(victim, signal.SIGKILL)
+        return part
+
+    dying = native.map_partitions(slow_and_deadly, victim, meta=native._meta)
+    answered = combine(dying, "gp-mgla", {}).compute()
+    assert_same(answered, reference("gp-mgla", {}), frame.columns)
+    assert victim not in dask_cluster.run(os.getpid).values()
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A Spark session on two threads of this machine."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed (Debian: default-jre-headless)")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_in_local_mode(spark, arrow, frame, reference):
+    from pyspark.sql import DataFrame
+
+    plain = arrow.set_column(5, "category", arrow.column("category").cast(pa.string()))
+    for method, params in METHODS:
+        rows = spark.createDataFrame(plain)
+        for native in (rows, rows.repartition(4), rows.orderBy("text").coalesce(1)):
+            answered = combine(native, method, params)
+            assert isinstance(answered, DataFrame)
+            assert_same(answered.toArrow().to_pandas(), reference(method, params), frame.columns)
+
+
+def test_nulls_equal_each_other_in_joins():
+    """Rows without a label in some member find their answer: SQL's = would lose them."""
+    rows = {"a": [0, 0, None, None, 1, 1], "b": ["x", None, "x", None, "y", "y"]}
+    expected = qt.Ensemble([rows["a"], rows["b"]])
+    with pytest.warns(qt.QuorateWarning, match="1 row"):
+        labels = qt.GPMGLA(2).fit_predict(expected).tolist()
+    source = pl.DataFrame(rows)
+    with duckdb.connect() as connection:
+        relation = connection.sql("SELECT *, row_number() OVER () AS i FROM source")
+        with pytest.warns(qt.QuorateWarning, match="1 row"):
+            answered = qt.consensus_frame(relation, ["a", "b"], 2)
+        assert [row[3] for row in answered.order("i").fetchall()] == labels
+    with pytest.warns(qt.QuorateWarning, match="1 row"):
+        lazy = qt.consensus_frame(source.lazy(), ["a", "b"], 2)
+    assert lazy.collect()["consensus"].to_list() == labels
+    assert labels[3] == -1
+
+
+def test_a_lazy_frame_stays_lazy():
+    """Only the group-by runs at once: rows that appear later are labelled too, if their labels are known."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT range // 3 AS a, range // 2 AS b FROM range(6)")
+        answered = qt.consensus_frame(connection.table("t"), n_clusters=2)
+        connection.execute("INSERT INTO t VALUES (0, 0), (NULL, 7)")
+        found = answered.order("a, b").fetchall()
+    assert [row[2] for row in found] == [0, 0, 0, 0, 1, 1, 1, None]
+
+
+def test_columns_that_are_taken_or_missing_are_refused(frame):
+    taken = frame.assign(consensus=0)
+    with pytest.raises(qt.QuorateError, match=r"column named 'consensus' already. Rename or drop it"):
+        qt.consensus_frame(taken, MEMBERS, 2)
+    with pytest.raises(qt.QuorateError, match=r"'texts', which is no column of the frame. Did you mean 'text'"):
+        qt.consensus_frame(frame, ["whole", "texts"], 2)
+    with pytest.raises(qt.QuorateError, match="members names a column twice"):
+        qt.consensus_frame(frame, ["whole", "whole"], 2)
+    with pytest.raises(qt.QuorateError, match="members names no column"):
+        qt.consensus_frame(frame, [], 2)
+    with pytest.raises(qt.QuorateError, match="must be a list of column names; got the text 'whole'"):
+        qt.consensus_frame(frame, "whole", 2)
+    with pytest.raises(qt.QuorateError, match="frame must be a frame of pandas, polars"):
+        qt.consensus_frame([[1, 2], [1, 2]], n_clusters=2)
+
+
+def test_noise_means_the_same_everywhere(labels, arrow):
+    lazy = pl.from_arrow(arrow).lazy()
+    with pytest.warns(qt.QuorateWarning):
+        assert (lazy.pipe(qt.consensus_frame, MEMBERS, 3).collect()["consensus"].head(3) == -1).all()
+    clustered = qt.consensus_frame(lazy, MEMBERS, 3, noise="cluster").collect()
+    expected = qt.consensus(qt.Ensemble(labels, names=MEMBERS, noise="cluster"), 3)
+    assert clustered["consensus"].to_list() == expected.labels.tolist()
+    with pytest.raises(qt.QuorateError, match=r'noise="singletons" needs the rows of noise one by one'):
+        qt.consensus_frame(lazy, MEMBERS, 3, noise="singletons")
+
+
+def test_too_many_patterns_are_refused_before_they_are_collected(arrow):
+    with qt.memory_limit("10kB"), pytest.raises(qt.QuorateError, match="more than 50 distinct combinations"):
+        qt.consensus_frame(pl.from_arrow(arrow).lazy(), MEMBERS, 3)
+
+
+def test_an_ensemble_from_a_lazy_frame_has_the_same_patterns(labels, arrow):
+    expected = qt.Ensemble(labels, names=MEMBERS)
+    ens = qt.Ensemble.from_frame(pl.from_arrow(arrow).lazy(), MEMBERS)
+    assert ens.row_pattern is None
+    np.testing.assert_array_equal(ens.patterns, expected.patterns)
+    np.testing.assert_array_equal(ens.counts, expected.counts)
+    np.testing.assert_array_equal(qt.ncai(ens), qt.ncai(expected))
+    with pytest.raises(qt.QuorateError, match="labels_ needs the rows"), pytest.warns(qt.QuorateWarning):
+        _ = qt.WEAC(3).fit(ens).labels_
+
+
+def test_a_column_of_features_is_refused_on_any_engine():
+    features = np.random.default_rng(0).normal(size=200)
+    for native in (pl.DataFrame({"x": features}), pl.DataFrame({"x": features}).lazy()):
+        with pytest.raises(qt.QuorateError, match="200 distinct fractional numbers in 200 rows"):
+            qt.consensus_frame(native, n_clusters=2)
+    repeated = pl.DataFrame({"x": np.tile([0.5, 1.5, -2.5], 50), "y": np.tile([0, 1, 2], 50)})
+    for native in (repeated, repeated.lazy()):
+        frame = qt.consensus_frame(native, n_clusters=3)
+        assert frame.lazy().collect()["consensus"].n_unique() == 3

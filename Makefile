@@ -8,7 +8,7 @@ export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all lint types bench format clean
+.PHONY: demo test test-all lint types bench bench-scale format clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m quorate.demo
@@ -32,6 +32,10 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+
+# Needs 3 GB of disk for tables of 10 and 100 million rows, made once under .cache/scale; about half an hour.
+bench-scale: $(INSTALLED)
+	$(BIN)/python -m benchmarks scale
 
 $(INSTALLED): pyproject.toml constraints.txt
 	mkdir -p $(TMPDIR)

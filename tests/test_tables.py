@@ -132,6 +132,7 @@ FULL_DISK = """
 import resource, sys
 import quorate as qt
 
+qt.consensus([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]], 2)  # kernels are compiled and cached before the disk is full
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))  # what a full disk does to a write
 try:
     qt.consensus_file(sys.argv[1], sys.argv[2], members=list("abcd"), n_clusters=4)

@@ -31,6 +31,7 @@ LAYERS = [
     ["datasets"],
     ["members"],
     ["consensus_clustering"],
+    ["paper"],
 ]
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate.crowd import agreement
+from quorate.crowd import normalised_mutual_information
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 
@@ -42,19 +43,53 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     >>> qt.evaluate([0, 0, 1, 1], ["a", "a", "b", "b"])
     Scores(nmi_sqrt=1.0, nmi_max=1.0, ari=1.0, ami=1.0, purity=1.0)
     """
-    from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
-
     pair = Ensemble([labels, truth], names=["labels", "truth"], noise="cluster")
-    both = np.flatnonzero(np.all(pair.patterns >= 0, axis=1))
-    if len(both) == 0:
+    return score_table(pair.cooccurrence[pair.cluster_member == 0][:, pair.cluster_member == 1].toarray())
+
+
+def score_table(table: NDArray[Any]) -> Scores:
+    """Return the scores of a clustering from its contingency table: clusters x classes, the rows they share."""
+    from sklearn.metrics.cluster import expected_mutual_information
+
+    table = np.asarray(table, dtype=np.float64)
+    n = table.sum()
+    if n == 0:
         raise QuorateError("labels and truth have no row in common where both are known; nothing can be scored.")
-    table = pair.cooccurrence.toarray()[pair.cluster_member == 0][:, pair.cluster_member == 1]
-    row_pattern = pair.require_rows("evaluate")
-    found, classes = pair.patterns[row_pattern[np.isin(row_pattern, both)]].T
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    filled = table > 0
+    mutual = max(float(np.sum(table[filled] / n * np.log((table * n / np.outer(rows, columns))[filled]))), 0.0)
+    entropies = np.array([-np.sum(side / n * np.log(side / n)) for side in (rows, columns)])
+    same = len(rows) == len(columns) == 1
+    expected = 0.0 if same else float(expected_mutual_information(table.astype(np.int64), int(n)))
     return Scores(
-        nmi_sqrt=float(agreement(pair, "sqrt")[0, 1]),
-        nmi_max=float(agreement(pair, "max")[0, 1]),
-        ari=float(adjusted_rand_score(classes, found)),
-        ami=float(adjusted_mutual_info_score(classes, found)),
-        purity=float(table.max(axis=1).sum() / table.sum()),
+        nmi_sqrt=_nmi(mutual, entropies, "sqrt"),
+        nmi_max=_nmi(mutual, entropies, "max"),
+        ari=_adjusted_rand(table),
+        ami=1.0 if same else _adjusted(mutual, expected, float(entropies.mean())),
+        purity=float(table.max(axis=1).sum() / n),
     )
+
+
+def _nmi(mutual: float, entropies: NDArray[np.float64], normalise: str) -> float:
+    return float(normalised_mutual_information(np.array(mutual), entropies[0], entropies[1], normalise))
+
+
+def _adjusted(value: float, expected: float, largest: float) -> float:
+    """Return a score with what chance would give taken off; where chance gives all there is, 1 if it was reached."""
+    room = largest - expected
+    if abs(room) > 1e-12:
+        return (value - expected) / room
+    return 1.0 if value > largest - 1e-12 else 0.0
+
+
+def _adjusted_rand(table: NDArray[np.float64]) -> float:
+    """Return the adjusted Rand index: pairs of rows together in both, beside what chance gives."""
+    together = float(np.sum(table * (table - 1)))
+    rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
+    in_clusters, in_classes = float(np.sum(rows * (rows - 1))), float(np.sum(columns * (columns - 1)))
+    pairs = n * (n - 1)
+    if pairs == 0 or in_clusters == in_classes == together:
+        return 1.0
+    expected = in_clusters * in_classes / pairs
+    return (together - expected) / ((in_clusters + in_classes) / 2 - expected)

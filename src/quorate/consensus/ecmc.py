@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -155,7 +156,7 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
         before, errors = errors, np.where(observed, _soft(target, price / penalty), target)
         multiplier = penalty * (target - errors)
         primal = float(np.linalg.norm(data - shrunk.matrix - errors) / size)
-        dual = float(penalty * np.linalg.norm(errors - before) / max(np.linalg.norm(multiplier), 1e-12))
+        dual = float(penalty * np.linalg.norm(errors - before) / (np.linalg.norm(multiplier) + 1e-12))
         converged = primal < tolerance and dual < 10 * tolerance
         if iteration >= next_balance:
             next_balance = iteration + max(10, iteration // 10)
@@ -261,6 +262,9 @@ class ECMC(LinkageMethod):
     citation: ClassVar[str] = "Yi, Yang, Jin, Jain, Mahdavi 2012"
     cost: ClassVar[str] = "c^2 (rank) to c^3 per iteration, c patterns that reliable pairs connect; memory m^2"
     exact: ClassVar[str] = "objective and completed matrix of all rows, and its dendrogram"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components": "groups of fewer than 1 / lambda rows vanish from the completed matrix",
+    }
 
     def __init__(
         self,

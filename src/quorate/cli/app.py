@@ -1,0 +1,223 @@
+"""The commands: each parses its options, calls the library and prints. The work is in the modules beside this one."""
+
+from typing import Annotated
+
+import typer
+
+from quorate.cli import options as opt
+from quorate.cli import reproducing
+
+app = typer.Typer(
+    name="quorate",
+    help="Combine many clusterings of the same rows into one, and learn which of them to trust.",
+    epilog="Start with: quorate demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+
+def _examples(*lines: str) -> str:
+    return "Examples:\n\n" + "\n\n".join(lines)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from quorate import __version__
+
+        print(f"quorate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def quorate(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Combine many clusterings of the same rows into one, and learn which of them to trust."""
+
+
+@app.command(
+    epilog=_examples(
+        "quorate combine labels.csv -k 3 -o consensus.csv --report report.html",
+        "quorate combine labels.parquet --members 'kmeans_*,dbscan' --id cell -o consensus.parquet",
+        "quorate combine labels.csv -k 2:20 --method weac -o consensus.csv",
+        "cat labels.csv | quorate combine - -o - > consensus.csv",
+    )
+)
+def combine(
+    file: opt.Table,
+    k: Annotated[
+        str,
+        typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or 2:20, or 2,5,9, or auto."),
+    ] = "auto",
+    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "gp-mgla",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
+    ] = None,
+    members: opt.Members = None,
+    id_column: opt.Id = None,
+    truth: opt.Truth = None,
+    noise: opt.Noise = "missing",
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    output: opt.Output = None,
+    output_format: opt.OutputFormat = None,
+    keep: opt.Keep = None,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", rich_help_panel="Writing", help="Write how certain each row is, too.")
+    ] = False,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write an HTML report.")
+    ] = None,
+    summary: Annotated[
+        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write the report's data as JSON.")
+    ] = None,
+    force: opt.Force = False,
+    seed: opt.Seed = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Combine the clusterings in the columns of a table into one.
+
+    Writes the row id (if there is one) with the consensus beside it, and prints what came out and which clusterings
+    were trusted. Cluster 0 is the largest.
+    """
+    from quorate.cli.columns import Source
+    from quorate.cli.combining import Request, run_combine
+
+    source = Source(file, members, id_column, truth, keep, noise, format, delimiter, header)
+    run_combine(
+        Request(source, k, method, tuple(set_ or ()), seed, output, output_format, confidence, report, summary, force),
+        quiet=quiet,
+        json=json,
+    )
+
+
+@app.command(epilog=_examples("quorate weigh labels.csv", "quorate weigh labels.parquet --members 'kmeans_*' --json"))
+def weigh(
+    file: opt.Table,
+    beta: Annotated[float, typer.Option(help="How strongly agreement counts in a weight.")] = 2.0,
+    members: opt.Members = None,
+    id_column: opt.Id = None,
+    truth: opt.Truth = None,
+    noise: opt.Noise = "missing",
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Rank clusterings by how far they agree with the others (NCAI), and so by how far to trust them."""
+    from quorate.cli.columns import Source
+    from quorate.cli.weighing import run_weigh
+
+    run_weigh(
+        Source(file, members, id_column, truth, None, noise, format, delimiter, header), beta, quiet=quiet, json=json
+    )
+
+
+@app.command(
+    epilog=_examples(
+        "quorate evaluate consensus.csv --truth class",
+        "quorate evaluate consensus.csv --truth class --truth-file classes.csv",
+    )
+)
+def evaluate(
+    file: opt.Table,
+    truth: Annotated[str, typer.Option(metavar="COLUMN", help="Column of known classes.")],
+    truth_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Table that holds it, row for row. Default: FILE itself.")
+    ] = None,
+    members: Annotated[
+        str | None,
+        typer.Option(
+            "--labels", metavar="A,B,...", help="Clusterings to score. Default: all columns but id and truth."
+        ),
+    ] = None,
+    id_column: opt.Id = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Score clusterings against known classes: NMI (both normalisations), ARI, AMI and purity."""
+    from quorate.cli.columns import Source
+    from quorate.cli.evaluating import run_evaluate
+
+    source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header)
+    run_evaluate(source, truth_file, quiet=quiet, json=json)
+
+
+@app.command(
+    epilog=_examples(
+        "quorate generate data.csv -m 20 -o labels.parquet",
+        "quorate generate data.csv -m 40 --method kmeans --method hmac --truth class -o labels.csv",
+        "quorate generate seeds -o labels.csv   (a dataset that comes with Quorate)",
+    )
+)
+def generate(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A table of features, or a packaged dataset.")],
+    n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many clusterings.")] = 20,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Generator (see: quorate methods); repeatable, used in turn. Default: kmeans."
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns of features. Default: all but the id and the truth."),
+    ] = None,
+    scale: Annotated[str, typer.Option(metavar="KIND", help="standard, minmax or none.")] = "standard",
+    id_column: opt.Id = None,
+    truth: Annotated[
+        str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
+    ] = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    output: opt.Output = None,
+    output_format: opt.OutputFormat = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes to use.")] = None,
+    force: opt.Force = False,
+    seed: opt.Seed = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Cluster a table of features many times, as members for a consensus."""
+    from quorate.cli.columns import Source
+    from quorate.cli.generating import Drawing, run_generate
+
+    source = Source(file, features, id_column, truth, None, "cluster", format, delimiter, header)
+    drawing = Drawing(n_members, tuple(method or ("kmeans",)), scale, seed or 0, jobs)
+    run_generate(source, drawing, output, output_format, force=force, quiet=quiet, json=json)
+
+
+@app.command(epilog=_examples("quorate methods", "quorate methods --json"))
+def methods(json: opt.Json = False) -> None:
+    """List the ways to combine clusterings, and to make them."""
+    from quorate.cli.listing import run_methods
+
+    run_methods(json=json)
+
+
+@app.command(epilog=_examples("quorate demo", "quorate demo --folder results"))
+def demo(
+    folder: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Where to write. Default: a new temporary folder.")
+    ] = None,
+    seed: opt.Seed = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """See the whole way on a small dataset: members good and ill, whom to trust, the consensus, and a report."""
+    from quorate.demo import run_demo
+
+    run_demo(folder, seed=seed, quiet=quiet)
+
+
+app.add_typer(reproducing.app)

@@ -1,0 +1,124 @@
+"""`quorate evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.cli.columns import Columns, Source, choose_columns
+from quorate.cli.output import bar, console, print_json, progress, table
+from quorate.errors import QuorateError
+from quorate.files import LabelTable
+from quorate.scores import score_table
+
+_CLUSTERS_SHOWN = 40
+
+
+def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: bool) -> None:
+    """Score each clustering of a table against known classes and print the scores."""
+    with source.open() as opened, progress("Scoring", quiet=quiet):
+        if truth_file is None:
+            columns = _clusterings(opened, choose_columns(opened, source, labels=False), source)
+            tables = _tables_within(opened, columns)
+        else:
+            columns = choose_columns(opened, replace(source, truth=None), labels=False)
+            columns = _clusterings(opened, columns, source)
+            with replace(source, file=truth_file).open() as other:
+                tables = _tables_between(opened, columns, other, str(source.truth))
+    scored = {name: _evaluation(cells) for name, cells in tables.items()}
+    if json:
+        print_json({"truth": source.truth, "clusterings": scored})
+        return
+    out = console()
+    rows = [(name, *result["scores"].values()) for name, result in scored.items()]
+    titles = ("clustering", "NMI (sqrt)", "NMI (max)", "ARI", "AMI", "purity")
+    out.print(table(f"Against {source.truth}", titles, [(r[0], *map(_figure, r[1:])) for r in rows]))
+    if len(scored) == 1:
+        out.print()
+        out.print(_cluster_table(next(iter(scored.values()))))
+
+
+def _clusterings(opened: LabelTable, columns: Columns, source: Source) -> Columns:
+    """Leave out columns of fractions, such as a confidence, unless they were named."""
+    if source.members is not None:
+        return columns
+    members = tuple(name for name in columns.members if opened.profile[name].kind != "number")
+    if not members:
+        raise QuorateError(f"{opened.path} has no column of labels left to score. Name one with --labels.")
+    return replace(columns, members=members)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _tables_within(opened: LabelTable, columns: Columns) -> dict[str, NDArray[Any]]:
+    """Return the contingency cells (cluster, class, rows) of each clustering, counted by the engine."""
+    truth = opened.raw(str(columns.truth))
+    return {
+        name: _cells(opened.fetch(_COUNT.format(label=opened.raw(name), truth=truth, source=opened.view)), name)
+        for name in columns.members
+    }
+
+
+_COUNT = (
+    "SELECT CAST({label} AS VARCHAR) AS label, CAST({truth} AS VARCHAR) AS truth, count(*) AS n FROM {source} "
+    "WHERE {label} IS NOT NULL AND {truth} IS NOT NULL GROUP BY ALL ORDER BY ALL"
+)
+
+
+def _tables_between(opened: LabelTable, columns: Columns, other: LabelTable, truth: str) -> dict[str, NDArray[Any]]:
+    """Return the same where the classes are in another file, row for row."""
+    if opened.n_rows != other.n_rows:
+        raise QuorateError(
+            f"{opened.path} has {opened.n_rows:,} rows and {other.path} {other.n_rows:,}. They must be the same "
+            "rows in the same order."
+        )
+    cell = f"CAST({other.raw(truth)} AS VARCHAR)"
+    classes = other.fetch(f"SELECT {cell} AS truth FROM {other.view}")["truth"]
+    opened.connection.register("classes", {"truth": np.ma.filled(classes, None)})
+    source = (
+        f"(SELECT * FROM (SELECT *, row_number() OVER () AS row FROM {opened.view}) JOIN "
+        "(SELECT truth AS known_class, row_number() OVER () AS row FROM classes) USING (row))"
+    )
+    return {
+        name: _cells(opened.fetch(_COUNT.format(label=opened.raw(name), truth="known_class", source=source)), name)
+        for name in columns.members
+    }
+
+
+def _cells(found: dict[str, Any], name: str) -> NDArray[Any]:
+    if len(found["n"]) == 0:
+        raise QuorateError(f"Column {name!r} and the known classes have no row in common. Nothing can be scored.")
+    return np.array([found["label"], found["truth"], found["n"]], dtype=object)
+
+
+def _evaluation(cells: NDArray[Any]) -> dict[str, Any]:
+    """Return scores and, for each cluster, its size, its most frequent class and that class's share."""
+    labels, row = np.unique(cells[0].astype(str), return_inverse=True)
+    classes, column = np.unique(cells[1].astype(str), return_inverse=True)
+    counts = np.zeros((len(labels), len(classes)))
+    counts[row, column] = cells[2].astype(np.float64)
+    sizes, most = counts.sum(axis=1), counts.argmax(axis=1)
+    order = np.argsort(-sizes, kind="stable")
+    clusters = [
+        {
+            "cluster": str(labels[c]),
+            "rows": int(sizes[c]),
+            "main_class": str(classes[most[c]]),
+            "purity": float(counts[c, most[c]] / sizes[c]),
+        }
+        for c in order
+    ]
+    return {"scores": asdict(score_table(counts)), "clusters": clusters}
+
+
+def _cluster_table(result: dict[str, Any]) -> Any:
+    rows = [
+        (c["cluster"], c["rows"], c["main_class"], f"{c['purity']:.3f} {bar(c['purity'], 8)}")
+        for c in result["clusters"][:_CLUSTERS_SHOWN]
+    ]
+    return table("Clusters", ("cluster", "rows", "main class", "its share"), rows)

@@ -1,0 +1,42 @@
+"""`quorate methods`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate.cli.output import console, print_json, table
+from quorate.consensus.registry import methods
+from quorate.members.generators import GENERATORS
+
+
+def run_methods(*, json: bool) -> None:
+    """Print the consensus functions and the generators of members."""
+    known = methods()
+    generators = {name: summary_line(function) for name, function in GENERATORS.items()}
+    if json:
+        combining: list[dict[str, Any]] = [
+            {
+                "name": m.name,
+                "weighted": m.weighted,
+                "parameters": m.parameters,
+                "cost": m.cost,
+                "citation": m.citation,
+            }
+            for m in known
+        ]
+        print_json({"combine": combining, "generate": generators})
+        return
+    out = console()
+    rows = [(m.name, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in known]
+    out.print(table("To combine", ("method", "weighs members", "parameters (--set)", "from"), rows))
+    out.print()
+    out.print(table("To generate members", ("method", "what it does"), list(generators.items())))
+
+
+def _settings(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def summary_line(thing: Any) -> str:
+    """Return the first line of a docstring."""
+    return (thing.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,68 @@
+"""What commands print: results on standard output, notes and progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def note(message: str, *, quiet: bool = False) -> None:
+    """Print a message on standard error."""
+    if not quiet:
+        print(message, file=sys.stderr)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that does not break lines where there is no terminal."""
+    out = Console(stderr=stderr, highlight=False)
+    return out if out.is_terminal else Console(stderr=stderr, highlight=False, width=120)
+
+
+@contextmanager
+def progress(message: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show on standard error, if that is a terminal, that something is going on."""
+    err = Console(stderr=True)
+    if quiet or not err.is_terminal:
+        yield
+        return
+    with err.status(message):
+        yield
+
+
+def bar(value: float, width: int = 12) -> str:
+    """Return a bar of blocks for a value in [0, 1]."""
+    eighths = round(max(0.0, min(1.0, value)) * width * 8)
+    full, part = divmod(eighths, 8)
+    return ("█" * full + (_BLOCKS[part] if part else "")).ljust(width)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
+    """Return a titled table; cells that are not text are right-aligned. Text is shown as it is, never as markup."""
+    numbers = [all(not isinstance(row[j], str) for row in rows) and bool(rows) for j in range(len(columns))]
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, is_number in zip(columns, numbers, strict=True):
+        grid.add_column(Text(name, style="dim"), justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(show(cell)) for cell in row))
+    return Group(Text(title, style="bold"), grid)
+
+
+def show(value: Any) -> str:
+    """Return a value for people."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and abs(value) >= 2 else f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,158 @@
+"""A label table in a file, counted by DuckDB: its ensemble, and the answer put back on its rows.
+
+The rows stay in the file. One group-by counts the distinct lines of cells of the members, the ensemble is made from
+those, and one join takes an answer back to the rows in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.files import Column, LabelTable, explained, quote_name
+from quorate.labels import Lines, Noise
+from quorate.memory import require_memory
+
+if TYPE_CHECKING:
+    import duckdb
+
+Ints = NDArray[np.int64]
+
+_LINES, _CLASSES, _ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
+# What a distinct line costs per member, with its ids, links and what a consensus function makes of them.
+_BYTES_PER_LABEL = 60
+
+
+@dataclass
+class CountedTable:
+    """The members of a label table, and its known classes if there are any."""
+
+    table: LabelTable
+    members: Sequence[str]
+    truth: str | None = None
+    noise: Noise = "missing"
+
+    @cached_property
+    def _lines(self) -> LabelTable:
+        """The distinct lines of the members' cells as a table of its own beside the file."""
+        columns = tuple(Column(name, f"k{j}", self.table.column(name).sql_type) for j, name in enumerate(self.members))
+        cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
+        source, counted = self.table.view, "count(*)"
+        with explained(self.table.path):
+            if self.truth is not None:
+                self.table.connection.execute(
+                    f"CREATE OR REPLACE TEMP TABLE {_CLASSES} AS SELECT {cells}, "
+                    f"CAST({self.table.raw(self.truth)} AS VARCHAR) AS truth, count(*) AS n FROM {source} GROUP BY ALL"
+                )
+                cells, source, counted = ", ".join(column.sql_name for column in columns), _CLASSES, "sum(n)::BIGINT"
+            self.table.connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {_LINES} AS SELECT {cells}, {counted} AS n FROM {source} GROUP BY ALL"
+            )
+        return LabelTable(self.table.path, self.table.format, self.table.connection, columns, view=_LINES)
+
+    @cached_property
+    def _counted(self) -> tuple[Ensemble, Ints, Ints]:
+        """The ensemble, and for each line its number in the engine and its pattern."""
+        lines = self._lines
+        ((n_lines,),) = lines.connection.execute(f"SELECT count(*) FROM {_LINES}").fetchall()
+        require_memory(
+            float(_BYTES_PER_LABEL * n_lines * len(self.members)),
+            f"The {n_lines:,} distinct rows of labels",
+            "Combine fewer members at once.",
+        )
+        labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
+        fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {_LINES}")
+        n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
+        ens, pattern = Ensemble.from_lines(Lines(self.members, list(fetched.values()), n), noise=self.noise)
+        return ens, line, pattern.astype(np.int64)
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The ensemble of the members; the rows stay in the file."""
+        return self._counted[0]
+
+    def class_counts(self) -> sp.csr_array:
+        """(m, classes) how many rows of each pattern belong to each known class."""
+        ens, line, pattern = self._counted
+        same = self._same("c", "l")
+        found = self.table.fetch(
+            f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {_LINES} l ON {same} "
+            "WHERE c.truth IS NOT NULL"
+        )
+        if len(found["n"]) == 0:
+            raise QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
+        classes, code = np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
+        pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
+        pattern_of[line] = pattern
+        cells = (pattern_of[np.asarray(found["line"])], code)
+        return sp.csr_array(
+            sp.coo_array((np.asarray(found["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
+        )
+
+    def _same(self, one: str, other: str) -> str:
+        """Return the condition that two lines have the same cells, missing ones included."""
+        return " AND ".join(f"{one}.k{j} IS NOT DISTINCT FROM {other}.k{j}" for j in range(len(self.members)))
+
+    def _rows_with(self, answers: str) -> str:
+        """Return the rows, numbered in their order, joined with a table of answers by their cells."""
+        same = " AND ".join(
+            f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.members)
+        )
+        numbered = f"(SELECT *, row_number() OVER () - 1 AS quorate_row FROM {self.table.view})"
+        return f"{numbered} t LEFT JOIN {answers} a ON {same}"
+
+    def examples(self, patterns: Ints, id_column: str | None = None) -> list[str]:
+        """Return the first row of each of some patterns: its id, or its number counted from 0."""
+        _, line, pattern = self._counted
+        wanted = np.isin(pattern, patterns)
+        self._register("quorate_wanted", {"line": line[wanted], "pattern": pattern[wanted]})
+        lines = f"(SELECT l.*, w.pattern FROM {_LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
+        shown = "'row ' || min(quorate_row)"
+        if id_column is not None:
+            shown = f"arg_min({self.table.raw(id_column)}, quorate_row)"
+        found = self.table.fetch(
+            f"SELECT pattern, CAST({shown} AS VARCHAR) AS example FROM {self._rows_with(lines)} "
+            "WHERE pattern IS NOT NULL GROUP BY pattern"
+        )
+        examples = dict(zip(np.asarray(found["pattern"]).tolist(), np.ma.filled(found["example"], ""), strict=True))
+        return [str(examples.get(int(one), "")) for one in patterns]
+
+    def answered(self, answers: dict[str, NDArray[Any]], keep: Sequence[str] = ()) -> duckdb.DuckDBPyRelation:
+        """Return the rows in their order: the columns to keep, then one column per answer.
+
+        Parameters
+        ----------
+        answers : dict
+            Name of each new column, and its value for each pattern.
+        keep : sequence of str
+            Columns of the file that go before them.
+        """
+        for name in answers:
+            if name in keep:
+                raise QuorateError(
+                    f"The answer is a column {name!r}, but a column kept has that name. Rename it first."
+                )
+        _, line, pattern = self._counted
+        values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
+        self._register("quorate_fitted", {"line": line, **values})
+        named = ", ".join(f"a{i} AS {quote_name(name)}" for i, name in enumerate(answers))
+        with explained(self.table.path):
+            self.table.connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT {_LINES}.* EXCLUDE (n), {', '.join(values)} "
+                f"FROM {_LINES} JOIN quorate_fitted ON {_LINES}.rowid = quorate_fitted.line"
+            )
+        kept = "".join(f"t.{self.table.raw(name)} AS {quote_name(name)}, " for name in keep)
+        return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(_ANSWER)} ORDER BY t.quorate_row")
+
+    def _register(self, name: str, columns: dict[str, Any]) -> None:
+        connection = self.table.connection
+        connection.unregister(name)
+        connection.register(name, {key: np.ascontiguousarray(values) for key, values in columns.items()})

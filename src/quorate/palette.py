@@ -1,0 +1,23 @@
+"""Colours that people of every colour vision tell apart, shared by plots and report."""
+
+# Eight hues that differ in lightness as well, so that they stay apart for the colour-blind and in grey.
+_HUES = ("#0b62a4", "#e8a317", "#16956e", "#c8578e", "#59b4e6", "#c44e0e", "#6f5bb5", "#8a8d00")
+# With more clusters than hues the hues come again, lighter or darker; neighbours always differ in hue.
+_SHIFTS = (0.0, 0.4, -0.3, 0.66, -0.45)
+
+SEQUENTIAL = ("#fbfcfe", "#d5e3f0", "#9dc3df", "#5a9bc9", "#2a6fa8", "#0c3f73", "#06264a")
+"""From nothing to all: one hue, lightness falling evenly."""
+NO_CLUSTER = "#9aa0a6"
+"""The colour of what belongs to no cluster."""
+
+
+def cluster_colours(n_clusters: int) -> list[str]:
+    """Return a colour for each cluster."""
+    return [_shift(_HUES[c % len(_HUES)], _SHIFTS[c // len(_HUES) % len(_SHIFTS)]) for c in range(n_clusters)]
+
+
+def _shift(colour: str, amount: float) -> str:
+    """Return a colour mixed with white (amount > 0) or black (amount < 0)."""
+    target = 255 if amount > 0 else 0
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + (target - part) * abs(amount)):02x}" for part in parts)

@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.measure import Result, share
@@ -31,7 +32,7 @@ def run() -> list[Result]:
         runs = alternate(["bare", "unordered", "ordered"], source, 1 if size > 100 else REPEAT)
         results += compare(size, runs)
         ours[size] = {name: best(some, "seconds") for name, some in runs.items()}
-    for low, high in zip(millions, millions[1:], strict=False):
+    for low, high in pairwise(millions):
         for name in ("unordered", "ordered", "bare"):
             slope = math.log(ours[high][name] / ours[low][name]) / math.log(high / low)
             bar = "<= 1.15" if name != "bare" else "-"

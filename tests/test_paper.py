@@ -45,11 +45,12 @@ TINY = replace(
     datasets=("iris", "wine"),
     methods=tuple(method for method in METHODS if method.name in CHOSEN),
     runs=3,
-    per_generator=2,
+    generators=("kmeans", "rpcl"),
+    per_generator=5,
     grid=tuple(range(2, 7)),
     ill_ratios=(0.0, 0.5),
     slow=Slow(runs=1, grid=(2, 5)),
-    timing=Timing(sizes=(100, 200), repeats=1, per_method=1, n_clusters=5),
+    timing=Timing(sizes=(100, 200), repeats=1, per_method=2, n_clusters=5),
 )
 
 
@@ -208,7 +209,7 @@ def test_a_failing_method_is_a_status_and_does_not_stop_the_others(tmp_path):
 
 def test_ill_members_are_those_of_the_pool_functions(tmp_path):
     pool = DatasetPool(TINY, "iris", tmp_path, 1)
-    whole = members.draw_pool("iris", per_method=2, scale=TINY.scale, random_state=TINY.seed)
+    whole = members.draw_pool("iris", 5, TINY.generators, scale=TINY.scale, random_state=TINY.seed)
     assert np.array_equal(pool.with_ill(0.0), whole.labels)
     assert np.array_equal(pool.with_ill(0.5), members.replace_with_ill(whole, 0.5, random_state=TINY.seed).labels)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quorate.checks import check_choice
+from quorate.cli.output import note
 from quorate.counted import CountedTable
 from quorate.errors import QuorateError
 from quorate.files import LabelTable, match_columns, open_table
@@ -110,6 +110,7 @@ def count_members(table: LabelTable, columns: Columns, noise: str) -> CountedTab
     return CountedTable(table, columns.members, columns.truth, noise)  # type: ignore[arg-type]
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return some names for people."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def note_id(columns: Columns, *, quiet: bool) -> None:
+    """Say which column was taken for the row id, if nobody named it."""
+    if columns.guessed_id:
+        note(f"Rows are named by column {columns.id!r}.", quiet=quiet)

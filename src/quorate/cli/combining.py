@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.cli.columns import Columns, Source, choose_columns, count_members
+from quorate.cli.columns import Columns, Source, choose_columns, count_members, note_id
 from quorate.cli.output import bar, console, note, print_json, progress, table
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method, methods
 from quorate.counted import CountedTable
 from quorate.errors import QuorateError
 from quorate.evidence import confidence
-from quorate.files import STREAM, check_output, find_format, write_table, writing
+from quorate.files import STREAM, check_output, output_format, write_table, writing
 from quorate.report import Origin, render_report, summarise
 
 _MEMBERS_SHOWN = 20
@@ -51,8 +51,6 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     _check_outputs(request, json)
     with request.source.open() as opened, progress("Combining", quiet=quiet):
         columns = choose_columns(opened, request.source)
-        if columns.guessed_id:
-            note(f"Rows are named by column {columns.id!r}.", quiet=quiet)
         counted = count_members(opened, columns, request.source.noise)
         fitted = fit_best(estimator, counted, ks)
         if request.output is not None:
@@ -64,6 +62,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         print_json(summary)
     elif request.output is None or not quiet:
         print_summary(summary, to_stderr=request.output == STREAM)
+    note_id(columns, quiet=quiet)
     for written in (request.output, request.report, request.summary):
         if written is not None and written != STREAM:
             note(f"Written: {written}", quiet=quiet)
@@ -117,7 +116,7 @@ def _check_outputs(request: Request, json: bool) -> None:
     if [*outputs, *([STREAM] if json else [])].count(STREAM) > 1:
         raise QuorateError("Only one result can go to standard output. Write the others to files.")
     if request.output is not None:
-        find_format(request.output, request.output_format)
+        output_format(request.output, request.output_format)
 
 
 def fit_best(estimator: ConsensusMethod, counted: CountedTable, ks: Sequence[int]) -> ConsensusMethod:

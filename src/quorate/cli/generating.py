@@ -16,6 +16,7 @@ from quorate.cli.output import console, note, print_json, table
 from quorate.datasets import NAMES, load
 from quorate.errors import QuorateError
 from quorate.files import STREAM, LabelTable, check_output, connect, quote_name, write_table
+from quorate.files import output_format as output_format_of
 from quorate.members import draw_pool
 from quorate.members.generators import GENERATORS
 from quorate.members.pool import SCALERS, PoolMember
@@ -59,6 +60,8 @@ def run_generate(
     if output == STREAM and json:
         raise QuorateError("Only one result can go to standard output. Write the labels to a file.")
     check_output(output, force=force, inputs=[source.file])
+    if output is not None:
+        output_format_of(output, output_format)
     features = _read_features(source)
     labels, drawn = draw_members(features.values, drawing, quiet=quiet)
     if output is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from quorate.checks import check_number
-from quorate.cli.columns import Source, choose_columns, count_members
+from quorate.cli.columns import Source, choose_columns, count_members, note_id
 from quorate.cli.combining import member_table
-from quorate.cli.output import console, note, print_json, progress
+from quorate.cli.output import console, print_json, progress
 from quorate.crowd import member_weights
 from quorate.plotdata import member_rows
 from quorate.report.summary import describe_trust
@@ -18,8 +18,6 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
     check_number("--beta", beta, low=0)
     with source.open() as opened, progress("Weighing", quiet=quiet):
         columns = choose_columns(opened, source)
-        if columns.guessed_id:
-            note(f"Rows are named by column {columns.id!r}.", quiet=quiet)
         ens = count_members(opened, columns, source.noise).ensemble
         rows = member_rows(ens, member_weights(ens, beta))
     members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.ncai)]
@@ -29,3 +27,4 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
     out = console()
     out.print(f"{ens.n_rows:,} rows, {ens.n_members} members, {ens.n_clusters:,} clusters in all", markup=False)
     out.print(member_table(members, most=len(members)))
+    note_id(columns, quiet=quiet)

@@ -8,7 +8,7 @@ a label: a number where the whole column is numbers, NULL where it is missing).
 from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
 from quorate.files.opening import connect, find_files, open_table
 from quorate.files.table import Column, ColumnProfile, LabelTable, match_columns, quote_name
-from quorate.files.writing import check_output, write_table, writing
+from quorate.files.writing import check_output, output_format, write_table, writing
 
 __all__ = [
     "FORMATS",
@@ -24,6 +24,7 @@ __all__ = [
     "find_format",
     "match_columns",
     "open_table",
+    "output_format",
     "quote_name",
     "write_table",
     "writing",

@@ -97,12 +97,12 @@ def _refuse_other_delimiter(lines: Sequence[str], name: str) -> None:
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row names the columns.
 
-    It does not if any of its cells is a number, missing (the first aside) or there twice, nor if every one of them
-    is a label of its own column further down.
+    It does not if any of its cells is a number or missing (the first aside), nor if every one of them is a label of
+    its own column further down.
     """
     first, *others = rows
     cells = [cell.strip() for cell in first]
-    if any(_is_number(cell) for cell in cells) or len(set(cells)) < len(cells) or "" in cells[1:]:
+    if any(_is_number(cell) for cell in cells) or "" in cells[1:]:
         return False
     if not others:
         return True
@@ -123,12 +123,10 @@ def _column_names(first: Sequence[str], header: bool, name: str) -> tuple[str, .
         return tuple(f"column_{j}" for j in range(len(first)))
     names = tuple(cell.strip() for cell in first)
     names = (names[0] or _UNNAMED, *names[1:])
+    rescue = "or pass --no-header if the first line is data."
     if "" in names:
-        raise QuorateError(
-            f"Column {names.index('') + 1} of {name} has no name. Name every column, or pass --no-header if the first "
-            "line is data."
-        )
+        raise QuorateError(f"Column {names.index('') + 1} of {name} has no name. Name every column, {rescue}")
     for column in names:
         if names.count(column) > 1:
-            raise QuorateError(f"{name} has two columns named {column!r}. Give every column a name of its own.")
+            raise QuorateError(f"{name} has two columns named {column!r}. Give each a name of its own, {rescue}")
     return names

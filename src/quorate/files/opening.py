@@ -11,6 +11,8 @@ import re
 import shutil
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -282,16 +284,19 @@ def _npz_view(source: _Source) -> list[Column]:
     with _load_arrays(source) as arrays:
         try:
             return _register_arrays(source, {name: arrays[name] for name in arrays.files})
-        except ValueError as error:
+        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
             if isinstance(error, QuorateError):
                 raise
             raise _not_arrays(source) from None
 
 
 def _load_arrays(source: _Source) -> Any:
+    archived = source.format.name == "npz"
+    if archived != zipfile.is_zipfile(source.file):
+        raise _not_arrays(source)
     try:
         loaded = np.load(source.file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError):
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile):
         raise _not_arrays(source) from None
     if isinstance(loaded, np.ndarray) != (source.format.name == "npy"):
         raise _not_arrays(source)

@@ -80,11 +80,17 @@ def _copy_out(temporary: Path, path: str | Path) -> None:
                 shutil.copyfileobj(content, device)
 
 
-def write_table(relation: duckdb.DuckDBPyRelation, path: str | Path, *, format: str | None = None) -> None:
-    """Write a relation to a file (or "-"), atomically and as a stream where the format allows it."""
+def output_format(path: str | Path, format: str | None = None) -> FileFormat:
+    """Return the format in which a table is written to a path: the one given, or else by its ending, or else CSV."""
     kind = FileFormat("csv") if str(path) == STREAM and format is None else find_format(path, format)
     if kind.compression in ("bz2", "xz"):
         raise QuorateError(f"{path} cannot be written: only .gz and .zst are written compressed. Use one of them.")
+    return kind
+
+
+def write_table(relation: duckdb.DuckDBPyRelation, path: str | Path, *, format: str | None = None) -> None:
+    """Write a relation to a file (or "-"), atomically and as a stream where the format allows it."""
+    kind = output_format(path, format)
     with writing(path) as temporary, explained(str(path)):
         if kind.is_text:
             compression = kind.compression or "none"

@@ -1,0 +1,69 @@
+"""One clustering of cells from several Leiden resolutions.
+
+Leiden clustering has a resolution, and every resolution another answer. An AnnData object keeps each of them as a
+column of `obs`, a pandas frame, so the consensus is one call on those columns and its answer one more column.
+
+With scanpy the columns come from
+
+    for resolution in (0.3, 0.5, 0.8, 1.2, 2.0):
+        sc.tl.leiden(adata, resolution=resolution, key_added=f"leiden_{resolution}")
+
+Here a small synthetic object stands in for them. Run it with `python examples/leiden_resolutions.py`; it uses AnnData
+where that is installed (`pip install "quorate[anndata]"`).
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+
+import quorate as qt
+
+RESOLUTIONS = (0.3, 0.5, 0.8, 1.2, 2.0)
+CELL_TYPES = ("B cell", "T cell", "monocyte", "NK cell", "platelet")
+
+
+def synthetic_cells(n_cells=600, seed=0):
+    """Return an object with `obs`: a known cell type, and communities at several resolutions, as text categories."""
+    rng = np.random.default_rng(seed)
+    cell_type = rng.integers(len(CELL_TYPES), size=n_cells)
+    within = rng.normal(size=n_cells)
+    obs = pd.DataFrame(
+        {"cell_type": pd.Categorical.from_codes(cell_type, CELL_TYPES)}, index=[f"cell_{i}" for i in range(n_cells)]
+    )
+    for resolution in RESOLUTIONS:
+        # Low resolutions join types, high ones split them, and each misplaces some cells.
+        joined = np.minimum(cell_type, round(4 * min(resolution, 0.8) / 0.8) + (resolution >= 0.8))
+        split = joined * 4 + np.digitize(within, np.linspace(-1, 1, round(2 * max(0.0, resolution - 0.8))))
+        misplaced = rng.random(n_cells) < 0.06
+        split[misplaced] = rng.permutation(split)[misplaced]
+        obs[f"leiden_{resolution}"] = pd.Categorical(pd.factorize(split)[0].astype(str))
+    try:
+        from anndata import AnnData
+    except ImportError:
+        return SimpleNamespace(obs=obs)
+    return AnnData(X=rng.normal(size=(n_cells, 3)).astype(np.float32), obs=obs)
+
+
+def add_consensus(adata, n_clusters="auto"):
+    """Combine the Leiden columns of `adata.obs` and put the answer and its confidence beside them."""
+    resolutions = [name for name in adata.obs.columns if name.startswith("leiden_")]
+    result = qt.consensus(adata.obs[resolutions], n_clusters=n_clusters)
+    adata.obs["consensus"] = pd.Categorical(result.labels.astype(str))
+    adata.obs["consensus_confidence"] = result.confidence
+    return result
+
+
+def main():
+    adata = synthetic_cells()
+    result = add_consensus(adata)
+    print(f"{result.n_clusters} clusters of {len(adata.obs)} cells")
+    for name, ncai, weight in zip(result.ensemble.names, result.ncai, result.member_weights, strict=True):
+        agreement = qt.evaluate(adata.obs[name], adata.obs["cell_type"]).ari
+        print(f"{name:12} NCAI {ncai:.2f}  weight {weight:.2f}  ARI with the cell types {agreement:.2f}")
+    print(f"{'consensus':12} ARI with the cell types {qt.evaluate(result.labels, adata.obs['cell_type']).ari:.2f}")
+    print(pd.crosstab(adata.obs["consensus"], adata.obs["cell_type"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,468 @@
+"""The quorate command: every command in a process of its own, options in-process, files read back."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+from quorate.cli import main
+
+SOURCE = str(Path(qt.__file__).parents[1])
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Sixty rows of three classes: four fair members, one that is noise; text, gaps, an id and the classes."""
+    rng = np.random.default_rng(5)
+    truth = np.repeat([0, 1, 2], 20)
+    frame = pd.DataFrame({"id": [f"row-{i:03d}" for i in range(60)], "class": np.array(["x", "y", "z"])[truth]})
+    for j in range(4):
+        labels = truth.copy()
+        wrong = rng.random(60) < 0.1
+        labels[wrong] = rng.integers(0, 3, wrong.sum())
+        frame[f"fair_{j}"] = labels
+    frame["fair_3"] = np.array(["red", "green", "blue"])[frame["fair_3"]]
+    frame.loc[[3, 33], "fair_2"] = np.nan
+    frame["noise"] = rng.integers(0, 3, 60)
+    return frame
+
+
+@pytest.fixture
+def labels(table, tmp_path):
+    path = tmp_path / "labels.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments, code=0, capsys=None):
+    """Run the command in-process and return what it printed; check the exit code."""
+    found = main([str(argument) for argument in arguments])
+    printed = capsys.readouterr() if capsys else None
+    assert found == code, printed
+    return printed
+
+
+def process(*arguments, text=True, **options):
+    """Run the command in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "120"}
+    command = [sys.executable, "-m", "quorate", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=text, env=environment, timeout=120, **options)
+
+
+# Each command as people run it ------------------------------------------------------------------------------------
+
+
+def test_combine_writes_what_the_library_finds(table, labels, tmp_path):
+    out, report, summary = tmp_path / "consensus.csv", tmp_path / "report.html", tmp_path / "summary.json"
+    done = process("combine", labels, "-k", 3, "--truth", "class", "-o", out, "--report", report, "--summary", summary)
+    assert done.returncode == 0, done.stderr
+    assert "3 clusters by gp-mgla" in done.stdout
+    assert "noise" in done.stdout
+    assert "hardly trusted" in done.stdout
+    assert f"Written: {out}" in done.stderr
+    members = [name for name in table.columns if name not in ("id", "class")]
+    expected = qt.consensus(table[members], 3)
+    found = pd.read_csv(out)
+    assert list(found.columns) == ["id", "class", "consensus"]
+    assert found["id"].tolist() == table["id"].tolist()
+    assert found["consensus"].tolist() == expected.labels.tolist()
+    facts = json.loads(summary.read_text())
+    assert [member["ncai"] for member in facts["members"]] == pytest.approx(expected.ncai.tolist(), abs=1e-6)
+    assert "quorate combine" in report.read_text()
+
+
+def test_weigh(labels):
+    done = process("weigh", labels, "--truth", "class")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split()[0] for line in done.stdout.splitlines() if "trusted" in line]
+    assert lines[-1] == "noise"
+    assert len(lines) == 5
+
+
+def test_evaluate(table, labels):
+    done = process("evaluate", labels, "--truth", "class", "--labels", "fair_0")
+    assert done.returncode == 0, done.stderr
+    scores = qt.evaluate(table["fair_0"], table["class"])
+    for value in (scores.nmi_sqrt, scores.nmi_max, scores.ari, scores.ami, scores.purity):
+        assert f"{value:.3f}" in done.stdout
+    assert "main class" in done.stdout
+
+
+def test_generate(tmp_path):
+    out = tmp_path / "labels.parquet"
+    done = process("generate", "iris", "-m", 5, "--method", "kmeans", "--method", "rpcl", "--seed", 4, "-o", out)
+    assert done.returncode == 0, done.stderr
+    found = pd.read_parquet(out)
+    assert list(found.columns) == ["class", "kmeans_0", "kmeans_1", "kmeans_2", "rpcl_0", "rpcl_1"]
+    pool = qt.members.draw_pool("iris", 3, ("kmeans", "rpcl"), random_state=4)
+    assert np.array_equal(found["kmeans_2"], pool.labels[:, 2])
+    assert np.array_equal(found["rpcl_1"], pool.labels[:, 4])
+
+
+def test_methods():
+    done = process("methods")
+    assert done.returncode == 0, done.stderr
+    for method in qt.methods():
+        assert method.name in done.stdout
+    assert "kmeans" in done.stdout
+
+
+def test_demo_exposes_the_ill_members(tmp_path):
+    done = process("demo", "--folder", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert "The crowd trusts ill_1 and ill_0 least" in done.stdout
+    report = Path(done.stdout.split()[-1])
+    assert report == (tmp_path / "demo" / "report.html").resolve()
+    assert "gp-mgla" in report.read_text()
+
+
+@pytest.mark.parametrize("command", ["combine", "weigh", "evaluate", "generate", "methods", "demo"])
+def test_every_command_has_help_with_examples(command):
+    done = process(command, "--help")
+    assert done.returncode == 0
+    assert "Examples" in done.stdout
+    assert f"quorate {command}" in done.stdout
+
+
+def test_a_pipe(table, labels, tmp_path):
+    done = process("combine", "-", "-k", 3, "-o", "-", input=labels.read_text())
+    assert done.returncode == 0, done.stderr
+    header, *lines = done.stdout.splitlines()
+    assert header == "id,consensus"
+    assert [line.split(",")[0] for line in lines] == table["id"].tolist()
+    assert "3 clusters by gp-mgla" in done.stderr
+    packed = process("combine", "-", "-k", 3, "-o", "-", "--output-format", "parquet", text=False,
+                     input=_parquet(table, tmp_path))  # fmt: skip
+    assert packed.returncode == 0, packed.stderr
+    (tmp_path / "out.parquet").write_bytes(packed.stdout)
+    assert pd.read_parquet(tmp_path / "out.parquet").shape == (60, 2)
+
+
+def _parquet(table, folder):
+    table.to_parquet(folder / "in.parquet", index=False)
+    return (folder / "in.parquet").read_bytes()
+
+
+def test_a_reader_that_leaves_early_is_no_failure_to_read_about(labels):
+    command = f"{sys.executable} -m quorate combine {labels} -k 2 -o - --quiet | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+    assert done.stdout.strip() == "id,consensus"
+    assert "Traceback" not in done.stderr
+
+
+# Options ----------------------------------------------------------------------------------------------------------
+
+
+def test_several_numbers_of_clusters_write_a_column_each(table, labels, tmp_path, capsys):
+    out = tmp_path / "out.parquet"
+    run(
+        "combine", labels, "-k", "2:5", "--method", "weac", "--keep", "fair_3", "--confidence", "-o", out, capsys=capsys
+    )
+    found = pd.read_parquet(out)
+    columns = [f"{what}_{k}" for what in ("consensus", "confidence") for k in range(2, 6)]
+    assert list(found.columns) == ["id", "fair_3", *columns]
+    members = [name for name in table.columns if name not in ("id", "fair_3")]
+    for k in range(2, 6):
+        fitted = qt.WEAC(k).fit(table[members])
+        assert found[f"consensus_{k}"].tolist() == fitted.labels_.tolist()
+        assert found[f"confidence_{k}"].tolist() == pytest.approx(fitted.confidence_.tolist())
+
+
+def test_the_choice_of_k_is_explained(labels, capsys):
+    printed = run("combine", labels, "--truth", "class", capsys=capsys)
+    assert "3 clusters were chosen because" in printed.out
+    assert "eigengap" in printed.out
+    printed = run("combine", labels, "--truth", "class", "--method", "weac", capsys=capsys)
+    assert "lifetime" in printed.out
+
+
+def test_members_by_pattern_and_parameters(table, labels, capsys):
+    printed = run("combine", labels, "--members", "fair_*", "-k", 3, "--set", "alpha=0.3", "--set", "weights=equal",
+                  "--json", capsys=capsys)  # fmt: skip
+    facts = json.loads(printed.out)
+    assert [member["name"] for member in facts["members"]] == [f"fair_{j}" for j in range(4)]
+    assert facts["method"]["parameters"]["alpha"] == 0.3
+    assert [member["weight"] for member in facts["members"]] == [0.25] * 4
+
+
+def test_truth_is_scored_and_never_used(table, labels, capsys):
+    with_truth = json.loads(run("combine", labels, "-k", 3, "--truth", "class", "--json", capsys=capsys).out)
+    members = ",".join(name for name in table.columns if name not in ("id", "class"))
+    without = json.loads(run("combine", labels, "-k", 3, "--members", members, "--json", capsys=capsys).out)
+    assert with_truth["answers"][0]["clusters"] == without["answers"][0]["clusters"]
+    fitted = qt.consensus(table[members.split(",")], 3)
+    expected = qt.evaluate(fitted.labels, table["class"])
+    assert with_truth["answers"][0]["scores"]["ari"] == pytest.approx(expected.ari, abs=1e-6)
+    assert without["answers"][0]["scores"] is None
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv.gz", "csv.zst", "parquet", "arrow", "npz"])
+def test_formats_out_and_in_again(ending, table, labels, tmp_path, capsys):
+    out = tmp_path / f"out.{ending}"
+    run("combine", labels, "-k", 3, "--keep", "fair_0,fair_3,class", "-o", out, "--quiet", capsys=capsys)
+    printed = run("evaluate", out, "--truth", "class", "--labels", "fair_0,fair_3", "--json", capsys=capsys)
+    scores = json.loads(printed.out)["clusterings"]
+    for name in ("fair_0", "fair_3"):
+        assert scores[name]["scores"]["ari"] == pytest.approx(qt.evaluate(table[name], table["class"]).ari)
+
+
+def test_arrays(tmp_path, capsys, running_example):
+    np.save(tmp_path / "labels.npy", running_example)
+    run("combine", tmp_path / "labels.npy", "-k", 2, "-o", tmp_path / "out.npy", capsys=capsys)
+    assert np.load(tmp_path / "out.npy").tolist() == qt.consensus(running_example, 2).labels.tolist()
+
+
+def test_a_table_without_header_or_id(tmp_path, capsys, running_example):
+    np.savetxt(tmp_path / "plain.txt", running_example, fmt="%d", delimiter=";")
+    run("combine", tmp_path / "plain.txt", "-k", 2, "-o", tmp_path / "out.csv", capsys=capsys)
+    assert (tmp_path / "out.csv").read_text().splitlines() == ["consensus", "0", "0", "0", "0", "1", "1"]
+
+
+def test_evaluate_against_another_file(table, labels, tmp_path, capsys):
+    run("combine", labels, "--members", "fair_*", "-k", 3, "-o", tmp_path / "out.csv", "-q", capsys=capsys)
+    printed = run("evaluate", tmp_path / "out.csv", "--truth", "class", "--truth-file", labels, "--json", capsys=capsys)
+    found = json.loads(printed.out)["clusterings"]["consensus"]
+    expected = qt.evaluate(qt.consensus(table[[f"fair_{j}" for j in range(4)]], 3).labels, table["class"])
+    assert found["scores"]["nmi_max"] == pytest.approx(expected.nmi_max)
+    assert sum(cluster["rows"] for cluster in found["clusters"]) == 60
+
+
+def test_generate_from_a_file_keeps_ids_and_classes(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": [f"r{i}" for i in range(40)], "a": rng.normal(size=40), "b": rng.normal(size=40)})
+    frame["class"] = np.where(frame["a"] > 0, "up", "down")
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    printed = run("generate", tmp_path / "data.csv", "-m", 3, "--truth", "class", "-o", tmp_path / "out.csv", "--json",
+                  capsys=capsys)  # fmt: skip
+    drawn = json.loads(printed.out)
+    assert [member["name"] for member in drawn] == ["kmeans_0", "kmeans_1", "kmeans_2"]
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found.columns) == ["id", "class", "kmeans_0", "kmeans_1", "kmeans_2"]
+    assert found["id"].tolist() == frame["id"].tolist()
+    assert [member["clusters"] for member in drawn] == [found[member["name"]].nunique() for member in drawn]
+
+
+def test_quiet_says_nothing(labels, tmp_path, capsys):
+    printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", "--quiet", capsys=capsys)
+    assert (printed.out, printed.err) == ("", "")
+
+
+def test_force_replaces_and_nothing_else_does(labels, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    printed = run("combine", labels, "-k", 2, "-o", out, code=2, capsys=capsys)
+    assert "--force" in printed.err
+    assert out.read_text() == "precious"
+    run("combine", labels, "-k", 2, "-o", out, "--force", capsys=capsys)
+    assert out.read_text().startswith("id,consensus")
+
+
+def test_a_device_is_written_to_not_replaced(labels, capsys):
+    run("combine", labels, "-k", 2, "-o", os.devnull, capsys=capsys)
+    assert Path(os.devnull).is_char_device()
+
+
+def test_warnings_are_one_line(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n1,1\n2,2\n,\n")
+    printed = run("combine", tmp_path / "t.csv", "-k", 2, capsys=capsys)
+    assert printed.err.startswith("Warning: 1 row(s) are labelled by no member")
+    assert "UserWarning" not in printed.err
+
+
+# Bad input: one sentence, a hint, exit code 2, nothing written ------------------------------------------------------
+
+
+def files_with(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def bad_tables():
+    """Return the bytes of files that cannot be combined, with what the message must say."""
+    rng = np.random.default_rng(1)
+    features = "a,b\n" + "\n".join(f"{x:.6f},{y:.6f}" for x, y in rng.normal(size=(40, 2)))
+    return {
+        "empty.csv": (b"", ["is empty", "one row per instance"]),
+        "blank.csv": (b"\n\n  \n", ["is empty"]),
+        "header.csv": (b"id,a,b\n", ["has columns but no rows"]),
+        "colons.csv": (b"a:b:c\n1:2:1\n2:1:2\n", ["one column", "colon", "--delimiter"]),
+        "ragged.csv": (b"id,a,b\nx,1,2\ny,1\nz,2,2\n", ["Line 3", "2 cells where 3", "same number of cells"]),
+        "long.csv": (b"id,a,b\nx,1,2\ny,1,2,3\n", ["Line 3", "4 cells where 3"]),
+        "rubbish.csv": (bytes(rng.integers(0, 256, 4000, dtype=np.uint8)), ["--format"]),
+        "latin.csv": ("id,a\nmüde,1\n".encode("latin-1"), ["UTF-8"]),
+        "twice.csv": (b"a,a\n1,2\n2,1\n", ["two columns named 'a'"]),
+        "quotes.csv": (b'a,b\n"1,2\n2,1\n', ["quote"]),
+        "features.csv": (features.encode(), ["'a'", "a feature, not a clustering", "quorate generate"]),
+        "rubbish.parquet": (b"rubbish" * 50, ["cannot be read", "Check that the file is whole"]),
+        "short.parquet": (b"PAR1", ["cannot be read"]),
+        "rubbish.arrow": (b"rubbish" * 50, ["not an Arrow file"]),
+        "rubbish.npy": (b"rubbish" * 50, ["not a NPY file"]),
+        "rubbish.npz": (b"PK\x03\x04 rubbish", ["not a NPZ file"]),
+        "rubbish.csv.gz": (b"rubbish" * 50, ["cannot be read"]),
+        "mixed.csv": (b"a,b\n1,inf\n2,1\n", ["finite"]),
+    }
+
+
+@pytest.mark.parametrize("name", bad_tables())
+def test_bad_tables_are_refused(name, tmp_path, capsys):
+    content, words = bad_tables()[name]
+    (tmp_path / name).write_bytes(content)
+    before = files_with(tmp_path)
+    printed = run("combine", tmp_path / name, "-k", 2, "-o", tmp_path / "out.csv", code=2, capsys=capsys)
+    check_complaint(printed, words)
+    assert files_with(tmp_path) == before
+
+
+def check_complaint(printed, words):
+    assert printed.out == ""
+    assert printed.err.startswith("Error: ")
+    assert len(printed.err.splitlines()) == 1
+    assert printed.err.rstrip().endswith((".", "?", ")"))
+    for word in words:
+        assert word in printed.err, printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["combine", "{folder}/label.csv"], ["There is no file", "Did you mean", "labels.csv"]),
+        (["combine", "{folder}"], ["is a directory", "Name a file"]),
+        (["combine", "{labels}", "--members", "fair_0,fiar_1"], ["no column 'fiar_1'", "Did you mean 'fair_1'?"]),
+        (["combine", "{labels}", "--members", "wrong_*"], ["No column", "wrong_*"]),
+        (["combine", "{labels}", "--truth", "klass"], ["no column 'klass'", "'class'"]),
+        (["combine", "{labels}", "--id", "class", "--members", "class,noise"], ["both a member and --id"]),
+        (["combine", "{labels}", "-k", "0"], ["-k must be"]),
+        (["combine", "{labels}", "-k", "three"], ["-k must be", "'three'"]),
+        (["combine", "{labels}", "-k", "5:2"], ["-k must be"]),
+        (["combine", "{labels}", "-k", "61", "--method", "weac"], ["at most the number of rows, 60", "got 61"]),
+        (["combine", "{labels}", "-k", "40"], ["at most the number of clusters of all members", "got 40"]),
+        (["combine", "{labels}", "--method", "gpmgla"], ["method must be one of", "Did you mean 'gp-mgla'?"]),
+        (["combine", "{labels}", "--set", "alfa=1"], ["no parameter 'alfa'", "'alpha'"]),
+        (["combine", "{labels}", "--set", "alpha"], ["NAME=VALUE"]),
+        (["combine", "{labels}", "--set", "alpha=-1"], ["alpha must be"]),
+        (["combine", "{labels}", "--noise", "loud"], ["--noise must be one of"]),
+        (["combine", "{labels}", "--format", "xls"], ["format must be one of"]),
+        (["combine", "{labels}", "--delimiter", ";"], ["one column when split by ';'", "a comma"]),
+        (["combine", "{labels}", "-o", "{folder}/no/out.csv"], ["does not exist", "Create"]),
+        (["combine", "{labels}", "-o", "{folder}"], ["is a directory"]),
+        (["combine", "{labels}", "-o", "{labels}", "--force"], ["is the input"]),
+        (["combine", "{labels}", "-o", "{folder}/same", "--report", "{folder}/same"], ["same name"]),
+        (["combine", "{labels}", "-o", "-", "--json"], ["Only one result"]),
+        (["combine", "{labels}", "-o", "{folder}/out.csv.bz2"], [".gz"]),
+        (["combine", "{labels}", "--keep", "consensus"], ["no column 'consensus'"]),
+        (["weigh", "{labels}", "--beta", "-1"], ["--beta must be"]),
+        (["evaluate", "{labels}", "--truth", "nothing"], ["no column 'nothing'"]),
+        (["evaluate", "{labels}", "--truth", "class", "--truth-file", "{folder}/none.csv"], ["There is no file"]),
+        (["generate", "{labels}"], ["is text, not a feature", "--features"]),
+        (["generate", "seeds", "--method", "kmean"], ["--method must be one of", "Did you mean 'kmeans'?"]),
+        (["generate", "seeds", "--scale", "log"], ["--scale must be one of"]),
+        (["demo", "--folder", "{labels}"], ["is not a folder"]),
+    ],
+    ids=lambda value: "_".join(value)[:60] if isinstance(value, list) else None,
+)
+def test_bad_requests_are_refused(arguments, words, labels, tmp_path, capsys):
+    before = files_with(tmp_path)
+    filled = [argument.format(folder=tmp_path, labels=labels) for argument in arguments]
+    check_complaint(run(*filled, code=2, capsys=capsys), words)
+    assert files_with(tmp_path) == before
+
+
+@pytest.mark.parametrize("arguments", [["combine"], ["combine", "x.csv", "--wrong"], ["nonsense"], ["weigh", "a", "b"]])
+def test_wrong_usage_is_bad_input(arguments, capsys):
+    printed = run(*arguments, code=2, capsys=capsys)
+    assert "Traceback" not in printed.err
+
+
+def test_a_folder_that_is_not_writable(labels, tmp_path, capsys, monkeypatch):
+    # Root may write everywhere, so the system's answer is put in its place.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)
+    printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", code=2, capsys=capsys)
+    check_complaint(printed, ["cannot be written to", "permissions"])
+
+
+def test_a_disk_that_fills_up_leaves_nothing(labels, tmp_path, capsys, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    before = files_with(tmp_path)
+    printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", code=2, capsys=capsys)
+    check_complaint(printed, ["cannot be written", "No space left"])
+    assert files_with(tmp_path) == before
+
+
+def test_a_defect_is_a_failure_in_one_line(labels, capsys, monkeypatch):
+    monkeypatch.setattr("quorate.cli.combining.fit_best", lambda *_: 1 / 0)
+    printed = run("combine", labels, code=1, capsys=capsys)
+    assert printed.err.startswith("Error: Quorate failed (ZeroDivisionError")
+    assert len(printed.err.splitlines()) == 1
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "labels.npy", rng.integers(0, 30, size=(300_000, 12)))
+    before = files_with(tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "quorate",
+        "combine",
+        tmp_path / "labels.npy",
+        "-k",
+        "9",
+        "-o",
+        tmp_path / "out.csv",
+    ]
+    running = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": SOURCE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(2.5)
+    running.send_signal(signal.SIGINT)
+    _, messages = running.communicate(timeout=60)
+    assert running.returncode == 130, messages
+    assert "Traceback" not in messages
+    assert files_with(tmp_path) == before
+
+
+# Light ------------------------------------------------------------------------------------------------------------
+
+
+def loaded_by(*arguments):
+    """Return which of the heavy packages a command imports."""
+    heavy = ["numpy", "numba", "duckdb", "matplotlib", "sklearn", "pandas", "polars", "pyarrow", "plotly", "jinja2"]
+    code = (
+        "import sys; from quorate.cli import main; main(sys.argv[1:]); "
+        f"print('LOADED', [name for name in {heavy} if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return set(eval(done.stdout.rpartition("LOADED ")[2]))
+
+
+def test_no_command_imports_what_it_does_not_need(labels):
+    assert loaded_by("--help") == set()
+    assert loaded_by("combine", "--help") == set()
+    # scikit-learn itself loads pandas where that is installed.
+    unneeded = {"matplotlib", "jinja2", "polars", "plotly"}
+    assert not loaded_by("methods") & {*unneeded, "duckdb", "numba"}
+    assert not loaded_by("evaluate", labels, "--truth", "class") & {*unneeded, "numba"}
+    assert not loaded_by("combine", labels) & unneeded
+
+
+def test_help_is_quick():
+    """Processor time, so that a busy machine does not matter; the best of some, so that caches are warm."""
+    times = []
+    for _ in range(4):
+        before = os.times()
+        assert process("--help").returncode == 0
+        after = os.times()
+        times.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    assert min(times) < 0.4

@@ -8,7 +8,7 @@ import oracles
 
 @st.composite
 def nearly_unanimous(draw, max_rows=14):
-    """Members that agree but for one or two that throw rows together: SimRank sets equal rows apart in many of these."""
+    """Members that agree but for one or two that throw rows together: SimRank often sets equal rows apart in these."""
     sizes = draw(st.lists(st.integers(2, 3), min_size=2, max_size=4))
     base = np.repeat(np.arange(len(sizes)), sizes)[:max_rows]
     columns = [base] * draw(st.integers(4, 8))

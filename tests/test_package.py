@@ -23,6 +23,7 @@ LAYERS = [
     ["store"],
     ["ensemble"],
     ["crowd", "kmeans"],
+    ["blocks"],
     ["links", "evidence", "scores"],
     ["linkage", "tcut"],
     ["consensus"],

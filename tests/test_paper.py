@@ -34,6 +34,7 @@ from quorate.paper.tables import (
     rank_correlation,
     run_rows,
     summarise,
+    summarise_comparison,
     win_percentage,
 )
 
@@ -426,7 +427,21 @@ def test_other_choices_stand_beside(tiny, tmp_path):
     other = replace(TINY, scale="standard", runs=2)
     paper.reproduce(tmp_path, other, experiments=["compare"], datasets=["iris"], methods=["GP-MGLA"], n_jobs=1)
     text = paper.write_report(tiny, tmp_path / "page.md", beside=[tmp_path]).read_text()
-    assert "| runs = 2; scale = standard (Iris) | sqrt | 2 |" in text
+    assert "| column | GP-MGLA, as above | GP-MGLA, runs: 2; scale: standard | WEAC-AL, as above |" in text
+    mine, theirs = summarise_comparison(read_results(tiny)), summarise_comparison(read_results(tmp_path))
+    shown = [
+        next(row.difference for row in rows if row.method == "GP-MGLA" and row.score == "max")
+        for rows in (mine, theirs)
+    ]
+    assert f"| Iris, best-k | {shown[0]:+.3f} | {shown[1]:+.3f} |" in text
+
+
+def test_a_number_is_shown_once_all_its_runs_are_there(tiny):
+    results = read_results(tiny)
+    short = {key: piece for key, piece in results.pieces.items() if key != "iris/ill=0/run=2/GP-MGLA"}
+    rows = summarise_comparison(Results(TINY, short))
+    assert ("iris", "GP-MGLA") not in {(row.dataset, row.method) for row in rows}
+    assert {("wine", "GP-MGLA"), ("iris", "WEAC-AL")} <= {(row.dataset, row.method) for row in rows}
 
 
 def test_a_page_of_nothing_says_so(tmp_path):

@@ -34,6 +34,7 @@ from quorate.paper.tables import (
     rank_correlation,
     run_rows,
     summarise,
+    summarise_comparison,
     win_percentage,
 )
 
@@ -45,11 +46,12 @@ TINY = replace(
     datasets=("iris", "wine"),
     methods=tuple(method for method in METHODS if method.name in CHOSEN),
     runs=3,
-    per_generator=2,
+    generators=("kmeans", "rpcl"),
+    per_generator=5,
     grid=tuple(range(2, 7)),
     ill_ratios=(0.0, 0.5),
     slow=Slow(runs=1, grid=(2, 5)),
-    timing=Timing(sizes=(100, 200), repeats=1, per_method=1, n_clusters=5),
+    timing=Timing(sizes=(100, 200), repeats=1, per_method=2, n_clusters=5),
 )
 
 
@@ -208,7 +210,7 @@ def test_a_failing_method_is_a_status_and_does_not_stop_the_others(tmp_path):
 
 def test_ill_members_are_those_of_the_pool_functions(tmp_path):
     pool = DatasetPool(TINY, "iris", tmp_path, 1)
-    whole = members.draw_pool("iris", per_method=2, scale=TINY.scale, random_state=TINY.seed)
+    whole = members.draw_pool("iris", 5, TINY.generators, scale=TINY.scale, random_state=TINY.seed)
     assert np.array_equal(pool.with_ill(0.0), whole.labels)
     assert np.array_equal(pool.with_ill(0.5), members.replace_with_ill(whole, 0.5, random_state=TINY.seed).labels)
 
@@ -425,7 +427,21 @@ def test_other_choices_stand_beside(tiny, tmp_path):
     other = replace(TINY, scale="standard", runs=2)
     paper.reproduce(tmp_path, other, experiments=["compare"], datasets=["iris"], methods=["GP-MGLA"], n_jobs=1)
     text = paper.write_report(tiny, tmp_path / "page.md", beside=[tmp_path]).read_text()
-    assert "| runs = 2; scale = standard (Iris) | sqrt | 2 |" in text
+    assert "| column | GP-MGLA, as above | GP-MGLA, runs: 2; scale: standard | WEAC-AL, as above |" in text
+    mine, theirs = summarise_comparison(read_results(tiny)), summarise_comparison(read_results(tmp_path))
+    shown = [
+        next(row.difference for row in rows if row.method == "GP-MGLA" and row.score == "max")
+        for rows in (mine, theirs)
+    ]
+    assert f"| Iris, best-k | {shown[0]:+.3f} | {shown[1]:+.3f} |" in text
+
+
+def test_a_number_is_shown_once_all_its_runs_are_there(tiny):
+    results = read_results(tiny)
+    short = {key: piece for key, piece in results.pieces.items() if key != "iris/ill=0/run=2/GP-MGLA"}
+    rows = summarise_comparison(Results(TINY, short))
+    assert ("iris", "GP-MGLA") not in {(row.dataset, row.method) for row in rows}
+    assert {("wine", "GP-MGLA"), ("iris", "WEAC-AL")} <= {(row.dataset, row.method) for row in rows}
 
 
 def test_a_page_of_nothing_says_so(tmp_path):

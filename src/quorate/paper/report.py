@@ -17,13 +17,11 @@ from quorate.paper.claims import FAILS, HOLDS, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.runner import STORE, clear_disk_errors
-from quorate.paper.scoring import SCORES
 from quorate.paper.spec import EXPERIMENTS, Spec, select
 from quorate.paper.tables import (
     BestK,
     Results,
     Summary,
-    agreement,
     agreements,
     run_rows,
     summarise,
@@ -31,6 +29,7 @@ from quorate.paper.tables import (
 )
 from quorate.resume import peek
 
+_COMPLETE = "A number is shown once all its runs are there.\n\n"
 COMMANDS = {"full": "quorate reproduce all FOLDER", "quick": "quorate reproduce all FOLDER --quick"}
 
 
@@ -125,7 +124,7 @@ def compose_page(
 ) -> str:
     """Return the text of the page."""
     spec = results.spec
-    parts = [_introduction(results), "## What is complete\n\n" + progress_table(results)]
+    parts = [_introduction(results), "## What is complete\n\n" + _COMPLETE + progress_table(results)]
     if summaries["compare"]:
         parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
     if others:
@@ -175,8 +174,8 @@ three linkages) and WCC have {spec.slow.runs} runs and k in {{classes, {", ".joi
 are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
     if spec.slow.left_out:
         text += f" As in the paper, they do not run on {_listed(spec.slow.left_out)} at all."
-    text += f"\n\nComputing took {spent:.1f} processor hours so far"
-    text += f", {wall:.1f} hours of the clock in {len(sessions)} finished sessions" if sessions else ""
+    text += f"\n\nThe measurements took {spent:.1f} hours in all, each in one process"
+    text += f"; {wall:.1f} hours of the clock in {len(sessions)} sessions that came to their end" if sessions else ""
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return text + (f". Versions: {listed}.\n" if listed else ".\n")
 
@@ -222,21 +221,28 @@ def _agreement_section(compared: list[Summary]) -> str:
 
 
 def _others_section(results: Results, compared: list[Summary], others: Sequence[Results]) -> str:
-    """Tell what other choices do to the agreement, each over the columns that it has."""
+    """Tell what other choices do to the difference to the published values, column by column."""
+    choices = {"as above": compared}
+    choices |= {_choice(results.spec, other.spec): summarise_comparison(other) for other in others}
+    names = ("GP-MGLA", "WEAC-AL")
+    header = ["column", *(f"{name}, {choice}" for name in names for choice in choices)]
+    cells = {
+        (choice, row.method, row.dataset, row.k): row.difference
+        for choice, rows in choices.items()
+        for row in rows
+        if row.score == "max" and row.method in names
+    }
+    columns = [(dataset, k) for dataset in results.spec.datasets for k in ("best-k", "true-k")]
+    columns = [
+        column for column in columns if any((choice, "GP-MGLA", *column) in cells for choice in list(choices)[1:])
+    ]
     lines = []
-    for other in others:
-        rows = summarise_comparison(other)
-        shared = {(row.dataset, row.k) for row in rows}
-        here = [row for row in compared if (row.dataset, row.k) in shared]
-        for preset in SCORES:
-            there, base = (agreement(part, preset, "max") for part in (rows, here))
-            choice = f"{_choice(results.spec, other.spec)} ({', '.join(map(title, other.datasets))})"
-            numbers = (there.gp_mgla, base.gp_mgla, there.weac_al, base.weac_al)
-            lines.append([choice, preset, str(there.columns), *(f"{value:.3f}" for value in numbers)])
-    header = ["choice", "crowd index NMI", "columns", "GP-MGLA", "GP-MGLA above", "WEAC-AL", "WEAC-AL above"]
+    for dataset, k in columns:
+        found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
+        lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in found)])
     return (
-        "Mean absolute difference to the published values (max-NMI) if one choice is made otherwise, and with the "
-        "choices above over the same columns:\n\n" + markdown.markdown_table(header, lines)
+        "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
+        + markdown.markdown_table(header, lines)
     )
 
 
@@ -244,11 +250,11 @@ def _choice(spec: Spec, other: Spec) -> str:
     """Return in what another spec differs."""
     mine, theirs = spec.plain(), other.plain()
     changed = [name for name in mine if mine[name] != theirs[name] and name != "name"]
-    return "; ".join(f"{name} = {_shown(theirs[name])}" for name in changed) or "none"
+    return "; ".join(f"{name}: {_shown(theirs[name])}" for name in changed) or "the same again"
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else "none" if value is None else str(value)
 
 
 def _claims_section(summaries: dict[str, list[Summary]]) -> str:

@@ -61,14 +61,15 @@ class Results:
         return tuple(name for name in self.spec.datasets if name in begun)
 
     def of(self, dataset: str, method: Method | None, ratio: float = 0.0, same_k: bool = False) -> dict[int, Piece]:
-        """Return the successful measurements of a method on a dataset, by run."""
+        """Return the successful measurements of a method on a dataset, by run; none before all runs are there.
+
+        Means over some of the runs would not be over the same ensembles as those of other methods.
+        """
         runs = self.spec.runs if method is None else self.spec.runs_of(method)
-        found = {}
-        for run in range(runs):
-            piece = self.pieces.get(Measurement(dataset, ratio, run, method, same_k).key)
-            if piece is not None and piece["status"] == "ok":
-                found[run] = piece
-        return found
+        keys = {run: Measurement(dataset, ratio, run, method, same_k).key for run in range(runs)}
+        if any(key not in self.pieces for key in keys.values()):
+            return {}
+        return {run: self.pieces[key] for run, key in keys.items() if self.pieces[key]["status"] == "ok"}
 
     def scores(self, dataset: str, method: Method, score: str, ratio: float = 0.0) -> dict[str, Floats]:
         """Return the scores at best-k and at true-k, one per run."""

@@ -16,13 +16,14 @@ SOURCE = Path(quorate.__file__).parent
 
 # From the bottom to the top: a module imports only from rows above its own (or its own row).
 LAYERS = [
-    ["errors"],
+    ["__version__", "errors"],
     ["checks", "extras", "memory", "numbering", "progress", "resume", "_kernels"],
     ["files", "labels", "patterns"],
     ["engines"],
     ["store"],
     ["ensemble"],
     ["crowd", "kmeans"],
+    ["blocks"],
     ["links", "evidence", "scores"],
     ["linkage", "tcut"],
     ["consensus"],
@@ -30,6 +31,9 @@ LAYERS = [
     ["datasets"],
     ["members"],
     ["consensus_clustering"],
+    ["palette", "plotdata", "counted"],
+    ["plot", "report", "paper"],
+    ["cli", "demo", "__main__"],
 ]
 
 

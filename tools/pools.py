@@ -19,7 +19,7 @@ HEADER = """# The paper's pools
 Each pool has 100 members per method, drawn by `quorate.members.draw_pool` with seed 0 on standardised features. The
 table was made by
 
-    python tools/pools.py FOLDER --jobs 2 --table docs/pools.md
+    {command}
 
 NMI is the mean agreement of members with the classes (square-root normalisation); redraws are trivial clusterings that
 were drawn again; seconds are the total of all members, each on one core, redraws included. The machine had other work
@@ -55,7 +55,8 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", choices=datasets.NAMES, default=datasets.NAMES)
     parser.add_argument("--table", type=Path)
     arguments = parser.parse_args()
-    table = HEADER
+    subset = "" if arguments.datasets == datasets.NAMES else f" --datasets {' '.join(arguments.datasets)}"
+    table = HEADER.format(command=f"python tools/pools.py FOLDER --jobs {arguments.jobs}{subset} --table docs/pools.md")
     for name in arguments.datasets:
         pool = draw_pool(name, n_jobs=arguments.jobs, path=arguments.folder / f"{name}.jsonl")
         print(f"{name}: {pool}", flush=True)

@@ -1,6 +1,6 @@
 """The public names, and where they live. They are loaded when first used."""
 
-from . import datasets, members, plot
+from . import datasets, members, paper, plot
 from .consensus.base import ConsensusCluster
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
@@ -64,6 +64,7 @@ __all__ = [
     "memory_limit",
     "methods",
     "ncai",
+    "paper",
     "plot",
     "sact",
 ]

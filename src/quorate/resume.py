@@ -166,3 +166,24 @@ def fingerprint(array: NDArray[Any]) -> str:
     digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
     digest.update(array.data)
     return digest.hexdigest()[:16]
+
+
+def peek(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a file of finished pieces is about, and the pieces, even while another process adds to it.
+
+    A last line that is not finished is left out; nothing is written.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise QuorateError(f"There is no {str(path)!r}; nothing was finished there yet.") from None
+    records: list[Any] = []
+    for line in content[: content.rfind(b"\n") + 1].splitlines():
+        text, _, checksum = line.rpartition(b"\t")
+        if checksum != _checksum(text):
+            raise QuorateError(f"{str(path)!r} is damaged in line {len(records) + 1}, or not a file of this program.")
+        records.append(json.loads(text))
+    if not records:
+        raise QuorateError(f"{str(path)!r} is empty; nothing was finished there yet.")
+    return records[0][1], dict(records[1:])

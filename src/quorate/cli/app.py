@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from quorate.cli import options as opt
+from quorate.cli import reproducing
 
 app = typer.Typer(
     name="quorate",
@@ -217,3 +218,6 @@ def demo(
     from quorate.demo import run_demo
 
     run_demo(folder, seed=seed, quiet=quiet)
+
+
+app.add_typer(reproducing.app)

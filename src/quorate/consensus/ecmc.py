@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -100,8 +101,7 @@ def complete_similarity(
         inside = np.ix_(members, members)
         scale = np.sqrt(np.outer(counts[members], counts[members]))
         block = Block(np.where(joined[inside], scale, 0.0), observed[inside], lam * scale)
-        with threadpool_limits(1 if len(members) < _THREADED_SIZE else None, user_api="blas"):
-            solved = complete_block(block, tolerance, max_iterations)
+        solved = complete_block(block, tolerance, max_iterations)
         similarity[inside] = solved.matrix / scale
         objective += solved.objective
         n_iterations, converged = max(n_iterations, solved.n_iterations), converged and solved.converged
@@ -141,6 +141,11 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
     """
     if len(block.data) == 1:
         return _complete_one(block)
+    with threadpool_limits(1 if len(block.data) < _THREADED_SIZE else None, user_api="blas"):
+        return _iterate(block, tolerance, max_iterations)
+
+
+def _iterate(block: Block, tolerance: float, max_iterations: int) -> CompletedBlock:
     data, observed, price = block
     size = np.linalg.norm(data)
     errors, multiplier = np.zeros_like(data), np.zeros_like(data)
@@ -155,7 +160,7 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
         before, errors = errors, np.where(observed, _soft(target, price / penalty), target)
         multiplier = penalty * (target - errors)
         primal = float(np.linalg.norm(data - shrunk.matrix - errors) / size)
-        dual = float(penalty * np.linalg.norm(errors - before) / max(np.linalg.norm(multiplier), 1e-12))
+        dual = float(penalty * np.linalg.norm(errors - before) / (np.linalg.norm(multiplier) + 1e-12))
         converged = primal < tolerance and dual < 10 * tolerance
         if iteration >= next_balance:
             next_balance = iteration + max(10, iteration // 10)
@@ -261,6 +266,9 @@ class ECMC(LinkageMethod):
     citation: ClassVar[str] = "Yi, Yang, Jin, Jain, Mahdavi 2012"
     cost: ClassVar[str] = "c^2 (rank) to c^3 per iteration, c patterns that reliable pairs connect; memory m^2"
     exact: ClassVar[str] = "objective and completed matrix of all rows, and its dendrogram"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components": "groups of fewer than 1 / lambda rows vanish from the completed matrix",
+    }
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -161,6 +162,9 @@ class GPMGLA(GraphMethod):
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.2"
     cost: ClassVar[str] = "m M^2 + n_c^2 per eigenvector + m k^2 per k-means step; memory n_c^2 + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "member without weight": "its clusters stay in the graph, linked to others by the rows they share",
+    }
 
     def __init__(
         self,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from quorate.checks import check_integer, check_number
 from quorate.consensus.base import ConsensusMethod, Cuts
@@ -15,7 +18,7 @@ from quorate.consensus.hbgf import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight
-from quorate.memory import require_memory
+from quorate.memory import USE_LINKAGE, require_memory
 from quorate.numbering import number_by_size
 from quorate.tcut import TransferCut
 
@@ -23,7 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _TINY = 1e-12
-_STILL = 1e-9  # factors that move less than this in an update have converged
+_STILL = 1e-7  # factors that move less than this in an update have converged
 
 
 @dataclass(frozen=True)
@@ -63,27 +66,33 @@ class Connectivity:
 
     ensemble: Ensemble
 
-    @property
+    @cached_property
     def counts(self) -> Floats:
-        """(m,) number of rows (or their weight) of each pattern."""
-        return self.ensemble.counts.astype(np.float64)
+        """(m, 1) number of rows (or their weight) of each pattern."""
+        return self.ensemble.counts.astype(np.float64)[:, None]
+
+    @cached_property
+    def _sum(self) -> sp.csr_array:
+        return sp.csr_array(self.ensemble.incidence.T)
 
     def sums(self, columns: Floats) -> Floats:
         """(n_clusters, j) H' X: sums over the rows of each cluster."""
-        return np.asarray(self.ensemble.incidence.T @ (self.counts[:, None] * columns))
+        return np.asarray(self._sum @ (self.counts * columns))
 
     def multiply(self, weights: Floats, columns: Floats) -> Floats:
         """(m, j) M(w) X = H diag(w) H' X."""
         of_cluster = weights[self.ensemble.cluster_member][:, None]
         return np.asarray(self.ensemble.incidence @ (of_cluster * self.sums(columns)))
 
+    @cached_property
     def gram(self) -> Floats:
         """(M, M) tr(M_i M_j): the squared Frobenius norm of the members' contingency table."""
+        ens = self.ensemble
         of_member = sp.csr_array(
-            (np.ones(self.ensemble.n_clusters), (self.ensemble.cluster_member, np.arange(self.ensemble.n_clusters)))
+            (np.ones(ens.n_clusters), (ens.cluster_member, np.arange(ens.n_clusters))),
+            shape=(ens.n_members, ens.n_clusters),
         )
-        squares = self.ensemble.cooccurrence.astype(np.float64).power(2)
-        return np.asarray((of_member @ squares @ of_member.T).toarray())
+        return np.asarray((of_member @ ens.cooccurrence.astype(np.float64).power(2) @ of_member.T).toarray())
 
     def fit_to(self, rows: Floats, links: Floats) -> Floats:
         """(M,) b_l = tr(M_l Q S Q') = tr((H_l' Q) S (H_l' Q)')."""
@@ -98,27 +107,30 @@ def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_upd
 
     Q <- Q o sqrt(M Q S / (Q Q' M Q S)), S <- S o sqrt(Q' M Q / (Q'Q S Q'Q)).
     """
-    counts = matrix.counts[:, None]
+    counts = matrix.counts
     rows = np.full((len(labels), k), 0.2)
     rows[np.flatnonzero(labels >= 0), labels[labels >= 0]] += 1.0
     rows /= np.sqrt(np.sum(counts * rows**2, axis=0))
-    links = rows.T @ (counts * matrix.multiply(weights, rows))
+    product = matrix.multiply(weights, rows)  # M Q
+    links = rows.T @ (counts * product)
     for _ in range(n_updates):
-        before = rows
-        pulled = matrix.multiply(weights, rows) @ links
+        rows_before, links_before = rows, links
+        pulled = product @ links
         rows = rows * np.sqrt(pulled / (rows @ (rows.T @ (counts * pulled)) + _TINY))
+        product = matrix.multiply(weights, rows)
         inner = rows.T @ (counts * rows)
-        between = rows.T @ (counts * matrix.multiply(weights, rows))
-        links = links * np.sqrt(between / (inner @ links @ inner + _TINY))
-        if np.sqrt(np.sum(counts * (rows - before) ** 2)) < _STILL:
+        links = links * np.sqrt(rows.T @ (counts * product) / (inner @ links @ inner + _TINY))
+        still = np.abs(links - links_before).max() < _STILL * np.abs(links).max()
+        if still and np.sum(counts * (rows - rows_before) ** 2) < _STILL**2:
             break
     return Factorisation(rows, links, weights, _objective(matrix, weights, rows, links))
 
 
 def _objective(matrix: Connectivity, weights: Floats, rows: Floats, links: Floats) -> float:
     """Return || M(w) - Q S Q' ||^2 = w'Gw - 2 w'b + tr((Q'Q S)^2)."""
-    inner = rows.T @ (matrix.counts[:, None] * rows) @ links
-    return float(weights @ matrix.gram() @ weights - 2 * weights @ matrix.fit_to(rows, links) + np.sum(inner * inner.T))
+    inner = rows.T @ (matrix.counts * rows) @ links
+    fit = weights @ matrix.fit_to(rows, links)
+    return float(weights @ matrix.gram @ weights - 2 * fit + np.sum(inner * inner.T))
 
 
 def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
@@ -193,19 +205,19 @@ class WeightedConsensus:
         require_memory(
             8.0 * 6 * self.ensemble.n_patterns * k,
             f"The factorisation of {self.ensemble.n_patterns:,} patterns into {k} clusters",
-            "Use fewer clusters or members, or WEAC or EAC with average or single link.",
+            USE_LINKAGE,
         )
         matrix = Connectivity(self.ensemble)
-        gram = matrix.gram()
-        penalty = self.ridge * np.eye(len(gram))
+        penalised = matrix.gram + self.ridge * np.eye(self.ensemble.n_members)
         labels = self.start.cut(k)
-        found = factorise(matrix, self.weights, labels, k, self.n_updates)
-        for _ in range(self.n_iterations):
-            weights = simplex_minimum(gram + penalty, matrix.fit_to(found.rows, found.links))
-            moved = np.abs(weights - found.weights).max()
-            found = factorise(matrix, weights, labels, k, self.n_updates)
-            if moved < self.tolerance:
-                break
+        with threadpool_limits(1, user_api="blas"):  # k columns are too few to share among threads
+            found = factorise(matrix, self.weights, labels, k, self.n_updates)
+            for _ in range(self.n_iterations):
+                weights = simplex_minimum(penalised, matrix.fit_to(found.rows, found.links))
+                moved = np.abs(weights - found.weights).max()
+                found = factorise(matrix, weights, labels, k, self.n_updates)
+                if moved < self.tolerance:
+                    break
         return found
 
     def cut(self, k: int) -> Ints:
@@ -285,6 +297,10 @@ class WCC(ConsensusMethod):
     citation: ClassVar[str] = "Li, Ding 2008"
     cost: ClassVar[str] = "m M k + m k^2 per update, anew for every k; memory m M + m k"
     exact: ClassVar[str] = "objective and factors of all rows"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components": "it starts from the components of the graph, but its updates find a local optimum",
+        "member without weight": "it learns weights of its own",
+    }
     limited_by_clusters: ClassVar[bool] = True
 
     def __init__(
@@ -315,9 +331,10 @@ class WCC(ConsensusMethod):
         check_number("ridge", self.ridge, low=0)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> WeightedConsensus:
+        equal = np.ones(ens.n_members)
         return WeightedConsensus(
             ens,
-            TransferCut(ens, bipartite_graph(ens, influence), bipartite_links(ens, influence)),
+            TransferCut(ens, bipartite_graph(ens, equal), bipartite_links(ens, equal)),
             influence / influence.sum(),
             self.n_iterations,
             self.n_updates,

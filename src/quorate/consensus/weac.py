@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -17,6 +18,9 @@ from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 class LinkageMethod(ConsensusMethod):
     """Base of the methods that agglomerate patterns."""
 
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components, complete link": "groups are as similar as their least similar rows, which may share no cluster",
+    }
     linkage: str
 
     def _check(self) -> None:

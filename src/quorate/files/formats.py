@@ -93,7 +93,8 @@ def explained(path: str) -> Iterator[None]:
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:
         raise QuorateError(
-            f"{path} does not fit: {_first_line(error)} Free some disk space or use fewer members."
+            f"{path} does not fit: {_first_line(error)} Raise memory_limit, free some disk space in the temporary "
+            "folder (TMPDIR), or use fewer members."
         ) from error
     except duckdb.Error as error:
         raise QuorateError(_explanation(str(error), path)) from error
@@ -101,7 +102,16 @@ def explained(path: str) -> Iterator[None]:
         raise QuorateError(f"{path} cannot be read: {error}. Check that the file is whole.") from error
 
 
+_FULL_DISK = re.compile("No space left on device|File too large|Disk quota exceeded|Input/output error")
+
+
 def _explanation(message: str, path: str) -> str:
+    full = _FULL_DISK.search(message)
+    if full and "write" in message.lower():
+        return (
+            f"{path} cannot be finished: {full[0]}. Free some disk space there and in the temporary folder (TMPDIR); "
+            "nothing was left behind."
+        )
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"Line {line[1]} of {path}" if line else path
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)

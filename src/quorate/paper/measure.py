@@ -1,0 +1,139 @@
+"""Making measurements: one ensemble, many methods, each cut at every number of clusters and scored at once."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.consensus.ecmc import ECMC, Completion, complete_similarity, link_completion
+from quorate.consensus.registry import make_method
+from quorate.crowd import ncai
+from quorate.ensemble import Ensemble
+from quorate.paper.experiments import Measurement, Timed
+from quorate.paper.scoring import SCORES, class_counts, score_columns
+from quorate.paper.spec import Method
+
+Piece = dict[str, Any]
+Sweep = Callable[[tuple[int, ...]], NDArray[np.int64]]
+"""From numbers of clusters to (m, numbers) labels of patterns."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The measurements still to be made on one ensemble."""
+
+    labels: NDArray[np.int32]
+    """(n, M)."""
+    classes: NDArray[Any]
+    items: tuple[tuple[Measurement, tuple[int, ...]], ...]
+    """Each with the numbers of clusters to cut at."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep to one thread: there is one process per core, and sums in several threads vary in their last bits."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def measure(task: Task) -> dict[str, Piece]:
+    """Return the pieces of a task by their keys; a method that fails leaves a piece that says why."""
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bench = Bench(task)
+        return {item.key: bench.measure(item, ks) for item, ks in task.items}
+
+
+class Bench:
+    """An ensemble with its classes, and the methods solved on it so far."""
+
+    def __init__(self, task: Task) -> None:
+        self.ensemble = Ensemble(task.labels)
+        self.counts = class_counts(self.ensemble, task.classes)
+        self._solved: dict[str, Sweep] = {}
+        self._completions: dict[str, Completion] = {}
+
+    def measure(self, item: Measurement, ks: tuple[int, ...]) -> Piece:
+        """Return scores over the numbers of clusters and seconds, or what went wrong."""
+        start = time.perf_counter()
+        try:
+            labels = self._member_labels() if item.method is None else self._sweep(item.method, ks)
+        except Exception as error:  # a failing method is a result, not a reason to stop
+            return {"status": f"{type(error).__name__}: {error}", "seconds": _seconds_since(start)}
+        scores = score_columns(labels, self.counts)
+        found = (labels.max(axis=0) + 1).tolist()
+        return {
+            "status": "ok",
+            "seconds": _seconds_since(start),
+            "k": list(ks) or found,
+            "found": found,
+            **{norm: np.round(scores[norm], 6).tolist() for norm in SCORES},
+        }
+
+    def _member_labels(self) -> NDArray[np.int64]:
+        """(m, M) labels of the patterns by each member."""
+        ids = self.ensemble.patterns.astype(np.int64)
+        return ids - ids.min(axis=0)
+
+    def _sweep(self, method: Method, ks: tuple[int, ...]) -> NDArray[np.int64]:
+        """(m, ks) labels of the patterns; a method is solved once for all its numbers of clusters."""
+        if method.name not in self._solved:
+            self._solved[method.name] = self._solve(method)
+        return self._solved[method.name](ks)
+
+    def _solve(self, method: Method) -> Sweep:
+        """Return how to cut the ensemble, solved by a method, into some numbers of clusters."""
+        ens = self.ensemble
+        if method.estimator == ECMC.name:
+            params = dict(method.params)
+            tree = link_completion(ens, self._completion(params), params["linkage"])
+            return lambda ks: np.stack([tree.cut(k) for k in ks], axis=1)
+        fitted = make_method(method.estimator, 2, dict(method.params)).fit(ens)
+        return lambda ks: fitted.sweep(ks)[ens.first_row]
+
+    def _completion(self, params: dict[str, Any]) -> Completion:
+        """Return the completed similarity, which serves the three linkages of ECMC."""
+        options = {name: value for name, value in params.items() if name != "linkage"}
+        name = f"completion {sorted(options.items())}"
+        if name not in self._completions:
+            self._completions[name] = complete_similarity(self.ensemble, np.ones(self.ensemble.n_members), **options)
+        return self._completions[name]
+
+
+def _seconds_since(start: float) -> float:
+    return round(time.perf_counter() - start, 6)
+
+
+def time_methods(labels: NDArray[np.int32], items: tuple[Timed, ...], n_clusters: int) -> Iterator[tuple[str, Piece]]:
+    """Time methods one after the other, each from the label matrix to labels on rows, in all threads there are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for item in items:
+            yield item.key, _time_one(labels, item, n_clusters)
+
+
+def _time_one(labels: NDArray[np.int32], item: Timed, n_clusters: int) -> Piece:
+    start = time.perf_counter()
+    try:
+        if item.method is None:
+            ncai(labels)
+        else:
+            make_method(item.method.estimator, n_clusters, dict(item.method.params)).fit_predict(labels)
+    except Exception as error:  # a failing method is a result, not a reason to stop
+        return {"status": f"{type(error).__name__}: {error}", "seconds": _seconds_since(start)}
+    return {"status": "ok", "seconds": _seconds_since(start)}

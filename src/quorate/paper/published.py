@@ -1,0 +1,46 @@
+"""The numbers printed in the paper: 406 figures of its Tables 2 to 7 and of the text on time."""
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+
+class Published(NamedTuple):
+    """One number of the paper."""
+
+    table: str
+    """para_weac, para_gp_mgla, win_percent_bestk, win_percent_samek, compare_ce or time."""
+    dataset: str
+    method: str
+    setting: str
+    value: float
+    unit: str
+
+
+@cache
+def published() -> tuple[Published, ...]:
+    """Return every number the paper prints.
+
+    Examples
+    --------
+    >>> from quorate import paper
+    >>> len(paper.published()), paper.published()[0].value
+    (406, 0.647)
+    """
+    text = (files("quorate.paper") / "data" / "published.csv").read_text(encoding="utf-8")
+    rows = list(csv.reader(text.splitlines()))[1:]
+    return tuple(
+        Published(table, dataset, method, setting, float(value), unit)
+        for table, dataset, method, setting, value, unit in rows
+    )
+
+
+@cache
+def _values() -> dict[tuple[str, str, str, str], float]:
+    return {(row.table, row.dataset, row.method, row.setting): row.value for row in published()}
+
+
+def published_value(table: str, dataset: str, method: str, setting: str) -> float | None:
+    """Return one number of the paper, or None where it prints none."""
+    return _values().get((table, dataset, method, setting))

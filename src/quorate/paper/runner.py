@@ -1,0 +1,203 @@
+"""Running the experiments: two processes, every finished measurement kept, nothing done twice."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import QuorateError
+from quorate.paper.experiments import Measurement, Timed, measurements, timings
+from quorate.paper.measure import Piece, Task, measure, time_methods
+from quorate.paper.pools import DatasetPool, sample_members
+from quorate.paper.spec import FULL, Selection, Spec, select
+from quorate.progress import track
+from quorate.resume import Store, peek
+
+STORE = "results.jsonl"
+"""The file in a results folder that keeps the measurements."""
+
+
+def reproduce(
+    folder: str | PathLike[str],
+    spec: Spec = FULL,
+    *,
+    experiments: Sequence[str] | None = None,
+    datasets: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    n_jobs: int = 2,
+    progress: bool | None = None,
+) -> dict[str, Piece]:
+    """Run the paper's experiments, or go on with them, and return all measurements made so far.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where pools and results are kept. Interrupted at any moment and started again, the work goes on: at most the
+        runs in hand are lost, and nothing is measured twice. A folder with results of another spec is refused.
+    spec : Spec, default FULL
+        The protocol.
+    experiments, datasets, methods : sequences of str, optional
+        The part to run now, by default all; other parts can follow in the same folder.
+    n_jobs : int, default 2
+        Processes; each keeps to one thread. The results do not depend on it.
+    progress : bool or None, default None
+        Show progress and the time left; None: if standard error is a terminal.
+
+    Returns
+    -------
+    dict
+        Every measurement in the folder, by its name; `write_report` makes tables and figures of them.
+    """
+    selection = select(spec, experiments, datasets, methods)
+    folder = Path(folder)
+    with clear_disk_errors(folder), _open_store(folder, spec) as store, _session(store, n_jobs):
+        for dataset in selection.datasets:
+            _run_dataset(spec, dataset, selection, folder, store, n_jobs, progress)
+        if "time" in selection.experiments:
+            _run_timings(spec, selection, folder, store, n_jobs, progress)
+        return dict(store)
+
+
+@contextmanager
+def clear_disk_errors(folder: Path) -> Iterator[None]:
+    """Say what to do when the results folder cannot be written, or the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise QuorateError(
+            f"Results cannot be written to {str(folder)!r}: {reason}. What was finished before is kept; make room or "
+            "choose another folder, and run the same command again to go on."
+        ) from error
+
+
+def _open_store(folder: Path, spec: Spec) -> Store:
+    """Return the store of a results folder; one of another spec is refused."""
+    path = folder / STORE
+    if path.exists() and path.stat().st_size > 0:
+        try:
+            about = peek(path)[0]
+        except QuorateError:
+            about = spec.plain()  # not finished writing its first line, or not ours: the store itself says so
+        if about != spec.plain():
+            other = about.get("name", "unknown")
+            raise QuorateError(
+                f"{str(folder)!r} holds results of another protocol (spec {other!r}, not {spec.name!r}, or another "
+                "version of it); they cannot be mixed. Choose another folder to start anew, or delete this one."
+            )
+    return Store(path, spec.about())
+
+
+@contextmanager
+def _session(store: Store, n_jobs: int) -> Iterator[None]:
+    """Note when this session ran, for how long, and with which versions, if it added anything."""
+    before, start, began = len(store), time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
+    yield
+    if len(store) > before:
+        seconds = round(time.perf_counter() - start, 1)
+        facts = {"status": "ok", "seconds": seconds, "processes": n_jobs, "versions": _versions()}
+        store.add(f"session/{began}", {**facts, "measurements": len(store) - before})
+
+
+def _versions() -> dict[str, str]:
+    names = ("quorate", "numpy", "scipy", "scikit-learn", "numba")
+    return {"Python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def _run_dataset(
+    spec: Spec,
+    dataset: str,
+    selection: Selection,
+    folder: Path,
+    store: Store,
+    n_jobs: int,
+    progress: bool | None,
+) -> None:
+    """Make the measurements on one dataset that the store does not hold yet."""
+    wanted = {
+        item.key: item
+        for experiment in selection.experiments
+        for item in measurements(spec, experiment, Selection((experiment,), (dataset,), selection.methods))
+    }
+    todo = [item for key, item in wanted.items() if key not in store]
+    if not todo:
+        return
+    pool = DatasetPool(spec, dataset, folder / "pools", n_jobs, progress)
+    pool.draw(ill=any(item.ratio > 0 for item in todo))
+    groups: dict[tuple[float, int], list[Measurement]] = defaultdict(list)
+    for item in todo:
+        groups[item.ratio, item.run].append(item)
+    tasks = (_make_task(pool, ratio, run, items) for (ratio, run), items in sorted(groups.items()))
+    finished = track(_in_processes(tasks, n_jobs), len(groups), f"Runs on {dataset}", progress)
+    with closing(finished):  # type: ignore[type-var]
+        for pieces in finished:
+            _keep(store, pieces)
+
+
+def _make_task(pool: DatasetPool, ratio: float, run: int, items: list[Measurement]) -> Task:
+    """Return the ensemble of a run with what is to be measured on it."""
+    labels = np.ascontiguousarray(pool.with_ill(ratio)[:, pool.chosen(run)])
+    return Task(labels, pool.classes, tuple((item, _numbers_of_clusters(pool, labels, item)) for item in items))
+
+
+def _numbers_of_clusters(pool: DatasetPool, labels: np.ndarray[Any, Any], item: Measurement) -> tuple[int, ...]:
+    if item.method is None:
+        return ()
+    if item.same_k:
+        return tuple(len(np.unique(column)) for column in labels.T)
+    return tuple(pool.spec.grid_of(item.method, pool.n_classes))
+
+
+def _in_processes(tasks: Iterator[Task], n_jobs: int) -> Iterator[dict[str, Piece]]:
+    """Yield the pieces of tasks as they are finished, in any order."""
+    if n_jobs == 1:
+        yield from map(measure, tasks)
+        return
+    from joblib import Parallel, delayed
+
+    # Few tasks ahead: each carries its labels.
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=2 * n_jobs, batch_size=1)
+    yield from parallel(delayed(measure)(task) for task in tasks)
+
+
+def _keep(store: Store, pieces: Mapping[str, Piece]) -> None:
+    for key, piece in pieces.items():
+        store.add(key, piece)
+
+
+def _run_timings(
+    spec: Spec, selection: Selection, folder: Path, store: Store, n_jobs: int, progress: bool | None
+) -> None:
+    """Time the methods, alone on the machine as far as this program goes: one after the other."""
+    todo = [item for item in timings(spec, selection) if item.key not in store]
+    if not todo:
+        return
+    finished = track(_timed(spec, todo, folder, n_jobs), len(todo), "Timing", progress)
+    for key, piece in finished:
+        store.add(key, piece)
+
+
+def _timed(spec: Spec, todo: list[Timed], folder: Path, n_jobs: int) -> Iterator[tuple[str, Piece]]:
+    groups: dict[tuple[int, int], list[Timed]] = defaultdict(list)
+    for item in todo:
+        groups[item.n_rows, item.repeat].append(item)
+    warm = True
+    for (n_rows, repeat), items in groups.items():
+        members = sample_members(spec, n_rows, folder / "pools", n_jobs)
+        rng = np.random.default_rng([spec.seed, n_rows, repeat])
+        chosen = rng.choice(members.shape[1], min(spec.n_members, members.shape[1]), replace=False)
+        labels = np.ascontiguousarray(members[:, chosen])
+        if warm:  # compiling kernels is not part of the time
+            for _ in time_methods(labels[:200], tuple(items), 3):
+                warm = False
+        yield from time_methods(labels, tuple(items), spec.timing.n_clusters)

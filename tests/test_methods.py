@@ -1,0 +1,369 @@
+"""What every registered consensus function promises; a new method inherits these tests by being registered."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import oracles
+import quorate as qt
+from baseline_oracles import quiet
+from quorate.ensemble import Ensemble
+from quorate.kmeans import farthest_first
+from quorate.linkage import LINKS
+
+METHODS = {info.name: info for info in qt.methods()}
+CASES = {
+    "-".join([info.name, *params.values()]): (info, params)
+    for info in METHODS.values()
+    for params in ([{"linkage": link} for link in LINKS] if "linkage" in info.parameters else [{}])
+}
+every_case = pytest.mark.parametrize("case", CASES)
+every_method = pytest.mark.parametrize("name", METHODS)
+few = settings(max_examples=15)
+
+
+def fit(case, labels, n_clusters, **params):
+    """Fit a case on a rows x members matrix, or on an ensemble."""
+    info, own = CASES[case]
+    ens = labels if isinstance(labels, Ensemble) else Ensemble(list(np.asarray(labels).T))
+    with quiet():
+        return info.estimator(n_clusters=n_clusters, **own, **params).fit(ens)
+
+
+def largest_k(case, ens):
+    """The largest number of clusters that fit accepts."""
+    limited = CASES[case][0].estimator.limited_by_clusters
+    return min(ens.n_rows, ens.n_clusters) if limited else ens.n_rows
+
+
+def excused(case, promise):
+    """Whether the method declares, with a reason, that it cannot hold this promise."""
+    info, params = CASES[case]
+    return promise in info.exceptions or f"{promise}, {params.get('linkage')} link" in info.exceptions
+
+
+def assert_sound(fitted):
+    """No NaN, nothing out of range, labels 0..k-1 by decreasing size."""
+    for array in (fitted.confidence_, fitted.ncai_, fitted.member_weights_):
+        assert np.all((array >= 0) & (array <= 1))
+    assert fitted.member_weights_.sum() == pytest.approx(1)
+    found = fitted.labels_[fitted.labels_ >= 0]
+    sizes = np.bincount(found, minlength=fitted.n_clusters_)
+    assert len(sizes) == fitted.n_clusters_
+    assert np.all(sizes > 0)
+    assert np.all(np.diff(sizes) <= 0)
+    assert [cluster.size for cluster in fitted.clusters_] == sizes.tolist()
+
+
+small = oracles.label_matrices(missing=True, max_rows=14, max_members=4)
+
+
+@every_case
+@given(labels=small, k=st.integers(1, 4), seed=st.integers(0, 9))
+@few
+def test_the_order_of_rows_changes_nothing(case, labels, k, seed):
+    ens = Ensemble(list(labels.T))
+    assume(k <= largest_k(case, ens))
+    order = np.random.default_rng(seed).permutation(len(labels))
+    one, other = fit(case, ens, k), fit(case, labels[order], k)
+    assert np.array_equal(one.labels_[order], other.labels_)
+    assert np.array_equal(one.confidence_[order], other.confidence_)
+    assert_sound(one)
+
+
+@every_case
+@given(labels=small)
+@few
+def test_exactly_k_clusters_and_sweeps_and_predictions(case, labels):
+    ens = Ensemble(list(labels.T))
+    auto = fit(case, ens, "auto")
+    assert np.array_equal(auto.predict(list(labels.T)), auto.labels_)
+    assert_sound(auto)
+    with quiet():
+        sweep = auto.sweep(range(1, 7))
+    n_known = int((auto.pattern_labels_ >= 0).sum())
+    for k in range(1, 7):
+        n_found = len(np.unique(sweep[sweep[:, k - 1] >= 0, k - 1]))
+        assert n_found == most_clusters(auto, min(k, largest_k(case, ens)), n_known)
+        if k <= largest_k(case, ens):
+            assert np.array_equal(fit(case, ens, k).labels_, sweep[:, k - 1])
+
+
+def most_clusters(fitted, k, n_known):
+    """How many clusters can come back: there may be fewer patterns, or fewer distinct embedded patterns."""
+    if k > 1 and hasattr(fitted._cuts, "embedding"):
+        return len(farthest_first(fitted._cuts.embedding(k)[fitted.pattern_labels_ >= 0], 0, k, 1e10))
+    return min(k, n_known)
+
+
+@every_case
+@given(labels=small, k=st.integers(1, 3))
+@few
+def test_the_same_seed_gives_the_same_labels(case, labels, k):
+    ens = Ensemble(list(labels.T))
+    assume(k <= largest_k(case, ens))
+    estimator = CASES[case][0].estimator
+    params = dict(CASES[case][1])
+    if "random_state" in CASES[case][0].parameters:
+        params |= {"random_state": 3, "start": "random" if estimator is qt.HBGF else "k-means++"}
+    with quiet():
+        one, other = (estimator(n_clusters=k, **params).fit(ens) for _ in range(2))
+        assert np.array_equal(one.labels_, other.labels_)
+        assert np.array_equal(one.sweep([k])[:, 0], one.labels_)
+    assert_sound(one)
+
+
+def planted(seed, noise):
+    """Three groups of rows; every member splits one of them, and mislabels some rows."""
+    random = np.random.default_rng(seed)
+    truth = random.permutation(np.repeat(np.arange(3), [22, 20, 18]))
+    columns = []
+    for member in range(5):
+        column = np.where((truth == member % 3) & (random.random(60) < 0.4), 3, truth)
+        columns.append(np.where(random.random(60) < noise, random.integers(0, 4, 60), column))
+    return np.stack(columns, axis=1), truth
+
+
+@every_case
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=8)
+def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(case, seed):
+    # Mislabelled rows tie everywhere under complete link, and vanish from a completed matrix.
+    noisy = "complete" not in case and "ecmc" not in case
+    labels, truth = planted(seed, 0.02 if noisy else 0.0)
+    random = np.random.default_rng(seed)
+    renamed = np.stack([random.permutation(4)[column] for column in labels.T], axis=1)[:, random.permutation(5)]
+    one, other = fit(case, labels, 3), fit(case, renamed, 3)
+    assert oracles.partition(one.labels_) == oracles.partition(other.labels_)
+    if not noisy:
+        assert oracles.partition(one.labels_) == oracles.partition(truth)
+    assert sorted(one.ncai_) == pytest.approx(sorted(other.ncai_))
+
+
+@every_case
+@given(labels=small, seed=st.integers(0, 9))
+@few
+def test_names_and_order_of_members_change_nothing_but_ties(case, labels, seed):
+    """What no tie can change: single-link heights, eigenvalues, objectives."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(labels.shape[1])
+    renamed = np.stack([np.append(random.permutation(4), -1)[labels[:, j]] for j in order], axis=1)
+    one, other = fit(case, labels, 1), fit(case, renamed, 1)
+    if hasattr(one, "completion_"):
+        assert one.completion_.objective == pytest.approx(other.completion_.objective, rel=1e-4)
+    elif case.endswith("single"):
+        assert one.dendrogram_.heights == pytest.approx(other.dendrogram_.heights, abs=1e-10)
+    elif hasattr(one, "eigenvalues_"):
+        assert one.eigenvalues_ == pytest.approx(other.eigenvalues_, abs=1e-9)
+    assert one.ncai_[order] == pytest.approx(other.ncai_, abs=1e-12)
+
+
+@every_case
+@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), n_members=st.integers(1, 4))
+@few
+def test_a_unanimous_ensemble_returns_its_partition(case, sizes, n_members):
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    fitted = fit(case, np.stack([truth] * n_members, axis=1), len(sizes))
+    assert oracles.partition(fitted.labels_) == oracles.partition(truth)
+    assert fitted.n_clusters_ == len(sizes)
+    assert fitted.ncai_.tolist() == pytest.approx([1.0] * n_members)
+
+
+@every_case
+@given(labels=st.lists(oracles.label_matrices(max_rows=6, max_members=3, max_clusters=2), min_size=2, max_size=3))
+@few
+def test_components_of_the_graph_are_found(case, labels):
+    """Groups of rows that share no cluster with others, each connected in itself."""
+    if excused(case, "components"):
+        pytest.skip(CASES[case][0].exceptions.get("components", "declared by the method"))
+    n_members = min(part.shape[1] for part in labels)
+    parts = [np.column_stack([np.zeros(len(part), dtype=int), part[:, :n_members]]) for part in labels]
+    joint = np.concatenate([part + 10 * i for i, part in enumerate(parts)])
+    truth = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    fitted = fit(case, joint, len(parts))
+    assert oracles.partition(fitted.labels_) == oracles.partition(truth)
+
+
+@every_case
+@given(labels=oracles.label_matrices(max_rows=14, max_members=4), k=st.integers(1, 3))
+@few
+def test_a_trivial_member_has_no_weight_and_breaks_nothing(case, labels, k):
+    with_it, without = np.column_stack([labels, np.zeros(len(labels))]), Ensemble(list(labels.T))
+    assume(k <= largest_k(case, without))
+    assume(qt.cai(without).max() > 0 and without.n_members > 1)
+    assume(all(len(np.unique(column)) > 1 for column in labels.T))
+    assert_sound(fit(case, with_it, k))
+    weighted = fit(case, with_it, k, weights="ncai")
+    assert_sound(weighted)
+    assert weighted.ncai_[-1] == 0
+    if not excused(case, "member without weight"):
+        assert np.array_equal(weighted.labels_, fit(case, without, k, weights="ncai").labels_)
+
+
+DEGENERATE = {
+    "all trivial": [[0, 0, 0, 0], [0, 0, 0, 0]],
+    "all singletons": [[0, 1, 2, 3], [0, 1, 2, 3]],
+    "singletons in other orders": [[0, 1, 2, 3], [3, 1, 0, 2]],
+    "one member": [[0, 1, 1, 0]],
+    "two rows": [[0, 1], [0, 0]],
+    "two equal rows": [[0, 0], [0, 0]],
+    "one row": [[0]],
+    "trivial and singletons": [[0, 1, 0, 1, 2], [0, 0, 0, 0, 0], [0, 1, 2, 3, 4]],
+    "identical": [[0, 0, 1, 1, 2], [0, 0, 1, 1, 2], [0, 0, 1, 1, 2]],
+    "more components than asked for": [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 1, 2, 2, 3, 3]],
+    "chains of components": [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 2, 2, 2, 2], [0, 0, 1, 1, 2, 2, 4, 4]],
+    "no overlap": [[0, 0, 1, None, None, None], [None, None, None, 0, 1, 1]],
+    "rows nobody labels": [[0, 0, 1, 1, None], [0, 1, 1, 1, None]],
+}
+
+
+@every_case
+@pytest.mark.parametrize("degenerate", DEGENERATE)
+def test_degenerate_ensembles(case, degenerate):
+    ens = Ensemble(DEGENERATE[degenerate])
+    labelled = int(np.any(ens.patterns >= 0, axis=1).sum())
+    for k in [1, 2, 3, "auto", ens.n_rows, ens.n_rows + 1]:
+        if k != "auto" and k > largest_k(case, ens):
+            with pytest.raises(qt.QuorateError, match=f"n_clusters must be at most .*; got {k}"):
+                fit(case, ens, k)
+            continue
+        fitted = fit(case, ens, k)
+        assert_sound(fitted)
+        if k != "auto":
+            assert fitted.n_clusters_ == most_clusters(fitted, k, labelled)
+        assert np.array_equal(fitted.predict(DEGENERATE[degenerate]), fitted.labels_)
+        with quiet():
+            assert fitted.sweep([1, 2, 50]).shape == (ens.n_rows, 3)
+
+
+@every_case
+@pytest.mark.parametrize("weights", [[0, 1, 0], [1, 0, 2], [1e-9, 1, 1]])
+def test_some_members_may_weigh_nothing(case, weights):
+    members = [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, None], [0, 1, 2, 0, 1, 2]]
+    fitted = fit(case, Ensemble(members), 2, weights=weights)
+    assert_sound(fitted)
+    if CASES[case][0].name != "wcc":  # which learns weights of its own
+        assert (fitted.labels_[-1] == -1) == (weights == [0, 1, 0])
+
+
+@every_case
+def test_all_weight_on_a_member_that_says_nothing(case):
+    ens = Ensemble([[0, 0, 1, 1], [None, None, None, None]])
+    fitted = fit(case, ens, 1, weights=[0.0, 1.0])
+    assert set(fitted.labels_.tolist()) <= {-1, 0}
+    assert np.all(np.isfinite(fitted.confidence_))
+
+
+@every_case
+def test_row_weights_count_like_repeated_rows(case, published):
+    labels = published("ensembles", "weac_gpmgla_1")["labels"][:40]
+    repeats = np.random.default_rng(0).integers(1, 4, len(labels))
+    with quiet():
+        weighted = fit(case, Ensemble(labels, row_weights=repeats), 4)
+    repeated = fit(case, np.repeat(labels, repeats, axis=0), 4)
+    if CASES[case][0].name in ("srs", "ecmc"):  # a row is similar to itself by 1, to its repetitions by less
+        assert weighted.n_clusters_ == repeated.n_clusters_
+    else:
+        assert np.array_equal(np.repeat(weighted.labels_, repeats), repeated.labels_)
+
+
+@every_method
+def test_scikit_learn_conventions(name, published):
+    labels = published("ensembles", "weac_gpmgla_1")["labels"]
+    info = METHODS[name]
+    default = info.estimator()
+    assert default.get_params() == {"n_clusters": 8, **info.parameters}
+    copy = clone(info.estimator(n_clusters=4, beta=1.0))
+    assert copy.get_params()["beta"] == 1.0
+    assert not [attribute for attribute in vars(copy) if attribute.endswith("_")]
+    copy.set_params(n_clusters=3, weights="ncai")
+    with quiet():
+        fitted = copy.fit(labels)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert np.array_equal(again.labels_, fitted.labels_)
+        assert np.array_equal(again.sweep([3, 5]), fitted.sweep([3, 5]))
+        assert np.array_equal(again.predict(labels[:20]), fitted.labels_[:20])
+        assert np.array_equal(clone(fitted).fit_predict(labels), fitted.labels_)
+
+
+@every_case
+def test_one_call_gives_what_the_estimator_gives(case, published):
+    labels = published("ensembles", "weac_gpmgla_1")["labels"]
+    info, params = CASES[case]
+    with quiet():
+        result = qt.consensus(labels, 3, method=info.name, **params)
+    fitted = fit(case, Ensemble(labels), 3)
+    assert np.array_equal(result.labels, fitted.labels_)
+    assert np.array_equal(result.member_weights, fitted.member_weights_)
+    assert result.method == info.name
+
+
+@every_method
+def test_the_registry_tells_what_there_is_to_know(name):
+    info = METHODS[name]
+    assert info.estimator.name == name
+    assert info.weighted == (info.parameters["weights"] == "ncai")
+    for text in (info.citation, info.cost, info.exact, *info.exceptions.values()):
+        assert len(text) > 5
+    assert info.estimator.__doc__
+    for parameter in info.parameters:
+        assert f"{parameter} :" in info.estimator.__doc__ or f"{parameter}," in info.estimator.__doc__
+
+
+def test_the_registry_is_complete():
+    assert sorted(METHODS) == ["eac", "ecmc", "gp-mgla", "hbgf", "srs", "wcc", "wct", "weac"]
+    assert [name for name in METHODS if METHODS[name].weighted] == ["gp-mgla", "weac"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        (qt.WCT, {"decay": 1.5}, "decay must be a finite number of at least 0 and at most 1; got 1.5"),
+        (qt.SRS, {"decay": -1}, "decay must be a finite number"),
+        (qt.SRS, {"n_iterations": 1}, "n_iterations must be an integer of at least 2; got 1"),
+        (qt.HBGF, {"start": "first-row"}, "start must be one of 'heaviest', 'random'"),
+        (qt.HBGF, {"n_init": 0}, "n_init must be an integer of at least 1"),
+        (qt.WCC, {"n_iterations": -1}, "n_iterations must be an integer of at least 0"),
+        (qt.WCC, {"n_updates": 0}, "n_updates must be an integer of at least 1"),
+        (qt.WCC, {"tolerance": -1}, "tolerance must be a finite number of at least 0"),
+        (qt.WCC, {"ridge": "a"}, "ridge must be a finite number of at least 0; got 'a'"),
+        (qt.ECMC, {"thresholds": 0.5}, r"thresholds must be two numbers \(low, high\); got 0.5"),
+        (qt.ECMC, {"thresholds": (0.5, 0.5)}, r"thresholds\[1\] must be a finite number greater than 0.5"),
+        (qt.ECMC, {"thresholds": (-0.1, 0.5)}, r"thresholds\[0\] must be"),
+        (qt.ECMC, {"lam": 0}, "lam must be a finite number greater than 0"),
+        (qt.ECMC, {"tolerance": 0}, "tolerance must be a finite number greater than 0"),
+        (qt.ECMC, {"max_iterations": 0}, "max_iterations must be an integer of at least 1"),
+        (qt.EAC, {"linkage": "ward"}, "linkage must be one of 'average', 'complete', 'single'"),
+    ],
+)
+def test_bad_parameters_are_refused(running_example, method, params, message):
+    with pytest.raises(qt.QuorateError, match=message):
+        method(n_clusters=2, **params).fit(running_example)
+
+
+@every_case
+def test_memory_is_refused_in_time_and_what_is_advised_fits(case):
+    random = np.random.default_rng(0)
+    ens = Ensemble(random.integers(0, 12, (3000, 4)))
+    qt.cai(ens)  # the co-occurrence is part of the ensemble
+    with qt.memory_limit("20MB"):
+        needs_a_matrix = "complete" in case or CASES[case][0].name in ("ecmc", "srs", "wct")
+        if not needs_a_matrix:
+            assert fit(case, ens, 4).n_clusters_ == 4
+            return
+        with pytest.raises(qt.QuorateError, match=r"needs about .*B, but 20 MB is available.*WEAC or EAC .* HBGF"):
+            fit(case, ens, 4)
+
+
+@pytest.mark.parametrize("method", [qt.HBGF, qt.WCC, qt.GPMGLA])
+def test_an_embedding_that_does_not_fit_is_refused(method):
+    ens = Ensemble(np.random.default_rng(0).integers(0, 12, (3000, 4)))
+    with (
+        qt.memory_limit("300kB"),
+        pytest.raises(qt.QuorateError, match=r"2.* patterns .*needs about .*B, but 300 kB is available.*WEAC or EAC"),
+    ):
+        method(n_clusters=20).fit(ens)

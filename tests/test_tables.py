@@ -1,0 +1,269 @@
+"""Consensus of files of any size: formats, order, memory, full disks, patterns that do not fit into memory."""
+
+import os
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import pytest
+
+import quorate as qt
+from quorate import blocks
+from quorate.consensus import blockwise
+from quorate.consensus.blockwise import fit_blocks
+
+MEMBERS = ["a", "b", "c", "d"]
+
+
+def drawn(n_rows=3000, k=6, noise=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, n_rows)
+    return [np.where(rng.random(n_rows) < noise, rng.integers(0, k, n_rows), group) for _ in MEMBERS]
+
+
+def write(path, labels, columns="*", where="true"):
+    held = dict(zip(MEMBERS, labels, strict=True)) | {"id": np.arange(len(labels[0]))}
+    with duckdb.connect() as connection:
+        connection.register("held", held)
+        connection.execute(f"COPY (SELECT {columns} FROM held WHERE {where}) TO '{path}'")
+
+
+def read(path, columns="consensus, confidence"):
+    with duckdb.connect() as connection:
+        return connection.execute(f"SELECT {columns} FROM '{path}' ORDER BY id").fetchnumpy()
+
+
+@pytest.fixture
+def labels():
+    return drawn()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv", "csv.gz", "arrow"])
+@pytest.mark.parametrize("method", ["gp-mgla", "weac", "eac"])
+def test_every_format_gives_the_answer_from_arrays(tmp_path, labels, method, ending):
+    source, out = tmp_path / "labels.parquet", tmp_path / f"out.{ending}"
+    write(source, labels)
+    result = qt.consensus_file(source, out, members=MEMBERS, n_clusters=4, method=method)
+    expected = qt.consensus(qt.Ensemble(labels, names=MEMBERS), 4, method)
+    assert (result.n_rows, result.n_clusters, result.n_patterns) == (3000, 4, expected.ensemble.n_patterns)
+    assert result.clusters == expected.clusters
+    np.testing.assert_array_equal(result.member_weights, expected.member_weights)
+    if ending != "arrow":
+        answered = read(out, "id, consensus, confidence, a")
+        assert answered["consensus"].tolist() == expected.labels.tolist()
+        np.testing.assert_allclose(answered["confidence"], expected.confidence, rtol=1e-15)
+        assert answered["a"].tolist() == labels[0].tolist()
+    else:
+        ipc = pytest.importorskip("pyarrow.feather")
+        assert ipc.read_table(out).column("consensus").to_pylist() == expected.labels.tolist()
+
+
+def test_text_tables_are_read_as_labels_and_their_cells_kept(tmp_path):
+    source = tmp_path / "labels.csv"
+    source.write_text("id,a,b\n007,x,1\n008,x,1.0\n009,y,\n010,,2\n011,y,2\n")
+    qt.consensus_file(source, tmp_path / "out.csv", members=["a", "b"], n_clusters=2)
+    expected = qt.consensus([["x", "x", "y", None, "y"], [1, 1, None, 2, 2]], 2)
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "id,a,b,consensus,confidence"
+    assert [line.split(",")[:3] for line in lines[1:3]] == [["007", "x", "1"], ["008", "x", "1.0"]]
+    assert [int(line.split(",")[3]) for line in lines[1:]] == expected.labels.tolist()
+    qt.consensus_file(source, tmp_path / "out.parquet", members=["a", "b"], n_clusters=2)
+    with duckdb.connect() as connection:
+        types = connection.execute(f"DESCRIBE SELECT * FROM '{tmp_path / 'out.parquet'}'").fetchall()
+    assert [row[1] for row in types] == ["VARCHAR", "VARCHAR", "BIGINT", "BIGINT", "DOUBLE"]
+
+
+def test_rows_keep_their_order_and_other_columns(tmp_path):
+    labels = drawn(300_000)
+    write(tmp_path / "labels.parquet", labels, "*, 'row ' || id AS note")
+    qt.consensus_file(tmp_path / "labels.parquet", tmp_path / "out.parquet", members=MEMBERS, n_clusters=4)
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT id, note FROM '{tmp_path / 'out.parquet'}'").fetchnumpy()
+    assert np.array_equal(found["id"], np.arange(300_000))
+    assert found["note"][-1] == "row 299999"
+    qt.consensus_file(
+        tmp_path / "labels.parquet", tmp_path / "any.parquet", members=MEMBERS, n_clusters=4, keep_order=False
+    )
+    assert read(tmp_path / "any.parquet")["consensus"].tolist() == read(tmp_path / "out.parquet")["consensus"].tolist()
+
+
+@pytest.mark.parametrize("source", ["folder", "folder/*.parquet", "folder/part_?.parquet"])
+def test_folders_and_patterns_of_parquet_are_one_table(tmp_path, labels, source):
+    (tmp_path / "folder").mkdir()
+    for part in range(3):
+        write(tmp_path / f"folder/part_{part}.parquet", labels, where=f"id // 1000 = {part}")
+    qt.consensus_file(tmp_path / source, tmp_path / "out.parquet", members=["[a-d]"], n_clusters=4)
+    assert read(tmp_path / "out.parquet")["consensus"].tolist() == qt.consensus(labels, 4).labels.tolist()
+
+
+def test_what_cannot_work_is_refused_before_any_work(tmp_path, labels):
+    source = tmp_path / "labels.parquet"
+    write(source, labels, "*, 1 AS consensus")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(qt.QuorateError, match="has a column named 'consensus' already"):
+        qt.consensus_file(source, tmp_path / "out.parquet", members=MEMBERS)
+    with pytest.raises(qt.QuorateError, match="is a directory without Parquet files"):
+        qt.consensus_file(tmp_path / "empty", tmp_path / "out.parquet")
+    with pytest.raises(qt.QuorateError, match="No file matches"):
+        qt.consensus_file(tmp_path / "*.pq", tmp_path / "out.parquet")
+    with pytest.raises(qt.QuorateError, match="is the input"):
+        qt.consensus_file(source, source)
+    with pytest.raises(qt.QuorateError, match="out is in the folder that is read"):
+        qt.consensus_file(tmp_path, tmp_path / "out.parquet")
+    with pytest.raises(qt.QuorateError, match="no column 'e'"):
+        qt.consensus_file(source, tmp_path / "out.parquet", members=["a", "e"])
+    with pytest.raises(qt.QuorateError, match="method must be one of"):
+        qt.consensus_file(source, tmp_path / "out.parquet", method="gpmgla")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_an_existing_file_is_replaced_only_when_asked(tmp_path, labels):
+    source, out = tmp_path / "labels.parquet", tmp_path / "out.parquet"
+    write(source, labels)
+    out.write_text("mine")
+    with pytest.raises(qt.QuorateError, match="exists already"):
+        qt.consensus_file(source, out, members=MEMBERS, n_clusters=3)
+    assert out.read_text() == "mine"
+    qt.consensus_file(source, out, members=MEMBERS, n_clusters=3, force=True)
+    assert len(read(out)["consensus"]) == 3000
+
+
+FULL_DISK = """
+import resource, sys
+import quorate as qt
+
+source, out, first = sys.argv[1:]
+options = {"members": list("abcd"), "n_clusters": 4}
+qt.consensus_file(source, first, **options)  # everything is loaded and compiled before the disk is full
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))  # what a full disk does to a write
+try:
+    qt.consensus_file(source, out, **options)
+except qt.QuorateError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_full_disk_leaves_a_clear_error_and_no_file(tmp_path, ending):
+    write(tmp_path / "labels.parquet", drawn(200_000), "*, hash(id) AS payload")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "temporary").mkdir()
+    paths = [tmp_path / "labels.parquet", tmp_path / f"out/out.{ending}", tmp_path / f"first.{ending}"]
+    # No module may be cached while files cannot grow: it would be cut off.
+    settings = {"TMPDIR": str(tmp_path / "temporary"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert "cannot be finished: File too large. Free some disk space" in done.stdout
+    assert list((tmp_path / "out").iterdir()) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_an_exceeded_memory_limit_leaves_a_clear_error_and_no_file(tmp_path):
+    write(tmp_path / "labels.parquet", drawn(300_000, k=90, noise=1.0))
+    with pytest.raises(qt.QuorateError, match=r"does not fit: Out of Memory.* Raise memory_limit"):
+        qt.consensus_file(
+            tmp_path / "labels.parquet", tmp_path / "out.parquet", members=MEMBERS, n_clusters=4, memory_limit="8MB"
+        )
+    assert [file.name for file in tmp_path.iterdir()] == ["labels.parquet"]
+
+
+@pytest.mark.parametrize("method", ["gp-mgla", "hbgf"])
+def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, monkeypatch, method):
+    """With room for a few patterns only, graph methods read them in blocks from DuckDB."""
+    monkeypatch.setattr(blocks, "BLOCK", 5000)
+    monkeypatch.setattr(blockwise, "_BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
+    labels = drawn(40_000, k=25, noise=0.7)
+    columns = "* REPLACE (CASE WHEN a % 5 = 4 THEN NULL ELSE a END AS a, 'x' || b AS b, CAST(c AS DOUBLE) AS c)"
+    write(tmp_path / "labels.parquet", labels, columns)
+    options = {"members": MEMBERS, "n_clusters": 4, "method": method}
+    whole = qt.consensus_file(tmp_path / "labels.parquet", tmp_path / "whole.parquet", **options)
+    parts = qt.consensus_file(
+        tmp_path / "labels.parquet", tmp_path / "parts.parquet", **options, memory_limit="100MB", threads=2
+    )
+    expected, found = read(tmp_path / "whole.parquet"), read(tmp_path / "parts.parquet")
+    assert found["consensus"].tolist() == expected["consensus"].tolist()
+    np.testing.assert_allclose(found["confidence"], expected["confidence"], atol=1e-12)
+    assert [cluster.size for cluster in parts.clusters] == [cluster.size for cluster in whole.clusters]
+    assert parts.n_patterns == whole.n_patterns
+
+
+def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monkeypatch):
+    monkeypatch.setattr(blockwise, "_BYTES_PER_LABEL", 10_000)
+    write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
+    for method, params, message in (
+        ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB is available. Use gp-mgla"),
+        ("gp-mgla", {"start": "k-means++"}, r"with start='k-means\+\+'.*Use start=\"heaviest\""),
+    ):
+        with pytest.raises(qt.QuorateError, match=message):
+            qt.consensus_file(
+                tmp_path / "labels.parquet",
+                tmp_path / "out.parquet",
+                members=MEMBERS,
+                n_clusters=4,
+                method=method,
+                memory_limit="100MB",
+                threads=2,
+                **params,
+            )
+    assert not (tmp_path / "out.parquet").exists()
+
+
+class PatternsInMemory:
+    """The patterns of an ensemble as a store."""
+
+    def __init__(self, ens):
+        self.codes = np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1)
+        self.counts = ens.row_counts
+
+    @property
+    def n_patterns(self):
+        return len(self.codes)
+
+    def read(self, start, stop):
+        return self.codes[start:stop], self.counts[start:stop]
+
+
+@pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
+@pytest.mark.parametrize("method", [qt.GPMGLA, qt.HBGF])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, gaps):
+    monkeypatch.setattr(blocks, "BLOCK", 37)
+    rng = np.random.default_rng(3)
+    labels = [vector.astype(float) for vector in drawn(500, k=12, noise=0.5, seed=4)]
+    for vector in labels:
+        vector[rng.random(500) < gaps] = np.nan
+        vector[:2] = np.nan if gaps else vector[:2]
+    ens = qt.Ensemble(labels)
+    stored = blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
+    assert (stored.n_patterns, stored.total) == (ens.n_patterns, ens.total)
+    np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
+    for k in (1, 2, 4, 11, 40, "auto"):
+        expected, found = method(k).fit(ens), fit_blocks(method(k), stored)
+        labels_of, confidence = map(np.concatenate, zip(*found.answers(), strict=True))
+        assert labels_of.tolist() == expected.pattern_labels_.tolist()
+        np.testing.assert_allclose(confidence, expected.pattern_confidence_, atol=1e-12)
+        assert found.n_clusters == expected.n_clusters_
+
+
+def test_an_emptied_cluster_is_reseeded_in_blocks_as_in_memory(monkeypatch):
+    """More centres than the data wants: clusters run empty on the way."""
+    from quorate.kmeans import weighted_kmeans
+
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        points = np.random.default_rng(seed).normal(size=(60, 2)).round(1)
+        weights = rng.integers(1, 5, 60).astype(float)
+        for k in (3, 8, 20):
+
+            def read(points=points, weights=weights):
+                for start in range(0, 60, 7):
+                    yield blocks.Points(points[start : start + 7], weights[start : start + 7])
+
+            found = blocks.blocked_kmeans(read, k, blocks.farthest_key).labels(points, 0)[0]
+            assert found.tolist() == weighted_kmeans(points, weights, k).labels.tolist()

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.measure import _status
 from benchmarks.scale_data import MEMBERS
 
 THREADS = 2
@@ -30,6 +31,7 @@ def bare(source: str, out: str, temporary: str) -> None:
     import duckdb
 
     config = {"threads": THREADS, "memory_limit": MEMORY_LIMIT, "temp_directory": temporary}
+    config["enable_progress_bar"] = False
     with duckdb.connect(config=config) as connection:
         names = ", ".join(MEMBERS)
         connection.execute(BARE_GROUP.format(members=names, source=source))
@@ -75,7 +77,7 @@ def main() -> None:
     seconds = time.perf_counter() - start
     usage = resource.getrusage(resource.RUSAGE_SELF)
     processor = usage.ru_utime + usage.ru_stime - processor
-    peak = usage.ru_maxrss * 1024
+    peak = _status("VmHWM")  # of this process alone, unlike what getrusage reports after a fork
     size = Path(out).stat().st_size
     print(json.dumps({"seconds": seconds, "processor": processor, "peak": peak, "bytes": size}))
 

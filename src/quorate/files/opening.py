@@ -90,6 +90,7 @@ def connect(
         "memory_limit": limit,
         "temp_directory": folder,
         "autoinstall_known_extensions": False,
+        "enable_progress_bar": False,
     }
     if threads is not None:
         config["threads"] = check_integer("threads", threads, low=1)

@@ -2,13 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed
+# What is installed besides the package: EXTRAS=dev,dask,spark runs the tests on Dask and Spark too.
+EXTRAS ?= dev
+comma := ,
+INSTALLED := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 
 export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all lint types bench format clean
+.PHONY: demo test test-all lint types bench bench-scale format clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m quorate.demo
@@ -33,10 +36,14 @@ format: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 
+# Needs 3 GB of disk for tables of 10 and 100 million rows, made once under .cache/scale; about half an hour.
+bench-scale: $(INSTALLED)
+	$(BIN)/python -m benchmarks scale
+
 $(INSTALLED): pyproject.toml constraints.txt
 	mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $@
 
 clean:

@@ -5,7 +5,7 @@ import sys
 
 from benchmarks.measure import save, show
 
-MODULES = ["core", "members"]
+MODULES = ["core", "baselines", "members"]
 
 
 def main(names: list[str]) -> None:

@@ -1,14 +1,26 @@
 """Slow, dense versions of the baselines over all rows, and ensembles on which patterns need care."""
 
+import warnings
+from contextlib import contextmanager
+
 import numpy as np
 from hypothesis import strategies as st
 
 import oracles
+import quorate as qt
+
+
+@contextmanager
+def quiet():
+    """Ignore our warnings: random ensembles are full of what they warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qt.QuorateWarning)
+        yield
 
 
 @st.composite
 def nearly_unanimous(draw, max_rows=14):
-    """Members that agree but for one or two that throw rows together: SimRank often sets equal rows apart in these."""
+    """Members that agree but for one or two that throw rows together: SimRank sets equal rows apart in many."""
     sizes = draw(st.lists(st.integers(2, 3), min_size=2, max_size=4))
     base = np.repeat(np.arange(len(sizes)), sizes)[:max_rows]
     columns = [base] * draw(st.integers(4, 8))

@@ -5,11 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 settings.register_profile("quorate", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("quorate")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_of_linear_algebra():
+    """Test processes share the cores; threads that wait for each other would take most of their time."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 import baseline_oracles as dense
 import oracles
 import quorate as qt
-from quorate.consensus.ecmc import Block, complete_block, complete_similarity, link_completion
+from quorate.consensus.ecmc import Block, _shrink_eigenvalues, complete_block, complete_similarity, link_completion
 from quorate.consensus.hbgf import bipartite_graph
 from quorate.consensus.srs import simrank_similarity
 from quorate.consensus.wcc import Connectivity, simplex_minimum
@@ -214,7 +214,7 @@ def test_squared_singular_values_are_eigenvalues_of_the_unweighted_transfer_cut(
     membership, _ = oracles.indicators(labels)
     singular = np.linalg.svd(membership / np.sqrt(membership.sum(axis=0)), compute_uv=False)
     k = min(4, ens.n_clusters)
-    spectrum = leading_spectrum(bipartite_graph(ens, np.ones(ens.n_members)).reduced, k).values[:k]
+    spectrum = leading_spectrum(bipartite_graph(ens, np.ones(ens.n_members)), k).values[:k]
     assert np.allclose(singular[:k] ** 2 / ens.n_members, spectrum[: len(singular)], atol=1e-9)
     eigenvalues, _ = oracles.transfer_cut_embedding(membership, len(labels), 1)
     assert np.allclose(eigenvalues[:k], spectrum, atol=1e-9)
@@ -296,7 +296,7 @@ def _embedding_gram(labels, k):
     membership, _ = oracles.indicators(labels)
     left, values, right = np.linalg.svd(membership / np.sqrt(membership.sum(axis=0)), full_matrices=False)
     both = np.vstack([left[:, :k], right[:k].T])
-    both /= np.linalg.norm(both, axis=1, keepdims=True)
+    both /= np.linalg.norm(both, axis=1, keepdims=True) + 1e-10  # a row may have no part in k vectors
     return both @ both.T, values
 
 
@@ -307,7 +307,8 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows(labels, k):
     assume(k < min(ens.n_clusters, len(labels)))
     gram, values = _embedding_gram(labels, k)
     assume(values[k - 1] - values[k] > 1e-3)
-    cut = qt.HBGF(n_clusters=2).fit(ens)._cuts
+    with dense.quiet():
+        cut = qt.HBGF(n_clusters=2).fit(ens)._cuts
     both = np.vstack([cut.embedding(k)[ens.row_pattern], cut.cluster_embedding(k)])
     covered = np.linalg.norm(both, axis=1) > 0.5
     assert np.allclose((both @ both.T)[np.ix_(covered, covered)], gram[np.ix_(covered, covered)], atol=1e-8)
@@ -324,7 +325,8 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows_on_a_published_en
 
 def _same_objective(labels, k, n_iterations, n_updates):
     params = {"n_clusters": k, "n_iterations": n_iterations, "n_updates": n_updates, "tolerance": 0.0}
-    fitted = qt.WCC(**params).fit(list(labels.T))
+    with dense.quiet():
+        fitted = qt.WCC(**params).fit(list(labels.T))
     start = fitted._cuts.start.cut(k)[fitted.ensemble_.row_pattern]
     equal = np.full(labels.shape[1], 1 / labels.shape[1])
     objective, weights = dense.weighted_consensus(labels, start, equal, k, simplex_minimum, n_iterations, n_updates)
@@ -385,6 +387,31 @@ def test_the_objective_of_a_completion_is_that_of_all_rows(labels, lam):
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     matrix = found.similarity[np.ix_(ens.row_pattern, ens.row_pattern)]
     assert np.linalg.norm(matrix, "nuc") <= found.objective + 1e-6
+
+
+@pytest.mark.parametrize("n_rows", [200, pytest.param(846, marks=pytest.mark.slow)])
+def test_the_objective_of_a_completion_is_that_of_all_rows_on_a_published_ensemble(published, n_rows):
+    labels = published("ensembles", "lwea_VS")["labels"][:n_rows, :10].astype(int)
+    expected, _ = _completed_rows(labels, tolerance=1e-9)
+    found = complete_similarity(Ensemble(labels), np.ones(10), tolerance=1e-9, max_iterations=20_000)
+    assert found.converged
+    assert expected.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_few_eigenvalues_are_shrunk_as_all_would_be():
+    random = np.random.default_rng(0)
+    factor = random.standard_normal((300, 12))
+    noise = random.standard_normal((300, 300))
+    matrix = (factor * np.linspace(-3, 3, 12)) @ factor.T + 0.5 * (noise + noise.T)
+    values, vectors = np.linalg.eigh(matrix)
+    threshold = 200.0
+    kept = np.sign(values) * np.maximum(np.abs(values) - threshold, 0)
+    for rank in (1, 5, 40):  # a guess too low, about right, and so high that all are computed
+        shrunk = _shrink_eigenvalues(matrix, threshold, rank)
+        assert np.allclose(shrunk.matrix, (vectors * kept) @ vectors.T, atol=1e-8)
+        assert shrunk.nuclear_norm == pytest.approx(np.abs(kept).sum())
+        assert shrunk.rank == np.count_nonzero(kept)
 
 
 def test_small_blocks_vanish_and_large_ones_stay():

@@ -1,8 +1,6 @@
 """What every registered consensus function promises; a new method inherits these tests by being registered."""
 
 import pickle
-import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from sklearn.base import clone
 
 import oracles
 import quorate as qt
+from baseline_oracles import quiet
 from quorate.ensemble import Ensemble
 from quorate.kmeans import farthest_first
 from quorate.linkage import LINKS
@@ -24,15 +23,7 @@ CASES = {
 }
 every_case = pytest.mark.parametrize("case", CASES)
 every_method = pytest.mark.parametrize("name", METHODS)
-few = settings(max_examples=20)
-
-
-@contextmanager
-def quiet():
-    """Ignore our warnings: random ensembles are full of what they warn of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", qt.QuorateWarning)
-        yield
+few = settings(max_examples=15)
 
 
 def fit(case, labels, n_clusters, **params):
@@ -366,3 +357,13 @@ def test_memory_is_refused_in_time_and_what_is_advised_fits(case):
             return
         with pytest.raises(qt.QuorateError, match=r"needs about .*B, but 20 MB is available.*WEAC or EAC .* HBGF"):
             fit(case, ens, 4)
+
+
+@pytest.mark.parametrize("method", [qt.HBGF, qt.WCC, qt.GPMGLA])
+def test_an_embedding_that_does_not_fit_is_refused(method):
+    ens = Ensemble(np.random.default_rng(0).integers(0, 12, (3000, 4)))
+    with (
+        qt.memory_limit("300kB"),
+        pytest.raises(qt.QuorateError, match=r"2.* patterns .*needs about .*B, but 300 kB is available.*WEAC or EAC"),
+    ):
+        method(n_clusters=20).fit(ens)

@@ -1,5 +1,6 @@
 """Consensus of files of any size: formats, order, memory, full disks, patterns that do not fit into memory."""
 
+import os
 import subprocess
 import sys
 
@@ -132,9 +133,12 @@ FULL_DISK = """
 import resource, sys
 import quorate as qt
 
+source, out, first = sys.argv[1:]
+options = {"members": list("abcd"), "n_clusters": 4}
+qt.consensus_file(source, first, **options)  # everything is loaded and compiled before the disk is full
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))  # what a full disk does to a write
 try:
-    qt.consensus_file(sys.argv[1], sys.argv[2], members=list("abcd"), n_clusters=4)
+    qt.consensus_file(source, out, **options)
 except qt.QuorateError as error:
     print(error)
 """
@@ -145,12 +149,15 @@ def test_a_full_disk_leaves_a_clear_error_and_no_file(tmp_path, ending):
     write(tmp_path / "labels.parquet", drawn(200_000), "*, hash(id) AS payload")
     (tmp_path / "out").mkdir()
     (tmp_path / "temporary").mkdir()
+    paths = [tmp_path / "labels.parquet", tmp_path / f"out/out.{ending}", tmp_path / f"first.{ending}"]
+    # No module may be cached while files cannot grow: it would be cut off.
+    settings = {"TMPDIR": str(tmp_path / "temporary"), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path / "labels.parquet"), str(tmp_path / f"out/out.{ending}")],
+        [sys.executable, "-c", FULL_DISK, *map(str, paths)],
         capture_output=True,
         text=True,
         check=True,
-        env={"TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": ":".join(sys.path)},
+        env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert "cannot be finished: File too large. Free some disk space" in done.stdout
     assert list((tmp_path / "out").iterdir()) == []

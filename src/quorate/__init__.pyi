@@ -1,6 +1,6 @@
 """The public names, and where they live. They are loaded when first used."""
 
-from . import datasets, members, paper
+from . import datasets, members, paper, plot
 from .consensus.base import ConsensusCluster
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
@@ -65,5 +65,6 @@ __all__ = [
     "methods",
     "ncai",
     "paper",
+    "plot",
     "sact",
 ]

@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from quorate import _kernels
 from quorate.checks import check_choice, nearest_name
 from quorate.errors import QuorateError
-from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members
-from quorate.patterns import CodeColumn, Grouping, find_rows, group_rows
+from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, is_plain, match_levels, split_members
+from quorate.patterns import CodeColumn, Codes, Grouping, extents, find_rows, group_rows, merge_groups
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,9 +95,7 @@ class Ensemble:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
         self.names = _check_names(names if names is not None else source_names, len(vectors))
         self.noise = noise
-        columns = [encode(vector, name, noise) for vector, name in zip(vectors, self.names, strict=True)]
-        grouping = group_rows(columns, n_rows)
-        self.levels = tuple(column.levels for column in columns)
+        self.levels, grouping = _group_labels(vectors, self.names, noise)
         if noise == "singletons":
             grouping = self._separate_noise(grouping)
         self._check_not_empty(n_rows)
@@ -187,7 +186,7 @@ class Ensemble:
         self.n_rows = n_rows
         self.row_pattern = _frozen(grouping.row_pattern)
         self.first_row = _frozen(grouping.first_row)
-        self.row_counts = _frozen(np.bincount(grouping.row_pattern, minlength=n_patterns))
+        self.row_counts = _frozen(grouping.counts)
         if row_weights is None:
             self.counts = self.row_counts
         else:
@@ -225,9 +224,10 @@ class Ensemble:
         row_line[own] = (~noisy).sum() + np.arange(len(own))
         first_row = np.concatenate([grouping.first_row[~noisy], own])
         regrouped = group_rows([CodeColumn(codes[:, j], len(levels[j])) for j in range(codes.shape[1])], len(codes))
-        return Grouping(
-            regrouped.codes, first_row[regrouped.first_row], regrouped.row_pattern[row_line].astype(np.int32)
-        )
+        counts = np.concatenate([grouping.counts[~noisy], np.ones(len(own), dtype=np.int64)])
+        summed = np.bincount(regrouped.row_pattern, weights=counts).astype(np.int64)
+        row_pattern = regrouped.row_pattern[row_line].astype(np.int32)
+        return Grouping(regrouped.codes, first_row[regrouped.first_row], row_pattern, summed)
 
     @property
     def n_members(self) -> int:
@@ -277,6 +277,10 @@ class Ensemble:
 
     def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
         """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
+        if self.n_clusters <= _DENSE_CLUSTERS:
+            dense = np.zeros((self.n_clusters, self.n_clusters), dtype=scale.dtype)
+            _kernels.patterns.add_pairs(self.patterns, scale, dense)
+            return sp.csr_array(np.where(dense > 0, dense, dense.T))
         scaled = self.incidence.copy()
         scaled.data = np.repeat(scale, np.diff(scaled.indptr))
         product = (self.incidence.T.tocsr() @ scaled).astype(scale.dtype)
@@ -286,7 +290,7 @@ class Ensemble:
     def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
         """Return the co-occurrence in which a row counts 1 over the influence of all members that label it."""
         degree = np.where(self.patterns >= 0, influence, 0.0).sum(axis=1)
-        if np.all(degree == degree[0]):
+        if degree[0] > 0 and np.all(degree == degree[0]):
             return self.cooccurrence / degree[0]
         return self.scaled_cooccurrence(np.divide(self.counts, degree, out=np.zeros(len(degree)), where=degree > 0))
 
@@ -487,7 +491,7 @@ class Ensemble:
         for j, (vector, name, levels) in enumerate(zip(vectors, self.names, self.levels, strict=True)):
             noise: Noise = "missing" if self.noise == "singletons" else self.noise
             column: LabelColumn = encode(vector, name, noise)
-            code = np.append(match_levels(column, levels), -1)[column.codes(slice(None))]
+            code = np.append(match_levels(column, levels), -1)[column.digits(slice(None))]
             ids[:, j] = np.where(code >= 0, code + self._offsets[j], -1)
         return ids
 
@@ -503,6 +507,35 @@ class Ensemble:
 def as_ensemble(labels: Any) -> Ensemble:
     """Return `labels` if it is an Ensemble, else the Ensemble of it."""
     return labels if isinstance(labels, Ensemble) else Ensemble(labels)
+
+
+# Up to this many clusters the co-occurrence is added up in a dense matrix.
+_DENSE_CLUSTERS = 2048
+# A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
+_WIDEST_SPAN = 1 << 12
+
+
+def _group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) -> tuple[tuple[Vector, ...], Grouping]:
+    """Group rows by their labels; return the levels of each member and the grouping by their codes.
+
+    Small whole numbers are grouped as they are: what levels there are is then told by the groups, not by the rows.
+    """
+    plain = [j for j, vector in enumerate(vectors) if is_plain(vector)]
+    columns: dict[int, Codes] = {}
+    if plain:
+        found = extents([np.asarray(vectors[j]) for j in plain])
+        for j, (low, high) in zip(plain, found, strict=True):
+            if high - low < _WIDEST_SPAN:
+                columns[j] = CodeColumn(np.asarray(vectors[j]), high - low + 1, low)
+    encoded = {j: encode(vectors[j], names[j], noise) for j in range(len(vectors)) if j not in columns}
+    grouping = group_rows([encoded.get(j) or columns[j] for j in range(len(vectors))], len(vectors[0]))
+    for j, column in columns.items():
+        encoded[j] = encode(grouping.codes[:, j].astype(np.int64) + column.base, names[j], noise)
+        columns[j] = encoded[j]
+    for j in encoded.keys() - columns.keys():
+        columns[j] = CodeColumn(grouping.codes[:, j], encoded[j].size)
+    levels = tuple(encoded[j].levels for j in range(len(vectors)))
+    return levels, merge_groups(grouping, [columns[j] for j in range(len(vectors))])
 
 
 def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:

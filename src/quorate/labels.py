@@ -38,7 +38,12 @@ class LabelColumn:
         """Number of levels."""
         return len(self.levels)
 
-    def codes(self, rows: slice) -> NDArray[np.int64]:
+    @property
+    def base(self) -> int:
+        """What stands for code 0 in `digits`."""
+        return 0
+
+    def digits(self, rows: slice) -> NDArray[np.int64]:
         """Return the position of each row's label in `levels`, -1 for a missing label."""
         values = self.values[rows]
         if self.table is None:
@@ -167,6 +172,12 @@ def _warn_if_transposed(matrix: Vector) -> None:
             f"labels has {n_rows} rows and {n_members} members, and each row holds at most {most} distinct labels: "
             "it looks transposed. Rows are data instances and columns are members; pass labels.T if that is not so."
         )
+
+
+def is_plain(vector: Vector) -> bool:
+    """Return whether a label vector holds whole numbers of up to 64 bits, none of them masked."""
+    masked = isinstance(vector, np.ma.MaskedArray) and bool(np.ma.getmaskarray(vector).any())
+    return vector.dtype.kind in "iub" and vector.dtype != np.uint64 and not masked
 
 
 def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:

@@ -117,7 +117,7 @@ def weighted_triples(ens: Ensemble, member_influence: Floats) -> Floats:
     coefficient; k counts by the influence of its member (1 in the original). Clusters of different members get 0, and
     so do all clusters of members without influence; the diagonal is 1.
     """
-    _require_matrix(ens, "The matrix of connected triples")
+    _require_matrix(ens, "The matrix of connected triples", n_matrices=2)
     links = jaccard_links(ens)
     links.setdiag(0.0)
     links.eliminate_zeros()
@@ -150,7 +150,7 @@ def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -
     n_iterations : int >= 2
         R.
     """
-    _require_matrix(ens, "SimRank")
+    _require_matrix(ens, "SimRank", n_matrices=5, n_rows=ens.n_patterns)
     similarity = np.eye(ens.n_clusters)
     if n_iterations % 2 == 1:
         similarity = _simrank_update(ens, phi, np.zeros_like(similarity), decay)
@@ -179,9 +179,10 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     return updated
 
 
-def _require_matrix(ens: Ensemble, what: str) -> None:
+def _require_matrix(ens: Ensemble, what: str, n_matrices: int = 1, n_rows: int = 0) -> None:
+    """Refuse what needs some matrices over clusters, and one of `n_rows` rows by clusters, if there is no room."""
     require_memory(
-        8.0 * ens.n_clusters**2,
+        8.0 * ens.n_clusters * (n_matrices * ens.n_clusters + n_rows),
         f"{what} of {ens.n_clusters:,} clusters",
         USE_NO_MATRIX,
     )

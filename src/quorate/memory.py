@@ -15,6 +15,9 @@ USE_NO_MATRIX = (
 )
 """The advice for whatever needs a matrix over patterns or clusters."""
 
+USE_LINKAGE = "Use fewer clusters or members, or WEAC or EAC with average or single link, which need less."
+"""The advice for what grows with patterns or clusters times k."""
+
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 

@@ -1,7 +1,8 @@
 """Colours that people of every colour vision tell apart, shared by plots and report."""
 
-# Eight hues that differ in lightness as well, so that they stay apart for the colour-blind and in grey.
-_HUES = ("#0b62a4", "#e8a317", "#16956e", "#c8578e", "#59b4e6", "#c44e0e", "#6f5bb5", "#8a8d00")
+# Eight hues that differ in lightness as well, chosen so that any two of them stay apart (by 19 in Lab at least) for
+# people without red, green or blue receptors too.
+_HUES = ("#0a4f79", "#e8b91a", "#19946a", "#d76ea3", "#5dbde7", "#8f3b16", "#6e52b7", "#8b8d00")
 # With more clusters than hues the hues come again, lighter or darker; neighbours always differ in hue.
 _SHIFTS = (0.0, 0.4, -0.3, 0.66, -0.45)
 

@@ -5,7 +5,9 @@ words compares rows lexicographically. Rows are hashed in blocks, in threads, an
 the result does not depend on the order of the rows nor on the number of threads.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -27,20 +29,25 @@ class Codes(Protocol):
     def size(self) -> int:
         """Number of distinct codes."""
 
-    def codes(self, rows: slice) -> Ints:
-        """Return the codes of some consecutive rows."""
+    @property
+    def base(self) -> int:
+        """What stands for code 0 in `digits`."""
+
+    def digits(self, rows: slice) -> NDArray[np.integer]:
+        """Return the codes of some consecutive rows, plus `base`."""
 
 
 @dataclass(frozen=True)
 class CodeColumn:
-    """Codes that are already in memory."""
+    """Codes that are already in memory, plus `base`."""
 
     values: NDArray[np.integer]
     size: int
+    base: int = 0
 
-    def codes(self, rows: slice) -> Ints:
-        """Return the codes of some consecutive rows."""
-        return self.values[rows]  # type: ignore[return-value]
+    def digits(self, rows: slice) -> NDArray[np.integer]:
+        """Return the codes of some consecutive rows, plus `base`."""
+        return self.values[rows]
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ class Grouping:
     """(m,) the first row of each pattern."""
     row_pattern: NDArray[np.int32]
     """(n,) pattern of each row."""
+    counts: Ints
+    """(m,) number of rows of each pattern."""
 
 
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
@@ -62,30 +71,86 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     bounds = np.linspace(0, n_rows, n_parts + 1).astype(int)
     parts = [slice(start, stop) for start, stop in pairwise(bounds)]
     row_pattern = np.empty(n_rows, dtype=np.int32)
+    pack = packing.reader(columns)
 
     def hash_part(part: slice) -> _HashTable:
         table = _HashTable(packing.n_words)
         for start in range(part.start, part.stop, _BLOCK):
             rows = slice(start, min(start + _BLOCK, part.stop))
-            table.add(packing.pack([column.codes(rows) for column in columns]), start, row_pattern[rows])
+            table.add(pack(rows), start, row_pattern[rows])
         return table
 
     table, *others = _kernels.threads.in_threads(hash_part, parts)
-    for part, other in zip(parts[1:], others, strict=True):
-        # The groups of a later part are rows themselves: adding them to the first table translates their numbers.
-        translation = np.empty(other.n_groups, dtype=np.int32)
-        n_before = table.n_groups
-        table.add(other.words, 0, translation)
-        new = translation >= n_before
-        table.first[translation[new]] = other.first[: other.n_groups][new]
-        row_pattern[part] = translation[row_pattern[part]]
-
+    translations = [np.arange(table.n_groups, dtype=np.int32), *(table.merge(other) for other in others)]
     order = np.lexsort(table.words.T[::-1])
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    for part in parts:
-        row_pattern[part] = rank[row_pattern[part]]
-    return Grouping(packing.unpack(table.words[order]), table.first[order], row_pattern)
+
+    def finish_part(task: tuple[slice, NDArray[np.int32]]) -> Ints:
+        part, translation = task
+        counts = np.zeros(len(order), dtype=np.int64)
+        _kernels.patterns.translate_and_count(row_pattern[part], rank[translation], counts)
+        return counts
+
+    counts = _kernels.threads.in_threads(finish_part, list(zip(parts, translations, strict=True)))
+    return Grouping(packing.unpack(table.words[order]), table.first[order], row_pattern, np.sum(counts, axis=0))
+
+
+def extents(vectors: Sequence[NDArray[np.integer]]) -> list[tuple[int, int]]:
+    """Return the smallest and the largest value of each vector, all read together, block by block.
+
+    The vectors may be the columns of one matrix stored row by row, of which a block is read from memory only once.
+    """
+    matrix = _matrix_of(vectors)
+
+    def of_block(rows: slice) -> list[tuple[int, int]]:
+        if matrix is None:
+            return [_kernels.patterns.extent(vector, rows.start, rows.stop) for vector in vectors]
+        low, high = _column_extents(matrix[rows])
+        return list(zip(low.tolist(), high.tolist(), strict=True))
+
+    tasks = _kernels.threads.blocks(len(vectors[0]), _BLOCK)
+    found = np.array(_kernels.threads.in_threads(of_block, tasks))  # (blocks, vectors, 2)
+    return list(zip(found[:, :, 0].min(axis=0).tolist(), found[:, :, 1].max(axis=0).tolist(), strict=True))
+
+
+def _matrix_of(vectors: Sequence[NDArray[np.integer]]) -> NDArray[np.integer] | None:
+    """Return the matrix, stored row by row, whose columns these vectors are in this order, or None."""
+    matrix = vectors[0].base
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not matrix.flags.c_contiguous:
+        return None
+    if matrix.shape != (len(vectors[0]), len(vectors)) or matrix.dtype != vectors[0].dtype:
+        return None
+    address, step = matrix.__array_interface__["data"][0], matrix.itemsize
+    expected = [(address + j * step, matrix.strides[:1]) for j in range(len(vectors))]
+    found = [(vector.__array_interface__["data"][0], vector.strides) for vector in vectors]
+    return matrix if found == expected and all(vector.base is matrix for vector in vectors) else None
+
+
+def _column_extents(block: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return the smallest and the largest value of each column, comparing many rows at once."""
+    at_once = 64
+    whole = len(block) // at_once * at_once
+    parts = [block[whole:]]
+    if whole:
+        wide = block[:whole].reshape(whole // at_once, -1)
+        parts += [wide.min(axis=0).reshape(at_once, -1), wide.max(axis=0).reshape(at_once, -1)]
+    together = np.concatenate(parts)
+    return together.min(axis=0), together.max(axis=0)
+
+
+def merge_groups(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
+    """Return the grouping by other codes of its groups, under which some of them may be the same."""
+    merged = group_rows(columns, len(grouping.codes))
+    if len(merged.codes) == len(grouping.codes):
+        first_row = grouping.first_row[merged.first_row]
+    else:
+        first_row = np.full(len(merged.codes), len(grouping.row_pattern), dtype=np.int64)
+        np.minimum.at(first_row, merged.row_pattern, grouping.first_row)
+    counts = np.bincount(merged.row_pattern, weights=grouping.counts, minlength=len(merged.codes)).astype(np.int64)
+    same = np.array_equal(merged.row_pattern, np.arange(len(grouping.codes)))
+    row_pattern = grouping.row_pattern if same else merged.row_pattern[grouping.row_pattern]
+    return Grouping(merged.codes, first_row, row_pattern, counts)
 
 
 def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -111,16 +176,33 @@ class Packing:
             product *= radix
             self.word.append(word)
         self.n_words = word + 1
+        self.weight = [1] * len(self.radix)
+        for j in reversed(range(len(self.radix) - 1)):
+            if self.word[j] == self.word[j + 1]:
+                self.weight[j] = self.weight[j + 1] * self.radix[j + 1]
 
     def pack(self, codes: Sequence[NDArray[np.integer]]) -> Ints:
-        """Return (rows, n_words) words from one code vector per member."""
-        words = np.zeros((self.n_words, len(codes[0])), dtype=np.int64)
-        for word, radix, code in zip(self.word, self.radix, codes, strict=True):
-            target = words[word]
-            target *= radix
-            target += code
-            target += 1
-        return np.ascontiguousarray(words.T)
+        """Return (rows, n_words) words from one vector of codes per member."""
+        columns = [CodeColumn(values, size - 1) for values, size in zip(codes, self.radix, strict=True)]
+        return self.reader(columns)(slice(len(codes[0])))
+
+    def reader(self, columns: Sequence[Codes]) -> Callable[[slice], Ints]:
+        """Return a function that gives (rows, n_words) words of some consecutive rows of the columns."""
+        shifts = np.array([1 - column.base for column in columns], dtype=np.int64)
+        values = [column.values for column in columns if isinstance(column, CodeColumn)]
+        matrix = _matrix_of(values) if len(values) == len(columns) else None
+        weights, word_of = np.array(self.weight, dtype=np.int64), np.array(self.word)
+
+        def read(rows: slice) -> Ints:
+            words = np.zeros((rows.stop - (rows.start or 0), self.n_words), dtype=np.int64)
+            if matrix is not None:
+                _kernels.patterns.pack_rows(matrix[rows], shifts, weights, word_of, words)
+            else:
+                for j, column in enumerate(columns):
+                    _kernels.patterns.add_digits(column.digits(rows), shifts[j], weights[j], words, word_of[j])
+            return words
+
+        return read
 
     def unpack(self, words: Ints) -> NDArray[np.int32]:
         """Invert `pack`: (rows, members) codes."""
@@ -152,6 +234,15 @@ class _HashTable:
         self.n_groups = _kernels.patterns.group_rows(
             words, base, self._slots, self._store, self.first, self.n_groups, group_of
         )
+
+    def merge(self, other: _HashTable) -> NDArray[np.int32]:
+        """Add the groups of another table, of later rows, and return their numbers here."""
+        translation = np.empty(other.n_groups, dtype=np.int32)
+        n_before = self.n_groups
+        self.add(other.words, 0, translation)
+        new = translation >= n_before
+        self.first[translation[new]] = other.first[: other.n_groups][new]
+        return translation
 
     def _reserve(self, capacity: int) -> None:
         if capacity <= len(self._store):

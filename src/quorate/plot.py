@@ -97,7 +97,7 @@ def consensus_matrix(fitted: ConsensusMethod, *, n_clusters: int | None = None, 
     colours = cluster_colours(int(view.labels.max()) + 1)
     changes = np.flatnonzero(np.diff(view.labels)) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(view.labels)]])
-    every = max(1, round(0.035 * len(starts)))
+    every = -(-len(starts) // 25)
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         low, high, label = edges[start], edges[end], int(view.labels[start])
         ax.add_patch(_patch("Rectangle")((low, low), high - low, high - low, fill=False, ec=_INK, lw=0.6))

@@ -152,8 +152,8 @@ def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> 
     _, first, cluster = np.unique(labels[order], return_index=True, return_inverse=True)
     before = np.cumsum(counts) - counts
     within = before - before[first][cluster]
-    # A pattern is taken if the middle of a step lies in it; the first of a cluster always is.
-    taken = np.floor((within + counts) / step + 0.5) > np.floor(within / step + 0.5)
+    # A pattern is taken if a step ends in it; the first of a cluster always is.
+    taken = np.floor((within + counts) / step) > np.floor(within / step)
     taken[first] = True
     stands_for = np.add.reduceat(counts, np.flatnonzero(taken))
     return order[taken], stands_for

@@ -86,7 +86,7 @@ def _adjusted(value: float, expected: float, largest: float) -> float:
 def _adjusted_rand(table: NDArray[np.float64]) -> float:
     """Return the adjusted Rand index: pairs of rows together in both, beside what chance gives."""
     together = float(np.sum(table * (table - 1)))
-    rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
+    rows, columns, n = table.sum(axis=1), table.sum(axis=0), float(table.sum())
     in_clusters, in_classes = float(np.sum(rows * (rows - 1))), float(np.sum(columns * (columns - 1)))
     pairs = n * (n - 1)
     if pairs == 0 or in_clusters == in_classes == together:

@@ -246,7 +246,7 @@ def _store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
         )
         values = connection.execute(f"SELECT label, n, rowid AS line FROM quorate_values_{j}").fetchnumpy()
         column = encode(values["label"], name, noise, np.asarray(values["n"]))
-        codes = {"line": np.asarray(values["line"]), "code": np.array(column.codes(slice(None)), dtype=np.int64)}
+        codes = {"line": np.asarray(values["line"]), "code": np.array(column.digits(slice(None)), dtype=np.int64)}
         connection.register("codes", codes)
         connection.execute(
             f"CREATE TEMP TABLE quorate_codes_{j} AS "

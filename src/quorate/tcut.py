@@ -17,8 +17,10 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from quorate import _kernels
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Start, weighted_kmeans
+from quorate.memory import USE_LINKAGE, require_memory
 from quorate.numbering import number_by_size
 
 Floats = NDArray[np.float64]
@@ -65,6 +67,9 @@ class ReducedGraph:
     def trivial(self) -> Floats:
         """(n_nodes, components) the eigenvectors of eigenvalue 1: sqrt(degree) on one component, heaviest first."""
         weight = np.bincount(self.component, weights=self.degrees)
+        require_memory(
+            24.0 * len(self.degrees) * len(weight), f"A graph of {len(weight):,} separate components", USE_LINKAGE
+        )
         rank = np.empty(len(weight), dtype=np.int64)
         rank[np.argsort(-np.round(weight, 9), kind="stable")] = np.arange(len(weight))
         vectors = np.zeros((len(self.degrees), len(weight)))
@@ -121,8 +126,10 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
             return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
         except ArpackError:
             pass  # a graph of very low rank has no Krylov space to speak of
-    dense = graph.deflated(np.eye(n_nodes))
-    return eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
+    require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
+    with _kernels.threads.linear_algebra(n_nodes):
+        dense = graph.deflated(np.eye(n_nodes))
+        return eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
 
 
 def _fixed_vector(n: int) -> Floats:
@@ -155,8 +162,13 @@ class TransferCut:
 
     def embedding(self, k: int) -> Floats:
         """(m, k) unit rows: the mean of a pattern's clusters in the first k eigenvectors."""
+        self._require_embedding(k)
         points = np.asarray(self.links @ self.spectrum(k).vectors[:, :k])
         return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
+
+    def _require_embedding(self, k: int) -> None:
+        n_patterns = self.ensemble.n_patterns
+        require_memory(24.0 * n_patterns * k, f"The embedding of {n_patterns:,} patterns for {k} clusters", USE_LINKAGE)
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""

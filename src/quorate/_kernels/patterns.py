@@ -9,6 +9,61 @@ _SHIFT = np.uint64(32)
 
 
 @jit
+def extent(values, start, stop):
+    """Return the smallest and the largest of some integers, which are at least one."""
+    low = high = np.int64(values[start])
+    for i in range(start + 1, stop):
+        value = np.int64(values[i])
+        low = min(low, value)
+        high = max(high, value)
+    return low, high
+
+
+@jit
+def add_digits(values, shift, weight, words, word):
+    """Add (value + shift) * weight to one word of each row: words (b, p), values (b,) integers."""
+    for i in range(words.shape[0]):
+        words[i, word] += (np.int64(values[i]) + shift) * weight
+
+
+@jit
+def pack_rows(matrix, shifts, weights, word_of, words):
+    """Write sum over columns j of (matrix[i, j] + shifts[j]) * weights[j] to the word `word_of[j]` of each row.
+
+    matrix : (b, M) integers, row by row, so that each row is read once
+    words : (b, p) int64, zero on entry
+    """
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            words[i, word_of[j]] += (np.int64(matrix[i, j]) + shifts[j]) * weights[j]
+
+
+@jit
+def translate_and_count(group_of, translation, counts):
+    """Replace each entry of `group_of` by its translation, and count those; counts is zero on entry."""
+    for i in range(group_of.shape[0]):
+        group = translation[group_of[i]]
+        group_of[i] = group
+        counts[group] += 1
+
+
+@jit
+def add_pairs(patterns, scale, out):
+    """Add scale[p] to out[a, b] for every two clusters a <= b of each pattern p; -1 is no cluster.
+
+    patterns : (m, M) int32, ascending in each row but for missing ones; out : (n_clusters, n_clusters)
+    """
+    for p in range(patterns.shape[0]):
+        for j in range(patterns.shape[1]):
+            a = patterns[p, j]
+            if a >= 0:
+                for other in range(j, patterns.shape[1]):
+                    b = patterns[p, other]
+                    if b >= 0:
+                        out[a, b] += scale[p]
+
+
+@jit
 def _slot(words, row, mask):
     """Return the home slot of one row of words in a table of mask + 1 slots."""
     key = np.uint64(0)

@@ -56,6 +56,7 @@ class JointCut(TransferCut):
 
         With Z = D_x^-1/2 B D_y^-1/2 and right singular vectors V, they are Z V / sigma; scaling rows changes nothing.
         """
+        self._require_embedding(k)
         return _unit_rows(np.asarray(self.links @ self.spectrum(k).vectors[:, :k]) / self._singular_values(k))
 
     def cluster_embedding(self, k: int) -> Floats:

@@ -84,7 +84,7 @@ class SRS(LinkageMethod):
 
     name: ClassVar[str] = "srs"
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett 2008"
-    cost: ClassVar[str] = "n_c^2 M per iteration and member + m^2 M; memory m^2 + n_c^2"
+    cost: ClassVar[str] = "n_c^2 per neighbour and iteration + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows; a pattern whose rows part gets the label of its first row"
 
     def __init__(

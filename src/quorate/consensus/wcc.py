@@ -10,15 +10,15 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from quorate import _kernels
 from quorate.checks import check_integer, check_number
 from quorate.consensus.base import ConsensusMethod, Cuts
 from quorate.consensus.hbgf import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight
-from quorate.memory import require_memory
+from quorate.memory import USE_LINKAGE, require_memory
 from quorate.numbering import number_by_size
 from quorate.tcut import TransferCut
 
@@ -114,13 +114,14 @@ def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_upd
     product = matrix.multiply(weights, rows)  # M Q
     links = rows.T @ (counts * product)
     for _ in range(n_updates):
-        before = rows
+        rows_before, links_before = rows, links
         pulled = product @ links
         rows = rows * np.sqrt(pulled / (rows @ (rows.T @ (counts * pulled)) + _TINY))
         product = matrix.multiply(weights, rows)
         inner = rows.T @ (counts * rows)
         links = links * np.sqrt(rows.T @ (counts * product) / (inner @ links @ inner + _TINY))
-        if np.sum(counts * (rows - before) ** 2) < _STILL**2:
+        still = np.abs(links - links_before).max() < _STILL * np.abs(links).max()
+        if still and np.sum(counts * (rows - rows_before) ** 2) < _STILL**2:
             break
     return Factorisation(rows, links, weights, _objective(matrix, weights, rows, links))
 
@@ -204,12 +205,12 @@ class WeightedConsensus:
         require_memory(
             8.0 * 6 * self.ensemble.n_patterns * k,
             f"The factorisation of {self.ensemble.n_patterns:,} patterns into {k} clusters",
-            "Use fewer clusters or members, or WEAC or EAC with average or single link.",
+            USE_LINKAGE,
         )
         matrix = Connectivity(self.ensemble)
         penalised = matrix.gram + self.ridge * np.eye(self.ensemble.n_members)
         labels = self.start.cut(k)
-        with threadpool_limits(1, user_api="blas"):  # k columns are too few to share among threads
+        with _kernels.threads.linear_algebra(k):
             found = factorise(matrix, self.weights, labels, k, self.n_updates)
             for _ in range(self.n_iterations):
                 weights = simplex_minimum(penalised, matrix.fit_to(found.rows, found.links))
@@ -330,9 +331,10 @@ class WCC(ConsensusMethod):
         check_number("ridge", self.ridge, low=0)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> WeightedConsensus:
+        equal = np.ones(ens.n_members)
         return WeightedConsensus(
             ens,
-            TransferCut(ens, bipartite_graph(ens, influence), bipartite_links(ens, influence)),
+            TransferCut(ens, bipartite_graph(ens, equal), bipartite_links(ens, equal)),
             influence / influence.sum(),
             self.n_iterations,
             self.n_updates,

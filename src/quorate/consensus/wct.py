@@ -85,7 +85,7 @@ class WCT(LinkageMethod):
 
     name: ClassVar[str] = "wct"
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
-    cost: ClassVar[str] = "n_c^2 links per neighbour + m^2 M; memory m^2 + n_c^2"
+    cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows"
 
     def __init__(

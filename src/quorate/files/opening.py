@@ -11,8 +11,6 @@ import re
 import shutil
 import sys
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -275,32 +273,25 @@ def _columns_of(relation: Any) -> list[Column]:
 
 def _npy_view(source: _Source) -> list[Column]:
     """Open an array of rows x members, or a vector; it stays on disk until it is read."""
-    array = _load_arrays(source)
+    try:
+        array = np.load(source.file, mmap_mode="r", allow_pickle=False)
+    except Exception:  # NumPy passes on whatever error the header of a broken file leads to
+        raise _not_arrays(source) from None
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise _not_arrays(source)
     return _register_arrays(source, {"": array})
 
 
 def _npz_view(source: _Source) -> list[Column]:
     """Open named arrays: vectors are columns, a matrix is one column per column."""
-    with _load_arrays(source) as arrays:
-        try:
-            return _register_arrays(source, {name: arrays[name] for name in arrays.files})
-        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-            if isinstance(error, QuorateError):
-                raise
-            raise _not_arrays(source) from None
-
-
-def _load_arrays(source: _Source) -> Any:
-    archived = source.format.name == "npz"
-    if archived != zipfile.is_zipfile(source.file):
-        raise _not_arrays(source)
     try:
-        loaded = np.load(source.file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile):
+        with open(source.file, "rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            arrays = {name: loaded[name] for name in loaded.files}
+    except Exception:
         raise _not_arrays(source) from None
-    if isinstance(loaded, np.ndarray) != (source.format.name == "npy"):
-        raise _not_arrays(source)
-    return loaded
+    return _register_arrays(source, arrays)
 
 
 def _not_arrays(source: _Source) -> QuorateError:

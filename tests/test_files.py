@@ -1,0 +1,196 @@
+"""Label tables in files: formats, dialects, kinds of columns, and writing all or nothing."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+from quorate.files import check_output, find_format, match_columns, open_table, quote_name, write_table, writing
+from quorate.files.dialect import find_dialect
+
+FRAME = pd.DataFrame(
+    {
+        "id": ["b", "a", "d", "c"],
+        "whole": [3, 1, 2, 10],
+        "text": ["x", "y, z", 'q"q', "ü"],
+        "gaps": [1.0, np.nan, 2.0, -1.0],
+    }
+)
+
+
+def contents(path, **options):
+    """Return a table's columns as labels, None where missing, and their kinds."""
+    with open_table(path, **options) as table:
+        labels = ", ".join(f"{table.label(name)} AS c{j}" for j, name in enumerate(table.columns))
+        found = table.sql(f"SELECT {labels} FROM {table.view}").fetchall()
+        kinds = {name: profile.kind for name, profile in table.profile.items()}
+        assert table.n_rows == len(found)
+    columns = dict(zip(kinds, zip(*found, strict=True), strict=True))
+    return {name: list(values) for name, values in columns.items()}, kinds
+
+
+def expected():
+    return {
+        "id": ["b", "a", "d", "c"],
+        "whole": [3, 1, 2, 10],
+        "text": ["x", "y, z", 'q"q', "ü"],
+        "gaps": [1, None, 2, -1],
+    }
+
+
+WRITERS = {
+    "csv": lambda path: FRAME.to_csv(path, index=False),
+    "tsv": lambda path: FRAME.to_csv(path, index=False, sep="\t"),
+    "txt": lambda path: FRAME.to_csv(path, index=False, sep="|"),
+    "csv.gz": lambda path: path.write_bytes(gzip.compress(FRAME.to_csv(index=False).encode())),
+    "csv.bz2": lambda path: path.write_bytes(bz2.compress(FRAME.to_csv(index=False).encode())),
+    "csv.xz": lambda path: path.write_bytes(lzma.compress(FRAME.to_csv(index=False).encode())),
+    "parquet": lambda path: FRAME.to_parquet(path, index=False),
+    "feather": lambda path: FRAME.to_feather(path),
+    "npz": lambda path: np.savez(path, **{name: FRAME[name].to_numpy(str if FRAME[name].dtype == "str" else None)
+                                          for name in FRAME}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_every_format_is_read(ending, tmp_path):
+    path = tmp_path / f"labels.{ending}"
+    WRITERS[ending](path)
+    found, kinds = contents(path)
+    assert found == expected()
+    assert kinds["whole"] == "integer"
+    assert kinds["text"] == "text"
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "tsv.zst", "parquet", "arrow", "npz"])
+def test_what_is_written_is_read_back(ending, tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    WRITERS["csv"](source)
+    with open_table(source) as table:
+        named = ", ".join(f"{table.label(name)} AS {quote_name(name)}" for name in table.columns)
+        write_table(table.sql(f"SELECT {named} FROM {table.view}"), target)
+    assert contents(target)[0] == expected()
+    assert {path.name for path in tmp_path.iterdir()} == {"in.csv", target.name}
+
+
+def test_the_first_bytes_tell_the_format_where_the_name_does_not(tmp_path):
+    for ending in ("parquet", "feather", "csv.gz", "npz"):
+        named, bare = tmp_path / f"t.{ending}", tmp_path / "bare"
+        WRITERS[ending](named)
+        bare.write_bytes(named.read_bytes())
+        assert contents(bare)[0] == expected()
+
+
+def test_a_given_format_wins(tmp_path):
+    path = tmp_path / "labels.data"
+    WRITERS["tsv"](path)
+    assert contents(path, format="tsv")[0] == expected()
+    assert find_format("x.tar.gz").name == "csv"
+    assert find_format("X.PARQUET").name == "parquet"
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "header", "columns"),
+    [
+        ("a,b\n1,2\n", ",", True, ("a", "b")),
+        ("1,2\n3,4\n", ",", False, ("column_0", "column_1")),
+        ("a;b,c\n1;2\n3;4\n", ";", True, ("a", "b,c")),
+        ("x,y\ny,x\nx,y\n", ",", False, ("column_0", "column_1")),
+        ("x,y\ny,x\nx,z\n", ",", True, ("x", "y")),
+        (",m0,m1\n0,1,2\n", ",", True, ("index", "m0", "m1")),
+        ('"a b"\t"c"\n1\t2\n', "\t", True, ("a b", "c")),
+        ("one\n1\n2\n", ",", True, ("one",)),
+        ("1,,2\n1,2,2\n", ",", False, ("column_0", "column_1", "column_2")),
+        ("a,b\r\n1,2\r\n", ",", True, ("a", "b")),
+    ],
+)
+def test_dialects(text, delimiter, header, columns):
+    found = find_dialect(text, "table")
+    assert (found.delimiter, found.header, found.columns) == (delimiter, header, columns)
+
+
+def test_text_that_is_no_number_stays_text_and_ids_stay_as_they_are(tmp_path):
+    (tmp_path / "t.csv").write_text("id,a,b,c,d\n007,1,1.0,0.5,1\n008,2,2.0,0.5,x\n009,NA,,1.5,NaN\n")
+    found, kinds = contents(tmp_path / "t.csv")
+    assert kinds == {"id": "integer", "a": "integer", "b": "integer", "c": "number", "d": "text"}
+    assert found["a"] == [1, 2, None]
+    assert found["b"] == [1, 2, None]
+    assert found["d"] == ["1", "x", None]
+    with open_table(tmp_path / "t.csv") as table:
+        assert table.sql(f"SELECT {table.raw('id')} FROM {table.view}").fetchall() == [("007",), ("008",), ("009",)]
+
+
+def test_a_kind_that_changes_late_in_the_file_is_noticed(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,1\n" * 50_000 + "x,1.5\n")
+    assert contents(tmp_path / "t.csv")[1] == {"a": "text", "b": "number"}
+
+
+def test_names_that_differ_only_in_case_or_hold_quotes(tmp_path):
+    (tmp_path / "t.csv").write_text('a,A,"x ""y"" z",select\n1,2,3,4\n2,1,3,5\n')
+    found, _ = contents(tmp_path / "t.csv")
+    assert found == {"a": [1, 2], "A": [2, 1], 'x "y" z': [3, 3], "select": [4, 5]}
+
+
+def test_paths_with_signs_that_match_several_files(tmp_path):
+    for name in ("we[i]rd*.csv", "weird.csv"):
+        (tmp_path / name).write_text(f"a,b\n1,{len(name)}\n")
+    assert contents(tmp_path / "we[i]rd*.csv")[0]["b"] == [len("we[i]rd*.csv")]
+
+
+def test_other_types_of_columns_are_refused_only_when_used(tmp_path):
+    frame = FRAME.assign(day=pd.Timestamp("2020-01-01"), flag=[True, False, True, True])
+    frame.to_parquet(tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as table:
+        assert table.profile["flag"].kind == "boolean"
+        with pytest.raises(qt.QuorateError, match="column 'day' of .* holds TIMESTAMP.*Leave it out"):
+            table.label("day")
+
+
+def test_columns_by_pattern(tmp_path):
+    (tmp_path / "t.csv").write_text("id,k_1,k_2,[x]\n1,2,3,4\n")
+    with open_table(tmp_path / "t.csv") as table:
+        assert match_columns(table, ["k_*", "k_1", "[x]"]) == ["k_1", "k_2", "[x]"]
+        with pytest.raises(qt.QuorateError, match="no column 'K_1'.*Did you mean 'k_1'"):
+            match_columns(table, ["K_1"])
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    def fail(path):
+        with writing(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    with pytest.raises(RuntimeError):
+        fail(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed_and_permissions_are_usual(tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    with writing(tmp_path / "link.csv") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "real.csv").read_text() == "new"
+    assert (tmp_path / "link.csv").is_symlink()
+
+
+def test_an_input_under_another_name_is_still_the_input(tmp_path):
+    (tmp_path / "in.csv").write_text("a\n1\n")
+    (tmp_path / "also.csv").symlink_to(tmp_path / "in.csv")
+    with pytest.raises(qt.QuorateError, match="is the input"):
+        check_output(tmp_path / "also.csv", force=True, inputs=[tmp_path / "in.csv"])
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
+    from quorate.extras import import_extra
+
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(qt.QuorateError, match=r'Reading needs the package pyarrow.*pip install "quorate\[arrow\]"'):
+        import_extra("pyarrow", "Reading")

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -405,30 +404,31 @@ def test_a_defect_is_a_failure_in_one_line(labels, capsys, monkeypatch):
     assert len(printed.err.splitlines()) == 1
 
 
-def test_an_interrupt_leaves_nothing_half_written(tmp_path):
-    rng = np.random.default_rng(0)
-    np.save(tmp_path / "labels.npy", rng.integers(0, 30, size=(300_000, 12)))
+def test_an_interrupt_while_writing_leaves_nothing(labels, tmp_path, capsys, monkeypatch):
+    def interrupt(source, _):
+        assert Path(source).exists()  # all is written, but not yet under its name
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
     before = files_with(tmp_path)
-    command = [
-        sys.executable,
-        "-m",
-        "quorate",
-        "combine",
-        tmp_path / "labels.npy",
-        "-k",
-        "9",
-        "-o",
-        tmp_path / "out.csv",
-    ]
-    running = subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": SOURCE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(2.5)
-    running.send_signal(signal.SIGINT)
-    _, messages = running.communicate(timeout=60)
-    assert running.returncode == 130, messages
-    assert "Traceback" not in messages
+    printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", code=130, capsys=capsys)
+    assert printed.err == "Error: Interrupted; no file is half-written. Run the same command again.\n"
     assert files_with(tmp_path) == before
+
+
+def test_an_interrupted_process_leaves_nothing(tmp_path):
+    """The process is known to be at work when it has taken more than a pipe holds."""
+    command = [sys.executable, "-m", "quorate", "combine", "-", "-o", tmp_path / "out.csv"]
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "TMPDIR": str(tmp_path)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as running:
+        running.stdin.write(b"a,b\n" + b"1,2\n" * 500_000)
+        running.stdin.flush()
+        running.send_signal(signal.SIGINT)
+        messages = running.stderr.read().decode()
+    assert running.returncode == 130, messages
+    assert messages.startswith("Error: Interrupted")
+    assert list(tmp_path.iterdir()) == []
 
 
 # Light ------------------------------------------------------------------------------------------------------------

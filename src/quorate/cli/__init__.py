@@ -26,11 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning
             app(arguments, prog_name="quorate", standalone_mode=True)
     except SystemExit as finished:
+        if finished.code == INTERRUPTED:
+            return _complain("Interrupted; no file is half-written. Run the same command again.", INTERRUPTED)
         return finished.code if isinstance(finished.code, int) else FAILURE if finished.code else 0
     except QuorateError as error:
         return _complain(str(error), BAD_INPUT)
-    except KeyboardInterrupt:
-        return _complain("Interrupted; nothing was written.", INTERRUPTED)
     except MemoryError:
         return _complain("Memory ran out. Combine fewer members, or choose weac or eac, which need least.", FAILURE)
     except BrokenPipeError:

@@ -168,7 +168,7 @@ function drawSizes(now) {
   for (const cluster of now.clusters) {
     const wide = (cluster.size / total) * width;
     const fill = colour(cluster.label);
-    const box = shape(node, "rect", { x, y: 0, width: Math.max(wide - 1, 0.6), height: 34, rx: wide > 8 ? 3 : 0, fill });
+    const box = shape(node, "rect", { x, y: 0, width: Math.max(wide - 1, 0.6), height: 34, rx: wide > 8 ? 3 : 0, fill, stroke: css("--line"), "stroke-width": 0.5 });
     const text = `Cluster ${cluster.label}: ${count(cluster.size)} rows (${share(cluster.share)}), stability ${decimals(cluster.stability)}`;
     hover(box, text);
     if (wide > 22) {
@@ -193,7 +193,7 @@ function drawMembers() {
     ["Agreement", (r) => r.agreement, (r) => decimals(r.agreement), "number"],
     ["Weight", (r) => r.weight, (r) => percent(r.weight, 1), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
-    ["Labels", (r) => r.coverage, (r) => percent(r.coverage), "number"],
+    ...(S.source.missing ? [["Labels", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
     ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, words[r.trust]), "short"],
     ["Why", (r) => r.words, (r) => r.words, "long"],
   ], ranked);

@@ -175,12 +175,13 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
     if ens.n_members > _MEMBERS_IN_HEATMAP:
         ranked = np.argsort([-row.ncai for row in members], kind="stable")
         shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
-    view = agreement_view(ens.select(shown.tolist()), normalise=fitted.normalise)  # type: ignore[arg-type]
+        ens = ens.select(shown.tolist())
+    view = agreement_view(ens, normalise=fitted.normalise)  # type: ignore[arg-type]
     return {
         "names": list(view.names),
         "members": shown[view.order].tolist(),
         "values": [[round(float(value), 3) for value in row] for row in view.values],
-        "all_shown": len(shown) == ens.n_members,
+        "all_shown": len(shown) == len(members),
     }
 
 

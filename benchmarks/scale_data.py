@@ -63,7 +63,8 @@ def generate(folder: Path, n_rows: int, log=lambda message: None) -> Path:
     import duckdb
 
     folder.mkdir(parents=True, exist_ok=True)
-    with duckdb.connect(config={"memory_limit": "500MB", "threads": 2, "enable_progress_bar": False}) as connection:
+    with duckdb.connect(config={"memory_limit": "500MB", "threads": 2}) as connection:
+        connection.execute("SET enable_progress_bar = false")
         for piece in range(-(-n_rows // PIECE)):
             path = folder / f"labels_{piece:05d}.parquet"
             if path.exists():

@@ -31,8 +31,8 @@ def bare(source: str, out: str, temporary: str) -> None:
     import duckdb
 
     config = {"threads": THREADS, "memory_limit": MEMORY_LIMIT, "temp_directory": temporary}
-    config["enable_progress_bar"] = False
     with duckdb.connect(config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")
         names = ", ".join(MEMBERS)
         connection.execute(BARE_GROUP.format(members=names, source=source))
         connection.execute(BARE_JOIN.format(members=names, source=source, out=out))

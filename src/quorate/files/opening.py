@@ -90,12 +90,12 @@ def connect(
         "memory_limit": limit,
         "temp_directory": folder,
         "autoinstall_known_extensions": False,
-        "enable_progress_bar": False,
     }
     if threads is not None:
         config["threads"] = check_integer("threads", threads, low=1)
     connection = duckdb.connect(config=config)
     resources.callback(connection.close)
+    connection.execute("SET enable_progress_bar = false")
     return connection
 
 

@@ -64,6 +64,7 @@ def generate(folder: Path, n_rows: int, log=lambda message: None) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(config={"memory_limit": "500MB", "threads": 2}) as connection:
+        connection.execute("SET enable_progress_bar = false")
         for piece in range(-(-n_rows // PIECE)):
             path = folder / f"labels_{piece:05d}.parquet"
             if path.exists():

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.measure import _status
 from benchmarks.scale_data import MEMBERS
 
 THREADS = 2
@@ -31,6 +32,7 @@ def bare(source: str, out: str, temporary: str) -> None:
 
     config = {"threads": THREADS, "memory_limit": MEMORY_LIMIT, "temp_directory": temporary}
     with duckdb.connect(config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")
         names = ", ".join(MEMBERS)
         connection.execute(BARE_GROUP.format(members=names, source=source))
         connection.execute(BARE_JOIN.format(members=names, source=source, out=out))
@@ -75,7 +77,7 @@ def main() -> None:
     seconds = time.perf_counter() - start
     usage = resource.getrusage(resource.RUSAGE_SELF)
     processor = usage.ru_utime + usage.ru_stime - processor
-    peak = usage.ru_maxrss * 1024
+    peak = _status("VmHWM")  # of this process alone, unlike what getrusage reports after a fork
     size = Path(out).stat().st_size
     print(json.dumps({"seconds": seconds, "processor": processor, "peak": peak, "bytes": size}))
 

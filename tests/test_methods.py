@@ -88,7 +88,7 @@ def test_exactly_k_clusters_and_sweeps_and_predictions(case, labels):
     n_known = int((auto.pattern_labels_ >= 0).sum())
     for k in range(1, 7):
         n_found = len(np.unique(sweep[sweep[:, k - 1] >= 0, k - 1]))
-        assert n_found == most_clusters(auto, min(k, largest_k(case, ens)), n_known)
+        assert n_found == most_clusters(auto, min(k, auto._cuts.max_clusters), n_known)
         if k <= largest_k(case, ens):
             assert np.array_equal(fit(case, ens, k).labels_, sweep[:, k - 1])
 

@@ -22,7 +22,7 @@ LAYERS = [
     ["engines"],
     ["store"],
     ["ensemble"],
-    ["crowd", "kmeans"],
+    ["counted", "crowd", "kmeans"],
     ["blocks"],
     ["links", "evidence", "scores"],
     ["linkage", "tcut"],
@@ -31,7 +31,7 @@ LAYERS = [
     ["datasets"],
     ["members"],
     ["consensus_clustering"],
-    ["palette", "plotdata", "counted"],
+    ["palette", "plotdata"],
     ["plot", "report", "paper"],
     ["cli", "demo", "__main__"],
 ]

@@ -384,6 +384,23 @@ def test_claims_are_computed():
     assert len(found) == len(STATEMENTS)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_any_part_of_the_results_can_be_judged(tiny, seed):
+    results = read_results(tiny)
+    rng = np.random.default_rng(seed)
+    lost = {method: rng.random() < 0.4 for method in dict.fromkeys(key.split("/", 3)[-1] for key in results.pieces)}
+    dataset = rng.choice(["iris", "wine", "neither"])
+    left = {
+        key: piece
+        for key, piece in results.pieces.items()
+        if not lost[key.split("/", 3)[-1]] and not key.startswith(f"{dataset}/ill=0.5")
+    }
+    summaries = summarise(Results(TINY, left))
+    for preset in ("sqrt", "max"):
+        assert len(check_claims(summaries, preset=preset)) == len(STATEMENTS)
+    agreements(summaries["compare"])
+
+
 def test_every_claim_is_judged_where_everything_was_run(tiny):
     claims = check_claims(summarise(read_results(tiny)))
     judged = {claim.statement for claim in claims if claim.verdict != OPEN}

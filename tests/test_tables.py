@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate import blocks
-from quorate.consensus import blockwise
+from quorate import blocks, counted
 from quorate.consensus.blockwise import fit_blocks
 
 MEMBERS = ["a", "b", "c", "d"]
@@ -177,7 +176,7 @@ def test_an_exceeded_memory_limit_leaves_a_clear_error_and_no_file(tmp_path):
 def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, monkeypatch, method):
     """With room for a few patterns only, graph methods read them in blocks from DuckDB."""
     monkeypatch.setattr(blocks, "BLOCK", 5000)
-    monkeypatch.setattr(blockwise, "_BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
+    monkeypatch.setattr(counted, "_BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
     labels = drawn(40_000, k=25, noise=0.7)
     columns = "* REPLACE (CASE WHEN a % 5 = 4 THEN NULL ELSE a END AS a, 'x' || b AS b, CAST(c AS DOUBLE) AS c)"
     write(tmp_path / "labels.parquet", labels, columns)
@@ -194,7 +193,7 @@ def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, mon
 
 
 def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monkeypatch):
-    monkeypatch.setattr(blockwise, "_BYTES_PER_LABEL", 10_000)
+    monkeypatch.setattr(counted, "_BYTES_PER_LABEL", 10_000)
     write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
     for method, params, message in (
         ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB is available. Use gp-mgla"),

@@ -148,7 +148,7 @@ class Assignment:
         labels = np.empty(len(points), dtype=np.int64)
         distances = np.empty(len(points))
         columns = np.ascontiguousarray(self.centres.T)
-        tasks = _kernels.threads.blocks(len(points), 1 << 12)
+        tasks = _kernels.threads.blocks(len(points), 1 << 14)
         _kernels.threads.in_threads(
             lambda rows: _kernels.lloyd.assign(points, columns, ROUNDING, rows.start, rows.stop, labels, distances),
             tasks,

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-_LINES, _CLASSES, _ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
+LINES, _CLASSES, ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
 # What a distinct line costs per member, with its ids, links and what a consensus function makes of them.
-_BYTES_PER_LABEL = 60
+_BYTES_PER_LABEL = 120
 
 
 @dataclass
@@ -41,7 +41,7 @@ class CountedTable:
     noise: Noise = "missing"
 
     @cached_property
-    def _lines(self) -> LabelTable:
+    def lines(self) -> LabelTable:
         """The distinct lines of the members' cells as a table of its own beside the file."""
         columns = tuple(Column(name, f"k{j}", self.table.column(name).sql_type) for j, name in enumerate(self.members))
         cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
@@ -54,22 +54,33 @@ class CountedTable:
                 )
                 cells, source, counted = ", ".join(column.sql_name for column in columns), _CLASSES, "sum(n)::BIGINT"
             self.table.connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE {_LINES} AS SELECT {cells}, {counted} AS n FROM {source} GROUP BY ALL"
+                f"CREATE OR REPLACE TEMP TABLE {LINES} AS SELECT {cells}, {counted} AS n FROM {source} GROUP BY ALL"
             )
-        return LabelTable(self.table.path, self.table.format, self.table.connection, columns, view=_LINES)
+        return LabelTable(self.table.path, self.table.format, self.table.connection, columns, view=LINES)
+
+    @cached_property
+    def n_lines(self) -> int:
+        """Number of distinct lines of cells."""
+        ((n_lines,),) = self.lines.connection.execute(f"SELECT count(*) FROM {LINES}").fetchall()
+        return int(n_lines)
+
+    @property
+    def bytes_needed(self) -> int:
+        """About how much memory a consensus takes that holds all patterns."""
+        return _BYTES_PER_LABEL * self.n_lines * len(self.members)
 
     @cached_property
     def _counted(self) -> tuple[Ensemble, Ints, Ints]:
         """The ensemble, and for each line its number in the engine and its pattern."""
-        lines = self._lines
-        ((n_lines,),) = lines.connection.execute(f"SELECT count(*) FROM {_LINES}").fetchall()
+        lines = self.lines
         require_memory(
-            float(_BYTES_PER_LABEL * n_lines * len(self.members)),
-            f"The {n_lines:,} distinct rows of labels",
-            "Combine fewer members at once.",
+            self.bytes_needed,
+            f"The {self.n_lines:,} distinct rows of labels",
+            "Combine fewer members at once, or use quorate.consensus_file with gp-mgla or hbgf, which needs them in "
+            "blocks only.",
         )
         labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
-        fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {_LINES}")
+        fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
         n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
         ens, pattern = Ensemble.from_lines(Lines(self.members, list(fetched.values()), n), noise=self.noise)
         return ens, line, pattern.astype(np.int64)
@@ -84,7 +95,7 @@ class CountedTable:
         ens, line, pattern = self._counted
         same = self._same("c", "l")
         found = self.table.fetch(
-            f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {_LINES} l ON {same} "
+            f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {LINES} l ON {same} "
             "WHERE c.truth IS NOT NULL"
         )
         if len(found["n"]) == 0:
@@ -101,20 +112,20 @@ class CountedTable:
         """Return the condition that two lines have the same cells, missing ones included."""
         return " AND ".join(f"{one}.k{j} IS NOT DISTINCT FROM {other}.k{j}" for j in range(len(self.members)))
 
-    def _rows_with(self, answers: str) -> str:
+    def _rows_with(self, answers: str, numbered: bool = True) -> str:
         """Return the rows, numbered in their order, joined with a table of answers by their cells."""
         same = " AND ".join(
             f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.members)
         )
-        numbered = f"(SELECT *, row_number() OVER () - 1 AS quorate_row FROM {self.table.view})"
-        return f"{numbered} t LEFT JOIN {answers} a ON {same}"
+        rows = f"(SELECT *, row_number() OVER () - 1 AS quorate_row FROM {self.table.view})"
+        return f"{rows if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
 
     def examples(self, patterns: Ints, id_column: str | None = None) -> list[str]:
         """Return the first row of each of some patterns: its id, or its number counted from 0."""
         _, line, pattern = self._counted
         wanted = np.isin(pattern, patterns)
         self._register("quorate_wanted", {"line": line[wanted], "pattern": pattern[wanted]})
-        lines = f"(SELECT l.*, w.pattern FROM {_LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
+        lines = f"(SELECT l.*, w.pattern FROM {LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
         shown = "'row ' || min(quorate_row)"
         if id_column is not None:
             shown = f"arg_min({self.table.raw(id_column)}, quorate_row)"
@@ -125,8 +136,15 @@ class CountedTable:
         examples = dict(zip(np.asarray(found["pattern"]).tolist(), np.ma.filled(found["example"], ""), strict=True))
         return [str(examples.get(int(one), "")) for one in patterns]
 
-    def answered(self, answers: dict[str, NDArray[Any]], keep: Sequence[str] = ()) -> duckdb.DuckDBPyRelation:
-        """Return the rows in their order: the columns to keep, then one column per answer.
+    def answered(
+        self,
+        answers: dict[str, NDArray[Any]],
+        keep: Sequence[str] = (),
+        *,
+        keep_order: bool = True,
+        typed: bool = False,
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the rows: the columns to keep, then one column per answer.
 
         Parameters
         ----------
@@ -134,6 +152,10 @@ class CountedTable:
             Name of each new column, and its value for each pattern.
         keep : sequence of str
             Columns of the file that go before them.
+        keep_order : bool, default True
+            Whether the rows come in their order, which is one sort more.
+        typed : bool, default False
+            Whether members in a text table are kept as the labels they stand for, not as the text that is there.
         """
         for name in answers:
             if name in keep:
@@ -143,14 +165,26 @@ class CountedTable:
         _, line, pattern = self._counted
         values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
         self._register("quorate_fitted", {"line": line, **values})
-        named = ", ".join(f"a{i} AS {quote_name(name)}" for i, name in enumerate(answers))
         with explained(self.table.path):
             self.table.connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT {_LINES}.* EXCLUDE (n), {', '.join(values)} "
-                f"FROM {_LINES} JOIN quorate_fitted ON {_LINES}.rowid = quorate_fitted.line"
+                f"CREATE OR REPLACE TEMP TABLE {ANSWER} AS SELECT {LINES}.* EXCLUDE (n), {', '.join(values)} "
+                f"FROM {LINES} JOIN quorate_fitted ON {LINES}.rowid = quorate_fitted.line"
             )
-        kept = "".join(f"t.{self.table.raw(name)} AS {quote_name(name)}, " for name in keep)
-        return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(_ANSWER)} ORDER BY t.quorate_row")
+        return self.rows(list(answers), keep, keep_order=keep_order, typed=typed)
+
+    def rows(
+        self, names: Sequence[str], keep: Sequence[str], *, keep_order: bool = True, typed: bool = False
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the rows joined with the answers stored in the engine, as `answered` describes them."""
+        kept = ""
+        for name in keep:
+            cell = f"t.{self.table.raw(name)}"
+            if typed and name in self.members:
+                cell = self.lines.label(name).replace(self.lines.raw(name), cell)
+            kept += f"{cell} AS {quote_name(name)}, "
+        named = ", ".join(f"a{i} AS {quote_name(name)}" for i, name in enumerate(names))
+        order = " ORDER BY t.quorate_row" if keep_order else ""
+        return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(ANSWER, keep_order)}{order}")
 
     def _register(self, name: str, columns: dict[str, Any]) -> None:
         connection = self.table.connection

@@ -15,7 +15,7 @@ from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import Noise
 
-ANSWER = ("consensus", "confidence")
+ANSWERS = ("consensus", "confidence")
 """The columns that an answer adds to a table."""
 
 
@@ -66,7 +66,7 @@ def consensus_frame(
     """
     check_choice("noise", noise, ("missing", "cluster", "singletons"))
     source = open_frame(frame, members)
-    for name in ANSWER:
+    for name in ANSWERS:
         if name in source.frame.collect_schema().names():
             raise QuorateError(f"The frame has a column named {name!r} already. Rename or drop it first.")
     estimator = make_method(method, n_clusters, params)

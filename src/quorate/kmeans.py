@@ -92,9 +92,14 @@ def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Genera
     return np.array(chosen)
 
 
+def _tasks(n_points: int) -> list[slice]:
+    """Return blocks of points to share between threads: a few per thread, none too small to be worth handing over."""
+    return _kernels.threads.blocks(n_points, max(_BLOCK, -(-n_points // (4 * _kernels.threads.n_threads()))))
+
+
 def lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
     """Lower `distances` to the squared distance of each point to `centre` where that is smaller."""
-    tasks = _kernels.threads.blocks(len(points), _BLOCK)
+    tasks = _tasks(len(points))
     _kernels.threads.in_threads(
         lambda rows: _kernels.lloyd.squared_distances(points, centre, rows.start, rows.stop, distances), tasks
     )
@@ -143,7 +148,7 @@ def _lloyd(points: Floats, weights: Floats, chosen: Ints, scale: float, n_rows: 
     k = len(chosen)
     labels = np.full(len(points), -1)
     distances = np.empty(len(points))
-    tasks = _kernels.threads.blocks(len(points), _BLOCK)
+    tasks = _tasks(len(points))
 
     def assign(rows: slice) -> None:
         _kernels.lloyd.assign(points, np.ascontiguousarray(centres.T), scale, rows.start, rows.stop, labels, distances)

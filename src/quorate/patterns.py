@@ -231,9 +231,8 @@ class _HashTable:
     def add(self, words: Ints, base: int, group_of: NDArray[np.int32]) -> None:
         """Number the rows of `words`, whose first is data row `base`, into `group_of`."""
         self._reserve(self.n_groups + len(words))
-        self.n_groups = _kernels.patterns.group_rows(
-            words, base, self._slots, self._store, self.first, self.n_groups, group_of
-        )
+        group = _kernels.patterns.group_words if words.shape[1] == 1 else _kernels.patterns.group_rows
+        self.n_groups = group(words, base, self._slots, self._store, self.first, self.n_groups, group_of)
 
     def merge(self, other: _HashTable) -> NDArray[np.int32]:
         """Add the groups of another table, of later rows, and return their numbers here."""

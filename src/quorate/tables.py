@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from quorate.blocks import StoredEnsemble
 from quorate.checks import check_choice
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
-from quorate.consensus.blockwise import check_blockwise, fit_blocks, memory_for_patterns
+from quorate.consensus.blockwise import check_blockwise, fit_blocks
 from quorate.consensus.gp_mgla import GraphMethod
 from quorate.consensus.registry import make_method
-from quorate.ensemble import Ensemble
+from quorate.counted import ANSWER, LINES, CountedTable
 from quorate.errors import QuorateError
 from quorate.files import (
-    Column,
     LabelTable,
     check_output,
     explained,
@@ -28,19 +27,16 @@ from quorate.files import (
     find_format,
     match_columns,
     open_table,
-    quote_name,
     write_table,
 )
-from quorate.labels import Lines, Noise, Vector, encode
+from quorate.frames import ANSWERS
+from quorate.labels import Noise, Vector, encode
 from quorate.memory import available_memory
 from quorate.memory import memory_limit as limited_memory
 from quorate.patterns import Packing
 
 if TYPE_CHECKING:
     import duckdb
-
-_LINES = "quorate_lines"
-_ANSWER = "quorate_answer"
 
 
 @dataclass(frozen=True)
@@ -132,54 +128,33 @@ def consensus_file(
         if memory_limit is not None:
             stack.enter_context(limited_memory(memory_limit))
         table = stack.enter_context(open_table(path, memory_limit=memory_limit, threads=threads))
-        lines = _count_lines(table, members)
-        answer = _answer_lines(lines, estimator, noise)
-        write_table(_answered(table, lines, Path(out), keep_order), out)
-    return replace(answer, out=Path(out), method=method, params=params)
+        counted = CountedTable(table, _choose_members(table, members), noise=noise)
+        if counted.bytes_needed > available_memory():
+            able = check_blockwise(estimator, counted.n_lines, counted.bytes_needed, available_memory())
+            found = _answer_in_blocks(counted, able)
+        else:
+            found = _answer(counted, estimator)
+        # A text table is written typed where it becomes another format, as far as its members go.
+        typed = table.format.is_text and not find_format(out).is_text
+        write_table(counted.rows(ANSWERS, table.columns, keep_order=keep_order, typed=typed), out)
+    return replace(found, out=Path(out), method=method, params=params)
 
 
-def _count_lines(table: LabelTable, members: Sequence[str] | None) -> LabelTable:
-    """Count the distinct rows of the members' cells, and return them as a table of their own beside `table`."""
+def _choose_members(table: LabelTable, members: Sequence[str] | None) -> list[str]:
     chosen = list(table.columns) if members is None else match_columns(table, members)
     if not chosen:
         raise QuorateError("members names no column; name at least one column that holds labels.")
-    for name in ("consensus", "confidence"):
+    for name in ANSWERS:
         if name in table.columns:
             raise QuorateError(f"{table.path} has a column named {name!r} already. Rename or drop it first.")
-    columns = tuple(Column(name, f"k{j}", table.column(name).sql_type) for j, name in enumerate(chosen))
-    cells = ", ".join(f"{table.raw(column.name)} AS {column.sql_name}" for column in columns)
-    with explained(table.path):
-        table.connection.execute(
-            f"CREATE TEMP TABLE {_LINES} AS SELECT {cells}, count(*) AS n FROM {table.view} GROUP BY ALL"
-        )
-    return LabelTable(table.path, table.format, table.connection, columns, view=_LINES)
+    return chosen
 
 
-def _answer_lines(lines: LabelTable, estimator: ConsensusMethod, noise: Noise) -> FileConsensus:
-    """Combine the members of counted lines, and store the answer of each line beside its cells."""
-    n_members = len(lines.columns)
-    (n_lines,) = lines.connection.execute(f"SELECT count(*) FROM {_LINES}").fetchall()[0]
-    if memory_for_patterns(n_lines, n_members) > available_memory():
-        check_blockwise(estimator, n_lines, n_members, available_memory())
-        return _answer_in_blocks(lines, cast(GraphMethod, estimator), noise)
-    labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(lines.columns))
-    fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {_LINES}")
-    n, line = fetched.pop("n"), fetched.pop("line")
-    counted = Lines(lines.columns, list(fetched.values()), np.asarray(n, dtype=np.int64))
-    ens, line_pattern = Ensemble.from_lines(counted, noise=noise)
+def _answer(counted: CountedTable, estimator: ConsensusMethod) -> FileConsensus:
+    """Combine the members, and store the answer of each line beside its cells."""
+    ens = counted.ensemble
     fitted = estimator.fit(ens)
-    answer = {
-        "line": np.asarray(line),
-        "consensus": fitted.pattern_labels_[line_pattern],
-        "confidence": fitted.pattern_confidence_[line_pattern],
-    }
-    with explained(lines.path):
-        lines.connection.register("fitted_lines", answer)
-        lines.connection.execute(
-            f"CREATE TEMP TABLE {_ANSWER} AS SELECT {_LINES}.* EXCLUDE (n), consensus, confidence "
-            f"FROM {_LINES} JOIN fitted_lines ON {_LINES}.rowid = fitted_lines.line"
-        )
-        lines.connection.unregister("fitted_lines")
+    counted.answered(dict(zip(ANSWERS, (fitted.pattern_labels_, fitted.pattern_confidence_), strict=True)))
     return FileConsensus(
         out=Path(),
         n_rows=ens.n_rows,
@@ -194,10 +169,11 @@ def _answer_lines(lines: LabelTable, estimator: ConsensusMethod, noise: Noise) -
     )
 
 
-def _answer_in_blocks(lines: LabelTable, estimator: GraphMethod, noise: Noise) -> FileConsensus:
+def _answer_in_blocks(counted: CountedTable, estimator: GraphMethod) -> FileConsensus:
     """Do the same without ever holding the patterns: they are coded, sorted and kept by DuckDB, and read in blocks."""
+    lines = counted.lines
     with explained(lines.path):
-        ens = _store_patterns(lines, noise)
+        ens = _store_patterns(lines, counted.noise)
         found = fit_blocks(estimator, ens)
         connection = lines.connection
         connection.execute("CREATE TEMP TABLE quorate_labelled (pattern BIGINT, consensus BIGINT, confidence DOUBLE)")
@@ -211,7 +187,7 @@ def _answer_in_blocks(lines: LabelTable, estimator: GraphMethod, noise: Noise) -
         cells = ", ".join(f"c.{column.sql_name}" for column in lines.all_columns)
         same = " AND ".join(f"c.{word} = p.{word}" for word in _word_names(ens.levels))
         connection.execute(
-            f"CREATE TEMP TABLE {_ANSWER} AS SELECT {cells}, consensus, confidence FROM quorate_coded c "
+            f"CREATE TEMP TABLE {ANSWER} AS SELECT {cells}, consensus AS a0, confidence AS a1 FROM quorate_coded c "
             f"JOIN quorate_patterns p ON {same} JOIN quorate_labelled l ON p.rowid = l.pattern"
         )
     return FileConsensus(
@@ -242,7 +218,7 @@ def _store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
     for j, name in enumerate(lines.columns):
         connection.execute(
             f"CREATE TEMP TABLE quorate_values_{j} AS "
-            f"SELECT k{j} AS cell, {lines.label(name)} AS label, sum(n)::BIGINT AS n FROM {_LINES} GROUP BY ALL"
+            f"SELECT k{j} AS cell, {lines.label(name)} AS label, sum(n)::BIGINT AS n FROM {LINES} GROUP BY ALL"
         )
         values = connection.execute(f"SELECT label, n, rowid AS line FROM quorate_values_{j}").fetchnumpy()
         column = encode(values["label"], name, noise, np.asarray(values["n"]))
@@ -261,9 +237,9 @@ def _store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
         words[word] = f"({words[word]} * {radix} + {digit})" if words[word] else digit
     named = ", ".join(f"{word} AS {name}" for word, name in zip(words, _word_names(levels), strict=True))
     joins = " ".join(
-        f"JOIN quorate_codes_{j} c{j} ON {_LINES}.k{j} IS NOT DISTINCT FROM c{j}.cell" for j in range(len(levels))
+        f"JOIN quorate_codes_{j} c{j} ON {LINES}.k{j} IS NOT DISTINCT FROM c{j}.cell" for j in range(len(levels))
     )
-    connection.execute(f"CREATE TEMP TABLE quorate_coded AS SELECT {_LINES}.*, {named} FROM {_LINES} {joins}")
+    connection.execute(f"CREATE TEMP TABLE quorate_coded AS SELECT {LINES}.*, {named} FROM {LINES} {joins}")
     key = ", ".join(_word_names(levels))
     connection.execute(
         f"CREATE TEMP TABLE quorate_patterns AS "
@@ -289,27 +265,3 @@ class _DuckDBPatterns:
         ).fetchnumpy()
         counts = np.asarray(found.pop("n"))
         return self.packing.unpack(np.stack([np.asarray(word) for word in found.values()], axis=1)), counts
-
-
-def _answered(table: LabelTable, lines: LabelTable, out: Path, keep_order: bool) -> duckdb.DuckDBPyRelation:
-    """Return the rows with their answers.
-
-    Cells are compared so that missing ones equal each other. Text tables are written typed where they become another
-    format, as far as their members go.
-    """
-    typed = table.format.is_text and not find_format(out).is_text
-    columns = []
-    for name in table.columns:
-        column = table.column(name)
-        cell = f"t.{quote_name(column.sql_name)}"
-        if typed and name in lines.columns:
-            cell = lines.label(name).replace(quote_name(lines.column(name).sql_name), cell)
-        columns.append(f"{cell} AS {quote_name(name)}")
-    same = " AND ".join(
-        f"t.{table.raw(column.name)} IS NOT DISTINCT FROM a.{column.sql_name}" for column in lines.all_columns
-    )
-    rows = f"(SELECT *, row_number() OVER () AS quorate_row FROM {table.view})" if keep_order else table.view
-    order = " ORDER BY t.quorate_row" if keep_order else ""
-    return table.sql(
-        f"SELECT {', '.join(columns)}, a.consensus, a.confidence FROM {rows} t LEFT JOIN {_ANSWER} a ON {same}{order}"
-    )

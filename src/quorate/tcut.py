@@ -17,6 +17,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from quorate import _kernels
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Start, weighted_kmeans
 from quorate.memory import USE_LINKAGE, require_memory
@@ -125,8 +126,10 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
             return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
         except ArpackError:
             pass  # a graph of very low rank has no Krylov space to speak of
-    dense = graph.deflated(np.eye(n_nodes))
-    return eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
+    require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
+    with _kernels.threads.linear_algebra(n_nodes):
+        dense = graph.deflated(np.eye(n_nodes))
+        return eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
 
 
 def _fixed_vector(n: int) -> Floats:

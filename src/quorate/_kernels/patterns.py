@@ -31,11 +31,18 @@ def pack_rows(matrix, shifts, weights, word_of, words):
     """Write sum over columns j of (matrix[i, j] + shifts[j]) * weights[j] to the word `word_of[j]` of each row.
 
     matrix : (b, M) integers, row by row, so that each row is read once
-    words : (b, p) int64, zero on entry
+    word_of : (M,) ascending; words : (b, p) int64
     """
     for i in range(matrix.shape[0]):
+        word = 0
+        total = np.int64(0)
         for j in range(matrix.shape[1]):
-            words[i, word_of[j]] += (np.int64(matrix[i, j]) + shifts[j]) * weights[j]
+            if word_of[j] != word:
+                words[i, word] = total
+                word = word_of[j]
+                total = np.int64(0)
+            total += (np.int64(matrix[i, j]) + shifts[j]) * weights[j]
+        words[i, word] = total
 
 
 @jit
@@ -102,6 +109,28 @@ def group_rows(words, base, slots, store, first, n_groups, group_of):
             group = n_groups
             slots[slot] = group
             store[group] = words[row]
+            first[group] = base + row
+            n_groups += 1
+        group_of[row] = group
+    return n_groups
+
+
+@jit
+def group_words(words, base, slots, store, first, n_groups, group_of):
+    """Do what `group_rows` does for rows of one word: words (b, 1), store (>= n_groups + b, 1)."""
+    mask = np.uint64(slots.shape[0] - 1)
+    for row in range(words.shape[0]):
+        word = words[row, 0]
+        key = np.uint64(word) * _MIX
+        slot = (key ^ (key >> _SHIFT)) & mask
+        group = slots[slot]
+        while group >= 0 and store[group, 0] != word:
+            slot = (slot + np.uint64(1)) & mask
+            group = slots[slot]
+        if group < 0:
+            group = n_groups
+            slots[slot] = group
+            store[group, 0] = word
             first[group] = base + row
             n_groups += 1
         group_of[row] = group

@@ -3,10 +3,14 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
+from threadpoolctl import ThreadpoolController
+
+_WORTH_THREADS = 500
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,3 +42,17 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 def blocks(n: int, size: int) -> list[slice]:
     """Cut range(n) into consecutive slices of at most `size`."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def linear_algebra(size: int) -> AbstractContextManager[Any]:
+    """Keep the linear algebra library to one thread for matrices of a small size.
+
+    Its threads wait for each other by spinning: on small matrices they gain little, and on a busy machine lose a lot.
+    """
+    return _libraries().limit(limits=1, user_api="blas") if size < _WORTH_THREADS else nullcontext()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries with threads of their own, once, since it takes some milliseconds."""
+    return ThreadpoolController()

@@ -108,7 +108,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._record(cuts, wanted, influence)
         self.pattern_labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
-        self.pattern_confidence_ = confidence(ens, self.member_weights_, labels)
+        self._confidence: Floats | None = None
         self._cuts = cuts
         self._warn_of_surprises(wanted)
         return self
@@ -145,6 +145,13 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def labels_(self) -> Labels:
         """(n,) consensus label of each row: 0 is the largest cluster; -1 for rows no member labels."""
         return self.pattern_labels_[self.ensemble_.require_rows("labels_")]
+
+    @property
+    def pattern_confidence_(self) -> Floats:
+        """(m,) mean evidence of the rows of each pattern with the other rows of their cluster; found when asked for."""
+        if self._confidence is None:
+            self._confidence = confidence(self.ensemble_, self.member_weights_, self.pattern_labels_)
+        return self._confidence
 
     @property
     def confidence_(self) -> Floats:

@@ -29,14 +29,6 @@ from quorate.tcut import TransferCut
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-# What a consensus function keeps of each label of a pattern in memory, roughly: ids, indicators, lists, histograms.
-_BYTES_PER_LABEL = 120
-
-
-def memory_for_patterns(n_patterns: int, n_members: int) -> int:
-    """Return about how many bytes a consensus needs that holds all patterns in memory."""
-    return _BYTES_PER_LABEL * n_patterns * n_members
-
 
 @dataclass(frozen=True)
 class BlockedConsensus:
@@ -50,9 +42,9 @@ class BlockedConsensus:
     """Yields label and confidence of the patterns, block by block, in order."""
 
 
-def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_members: int, available: int) -> GraphMethod:
+def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, available: int) -> GraphMethod:
     """Return the estimator if it can work on blocks of patterns, or say what it would need instead."""
-    needed = show_bytes(memory_for_patterns(n_patterns, n_members))
+    needed = show_bytes(n_bytes)
     many = f"The rows have {n_patterns:,} distinct combinations of labels"
     if not isinstance(estimator, GraphMethod):
         raise QuorateError(

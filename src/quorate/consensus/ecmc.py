@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
-from threadpoolctl import threadpool_limits
 
+from quorate import _kernels
 from quorate.checks import check_integer, check_number
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise
@@ -27,7 +27,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
-_THREADED_SIZE = 500  # below this size threads of the linear algebra library cost more than they help
 _RELAXATION = 1.8
 _PENALTY_STEP = 1.5
 _MATRICES = 12  # matrices over patterns that a completion holds at once
@@ -141,7 +140,7 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
     """
     if len(block.data) == 1:
         return _complete_one(block)
-    with threadpool_limits(1 if len(block.data) < _THREADED_SIZE else None, user_api="blas"):
+    with _kernels.threads.linear_algebra(len(block.data)):
         return _iterate(block, tolerance, max_iterations)
 
 

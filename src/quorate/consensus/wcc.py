@@ -10,8 +10,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from quorate import _kernels
 from quorate.checks import check_integer, check_number
 from quorate.consensus.base import ConsensusMethod, Cuts
 from quorate.consensus.hbgf import bipartite_graph, bipartite_links
@@ -210,7 +210,7 @@ class WeightedConsensus:
         matrix = Connectivity(self.ensemble)
         penalised = matrix.gram + self.ridge * np.eye(self.ensemble.n_members)
         labels = self.start.cut(k)
-        with threadpool_limits(1, user_api="blas"):  # k columns are too few to share among threads
+        with _kernels.threads.linear_algebra(k):
             found = factorise(matrix, self.weights, labels, k, self.n_updates)
             for _ in range(self.n_iterations):
                 weights = simplex_minimum(penalised, matrix.fit_to(found.rows, found.links))

@@ -95,6 +95,7 @@ def connect(
         config["threads"] = check_integer("threads", threads, low=1)
     connection = duckdb.connect(config=config)
     resources.callback(connection.close)
+    connection.execute("SET enable_progress_bar = false")
     return connection
 
 

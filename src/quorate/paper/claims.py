@@ -164,7 +164,10 @@ def _above_best_member(summaries: Summaries) -> Finding:
     rows = [
         row
         for row in summaries["base"]
-        if row.method in ("GP-MGLA", "WEAC-AL") and row.k == "best-k" and row.dataset in named
+        if row.method in ("GP-MGLA", "WEAC-AL")
+        and row.k == "best-k"
+        and row.dataset in named
+        and row.dataset in members
     ]
     if not rows:
         return Finding("", None)
@@ -189,7 +192,8 @@ def _two_thirds(summaries: Summaries) -> Finding:
     rows = [row for row in summaries["wins"] if row.k == "same-k"]
     if not rows:
         return Finding("", None)
-    means = {name: float(np.mean([row.mean for row in rows if row.method == name])) for name in ("GP-MGLA", "WEAC-AL")}
+    names = dict.fromkeys(row.method for row in rows)
+    means = {name: float(np.mean([row.mean for row in rows if row.method == name])) for name in names}
     shown = ", ".join(f"{name} {value:.1f} %" for name, value in means.items())
     return Finding(f"mean over datasets: {shown}", all(value >= 60 for value in means.values()))
 
@@ -233,23 +237,31 @@ def _range(values: list[float]) -> float:
 
 def _most_robust(summaries: Summaries) -> Finding:
     """Most robust on the whole: GP-MGLA has the best mean over datasets at most ratios of ill clusterings."""
-    table: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
-    for row in summaries["ill"]:
-        table.setdefault((row.k, row.setting), {}).setdefault(row.method, {})[row.dataset] = row.mean
-    cells = {key: methods for key, methods in table.items() if key[1] != "0"}
+    cells = _means_among_ill(summaries)
     if not cells:
         return Finding("", None)
-    won, shown = 0, []
-    for (k, ratio), methods in cells.items():
-        most = max(len(of) for of in methods.values())
-        means = {name: float(np.mean(list(of.values()))) for name, of in methods.items() if len(of) == most}
+    won, shown, largest = 0, [], max(ratio for _, ratio in cells)
+    for (k, ratio), means in cells.items():
         best = max(means, key=means.__getitem__)
         won += best == "GP-MGLA"
-        if ratio == max(key[1] for key in cells):
+        if ratio == largest:
             shown.append(f"at {float(ratio):.0%}, {k}: GP-MGLA {means['GP-MGLA']:.3f}, best {best} {means[best]:.3f}")
     return Finding(
         f"best mean over datasets in {won} of {len(cells)} cells (ratio x k); " + "; ".join(shown), 2 * won > len(cells)
     )
+
+
+def _means_among_ill(summaries: Summaries) -> dict[tuple[str, str], Column]:
+    """Return means over datasets by k and ratio of ill clusterings, of the methods that have as many as GP-MGLA."""
+    table: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in summaries["ill"]:
+        if row.setting != "0":
+            table.setdefault((row.k, row.setting), {}).setdefault(row.method, []).append(row.mean)
+    return {
+        key: {name: float(np.mean(v)) for name, v in methods.items() if len(v) >= len(methods["GP-MGLA"])}
+        for key, methods in table.items()
+        if "GP-MGLA" in methods
+    }
 
 
 def _weac_above_eac_among_ill(summaries: Summaries) -> Finding:

@@ -100,7 +100,7 @@ def _open_store(folder: Path, spec: Spec) -> Store:
 
 @contextmanager
 def _session(store: Store, n_jobs: int) -> Iterator[None]:
-    """Note when this session ran, for how long, and with which versions, if it added anything."""
+    """Note when this run was made, for how long, and with which versions, if it added anything."""
     before, start, began = len(store), time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     yield
     if len(store) > before:

@@ -27,18 +27,22 @@ def centres(seed=0):
 
 
 @numba.njit(cache=True, nogil=True)
-def _label(points, centre, bounds, labels):
+def _label(points, coordinates, bounds, labels):
+    """Write the nearest centre of each member; coordinates (features, centres): centres are compared at once."""
+    distance = np.empty(coordinates.shape[1], dtype=np.float32)
     for i in range(points.shape[0]):
+        distance[:] = 0.0
+        for d in range(points.shape[1]):
+            x = points[i, d]
+            for c in range(coordinates.shape[1]):
+                difference = x - coordinates[d, c]
+                distance[c] += difference * difference
         for j in range(bounds.shape[0] - 1):
-            best = np.float32(np.inf)
-            for c in range(bounds[j], bounds[j + 1]):
-                distance = np.float32(0.0)
-                for d in range(points.shape[1]):
-                    difference = points[i, d] - centre[c, d]
-                    distance += difference * difference
-                if distance < best:
-                    best = distance
-                    labels[i, j] = c - bounds[j]
+            best = bounds[j]
+            for c in range(bounds[j] + 1, bounds[j + 1]):
+                if distance[c] < distance[best]:
+                    best = c
+            labels[i, j] = best - bounds[j]
 
 
 def label_piece(number, n_rows=PIECE, seed=0):
@@ -48,7 +52,7 @@ def label_piece(number, n_rows=PIECE, seed=0):
     group = rng.integers(0, N_GROUPS, n_rows)
     points = means[group] + rng.standard_normal((n_rows, N_FEATURES), dtype=np.float32)
     labels = np.empty((n_rows, N_MEMBERS), dtype=np.uint8)
-    _label(points, centre, bounds, labels)
+    _label(points, np.ascontiguousarray(centre.T), bounds, labels)
     return labels, group
 
 

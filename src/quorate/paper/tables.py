@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -90,6 +90,7 @@ class Results:
         return {key: piece["status"] for key, piece in self.pieces.items() if piece["status"] != "ok"}
 
 
+@cache
 def n_classes(dataset: str) -> int:
     """Return the number of classes of a dataset."""
     return load(dataset).n_classes

@@ -281,11 +281,19 @@ class Ensemble:
             dense = np.zeros((self.n_clusters, self.n_clusters), dtype=scale.dtype)
             _kernels.patterns.add_pairs(self.patterns, scale, dense)
             return sp.csr_array(np.where(dense > 0, dense, dense.T))
-        scaled = self.incidence.copy()
-        scaled.data = np.repeat(scale, np.diff(scaled.indptr))
-        product = (self.incidence.T.tocsr() @ scaled).astype(scale.dtype)
-        product.sort_indices()
-        return product
+        lists = self.incidence.T.tocsr()
+
+        def add(rows: slice) -> tuple[Ints, NDArray[np.int32], Floats | Ints]:
+            return _kernels.patterns.shared_rows(
+                self.patterns, scale, lists.indptr, lists.indices, rows.start, rows.stop
+            )
+
+        found = _kernels.threads.in_threads(add, _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK))
+        lengths, columns, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        if len(columns) < np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        return sp.csr_array((values, columns, indptr), shape=(self.n_clusters, self.n_clusters))
 
     def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
         """Return the co-occurrence in which a row counts 1 over the influence of all members that label it."""
@@ -511,6 +519,7 @@ def as_ensemble(labels: Any) -> Ensemble:
 
 # Up to this many clusters the co-occurrence is added up in a dense matrix.
 _DENSE_CLUSTERS = 2048
+_CLUSTERS_PER_TASK = 64
 # A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
 _WIDEST_SPAN = 1 << 12
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
+from quorate.links import symmetrise
 from quorate.memory import USE_NO_MATRIX, require_memory
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
         f"The similarity of every two of {n_patterns:,} patterns",
         USE_NO_MATRIX,
     )
-    out = np.empty((n_patterns, n_patterns))
+    out = np.zeros((n_patterns, n_patterns))
     tasks = _kernels.threads.blocks(n_patterns, _ROWS_PER_TASK)
 
     def fill(rows: slice) -> None:
@@ -76,7 +77,7 @@ def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
         _kernels.links.add_up(carried, phi.indptr, phi.indices, phi.data, rows.start, out)
 
     _kernels.threads.in_threads(fill, tasks)
-    _kernels.threads.in_threads(lambda columns: _kernels.links.mirror(columns.start, columns.stop, out), tasks)
+    symmetrise(out)
     return out
 
 

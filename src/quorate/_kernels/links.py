@@ -6,32 +6,60 @@ from quorate._kernels._jit import jit
 
 
 @jit
-def shared_neighbours(indptr, indices, values, influence, start, stop, out):
-    """Write rows start..stop of the upper triangle of sum over k of influence[k] min(v_ik, v_jk).
+def shared_neighbours(indptr, indices, values, order, start, stop, width, out):
+    """Write the sum over k of min(v_ki, v_kj) for each i in start..stop and each j not before it.
 
-    indptr, indices, values : symmetric sparse matrix v in CSR form, sorted indices; the neighbours of each cluster
-    influence : (n,) float64
-    out : (n, n) float64, zero on entry in these rows
+    Successive clusters i are added up side by side, `width` at a time: the list of a cluster k that is a neighbour of
+    any of them is read once for all. As the width is not known when this is compiled, the inner loop stays a loop, and
+    runs on vector instructions.
+
+    indptr, indices, values : v (n, n) in CSR form, sorted indices; v_kj = 0 if and only if v_jk = 0
+    order : (n,) the place in `out` of each cluster
+    out : (n, n) float64, written in the rows of these i only
     """
-    for i in range(start, stop):
-        row = out[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            k = indices[e]
-            v_ik = values[e]
-            first = indptr[k] + np.searchsorted(indices[indptr[k] : indptr[k + 1]], i)
-            for f in range(first, indptr[k + 1]):
-                row[indices[f]] += influence[k] * min(v_ik, values[f])
+    n = len(order)
+    neighbour = np.zeros(n, dtype=np.bool_)
+    total = np.zeros((n, width))
+    own = np.empty(width)
+    for block in range(start, stop, width):
+        n_rows = min(width, stop - block)
+        neighbour[indices[indptr[block] : indptr[block + n_rows]]] = True
+        for k in range(n):
+            if not neighbour[k]:
+                continue
+            neighbour[k] = False
+            end = indptr[k + 1]
+            first = indptr[k] + np.searchsorted(indices[indptr[k] : end], block)
+            own[:] = 0.0
+            for e in range(first, end):
+                if indices[e] >= block + n_rows:
+                    break
+                own[indices[e] - block] = values[e]
+            for e in range(first, end):
+                value = values[e]
+                sums = total[indices[e]]
+                for q in range(len(own)):
+                    sums[q] += own[q] if own[q] < value else value
+        for j in range(block, n):
+            for q in range(n_rows):
+                out[order[block + q], order[j]] = total[j, q]
+            total[j] = 0.0
 
 
 @jit
-def mirror(start, stop, out):
-    """Copy the upper triangle of `out` below the diagonal, columns start..stop, tile by tile."""
+def symmetrise(start, stop, out):
+    """Give every two entries out[i, j], out[j, i] the larger value of both, for columns j in start..stop, i > j.
+
+    Nothing in `out` is negative, and an entry not written yet is 0. It goes tile by tile, which is kind to the cache.
+    """
     n = out.shape[0]
     tile = 64
     for top in range(start, n, tile):
         for j in range(start, stop):
             for i in range(max(top, j + 1), min(top + tile, n)):
-                out[i, j] = out[j, i]
+                value = max(out[i, j], out[j, i])
+                out[i, j] = value
+                out[j, i] = value
 
 
 @jit

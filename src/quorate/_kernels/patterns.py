@@ -146,3 +146,41 @@ def fill_slots(store, n_groups, slots):
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = group
+
+
+@jit
+def shared_rows(patterns, scale, lists, pattern, start, stop):
+    """Return the rows start..stop of the sum over patterns of scale[p] times the outer product of p's clusters.
+
+    patterns : (m, M) int32 clusters of each pattern, -1 for missing
+    scale : (m,)
+    lists, pattern : of each cluster c the patterns in it: pattern[lists[c] : lists[c + 1]]
+
+    Returns the number of entries of each row, their columns, ascending, and their values.
+    """
+    n = len(lists) - 1
+    total = np.zeros(n, dtype=scale.dtype)
+    met = np.zeros(n, dtype=np.bool_)
+    lengths = np.empty(stop - start, dtype=np.int64)
+    columns = np.empty((stop - start) * n, dtype=np.int32)
+    values = np.empty((stop - start) * n, dtype=scale.dtype)
+    end = 0
+    for c in range(start, stop):
+        first = end
+        for e in range(lists[c], lists[c + 1]):
+            p = pattern[e]
+            for d in patterns[p]:
+                if d >= 0:
+                    if not met[d]:
+                        met[d] = True
+                        columns[end] = d
+                        end += 1
+                    total[d] += scale[p]
+        columns[first:end].sort()
+        for e in range(first, end):
+            d = columns[e]
+            values[e] = total[d]
+            total[d] = 0
+            met[d] = False
+        lengths[c - start] = end - first
+    return lengths, columns[:end].copy(), values[:end].copy()

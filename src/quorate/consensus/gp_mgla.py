@@ -40,9 +40,10 @@ def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
     diag(I) C diag(I) / (sum of I), with C the co-occurrence; where labels are missing, C counts each row over the
     influence of the members that label it.
     """
-    per_row = ens.cooccurrence_by_degree(influence)
-    scale = sp.diags_array(influence[ens.cluster_member])
-    return sp.csr_array(scale @ per_row @ scale)
+    links = ens.cooccurrence_by_degree(influence)
+    of_cluster = influence[ens.cluster_member]
+    data = links.data * np.repeat(of_cluster, np.diff(links.indptr)) * of_cluster[links.indices]
+    return sp.csr_array((data, links.indices, links.indptr), shape=links.shape)
 
 
 def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
@@ -62,10 +63,20 @@ def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> R
 
 def _components(ens: Ensemble, influence_of_cluster: Floats) -> NDArray[np.int64]:
     """Return the connected component of each cluster: neighbours are linked if either has influence."""
-    cells = ens.cooccurrence.tocoo()
-    linked = (influence_of_cluster[cells.row] > 0) | (influence_of_cluster[cells.col] > 0)
-    graph = sp.coo_array((np.ones(linked.sum()), (cells.row[linked], cells.col[linked])), shape=cells.shape)
-    return sp.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+    shared = ens.cooccurrence
+    either = np.repeat(influence_of_cluster, np.diff(shared.indptr)) + influence_of_cluster[shared.indices]
+    return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
+
+
+def components(graph: sp.csr_array) -> NDArray[np.int64]:
+    """Return the connected component of each node of a symmetric graph; links of weight 0 are none.
+
+    In a symmetric graph strong components are the connected ones, and need no transpose.
+    """
+    if (graph.data == 0).any():
+        graph = graph.copy()
+        graph.eliminate_zeros()
+    return sp.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
 
 
 class GraphMethod(ConsensusMethod):

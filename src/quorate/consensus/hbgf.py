@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate.checks import check_choice, check_integer
-from quorate.consensus.gp_mgla import GraphMethod, links_through_rows, row_links
+from quorate.consensus.gp_mgla import GraphMethod, components, links_through_rows, row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.kmeans import joint_kmeans
@@ -28,9 +28,8 @@ def bipartite_graph(ens: Ensemble, influence: Floats) -> ReducedGraph:
     of_cluster = influence[ens.cluster_member]
     active = np.flatnonzero(of_cluster > 0)
     through_rows = sp.csr_array(links_through_rows(ens, influence)[active][:, active])
-    component = sp.csgraph.connected_components(through_rows, directed=False)[1].astype(np.int64)
     degrees = (of_cluster * ens.cluster_sizes)[active]
-    return ReducedGraph(through_rows, degrees, component)
+    return ReducedGraph(through_rows, degrees, components(through_rows))
 
 
 def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.files import Column, LabelTable, explained, quote_name
+from quorate.files import ROW, Column, LabelTable, explained, quote_name
 from quorate.labels import Lines, Noise
 from quorate.memory import require_memory
 
@@ -117,8 +117,7 @@ class CountedTable:
         same = " AND ".join(
             f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.members)
         )
-        rows = f"(SELECT *, row_number() OVER () - 1 AS quorate_row FROM {self.table.view})"
-        return f"{rows if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
+        return f"{self.table.numbered if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
 
     def examples(self, patterns: Ints, id_column: str | None = None) -> list[str]:
         """Return the first row of each of some patterns: its id, or its number counted from 0."""
@@ -126,9 +125,9 @@ class CountedTable:
         wanted = np.isin(pattern, patterns)
         self._register("quorate_wanted", {"line": line[wanted], "pattern": pattern[wanted]})
         lines = f"(SELECT l.*, w.pattern FROM {LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
-        shown = "'row ' || min(quorate_row)"
+        shown = f"'row ' || min({ROW})"
         if id_column is not None:
-            shown = f"arg_min({self.table.raw(id_column)}, quorate_row)"
+            shown = f"arg_min({self.table.raw(id_column)}, {ROW})"
         found = self.table.fetch(
             f"SELECT pattern, CAST({shown} AS VARCHAR) AS example FROM {self._rows_with(lines)} "
             "WHERE pattern IS NOT NULL GROUP BY pattern"
@@ -183,7 +182,7 @@ class CountedTable:
                 cell = self.lines.label(name).replace(self.lines.raw(name), cell)
             kept += f"{cell} AS {quote_name(name)}, "
         named = ", ".join(f"a{i} AS {quote_name(name)}" for i, name in enumerate(names))
-        order = " ORDER BY t.quorate_row" if keep_order else ""
+        order = f" ORDER BY t.{ROW}" if keep_order else ""
         return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(ANSWER, keep_order)}{order}")
 
     def _register(self, name: str, columns: dict[str, Any]) -> None:

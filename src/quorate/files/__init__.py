@@ -7,11 +7,12 @@ a label: a number where the whole column is numbers, NULL where it is missing).
 
 from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
 from quorate.files.opening import connect, find_files, open_table
-from quorate.files.table import Column, ColumnProfile, LabelTable, match_columns, quote_name
+from quorate.files.table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name
 from quorate.files.writing import check_output, output_format, write_table, writing
 
 __all__ = [
     "FORMATS",
+    "ROW",
     "STREAM",
     "Column",
     "ColumnProfile",

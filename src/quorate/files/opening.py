@@ -24,7 +24,7 @@ from quorate.errors import QuorateError
 from quorate.extras import import_extra
 from quorate.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
 from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.files.table import VIEW, Column, LabelTable
+from quorate.files.table import NUMBERED, ROW, VIEW, Column, LabelTable
 from quorate.memory import parse_bytes
 
 if TYPE_CHECKING:
@@ -73,9 +73,11 @@ def open_table(
         connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
             opener = _text_view if kind.is_text else _OPENERS[kind.name]
-            columns = opener(_Source(connection, files, kind, shown, delimiter, header, resources))
+            source = _Source(connection, files, kind, shown, delimiter, header, resources)
+            columns = opener(source)
+            numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
         on_failure.pop_all()
-    return LabelTable(shown, kind, connection, tuple(columns), resources=resources)
+    return LabelTable(shown, kind, connection, tuple(columns), numbered_view=numbered, resources=resources)
 
 
 def connect(
@@ -118,6 +120,11 @@ class _Source:
     def pattern(self) -> str:
         """The path as DuckDB wants it."""
         return _escaped(self.file)
+
+    @property
+    def patterns(self) -> list[str]:
+        """The paths of all files as DuckDB wants them."""
+        return [_escaped(file) for file in self.files]
 
 
 def _escaped(file: Path) -> str:
@@ -250,9 +257,30 @@ def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
 
 
 def _parquet_view(source: _Source) -> list[Column]:
-    relation = source.connection.read_parquet([_escaped(file) for file in source.files])
+    relation = source.connection.read_parquet(source.patterns)
     relation.create_view(VIEW)
     return _columns_of(relation)
+
+
+def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
+    """Create a view with the number of each row in Parquet files read one after the other, if their columns allow it.
+
+    A window would number them too, but rows would have to pass through it in order. Here the reader tells the file and
+    the row in the file, and the files' own metadata how many rows come before each of them.
+    """
+    if {"file_index", "file_row_number"} & {column.name.lower() for column in columns}:
+        return None
+    lengths = dict(
+        source.connection.execute(
+            "SELECT file_name, num_rows FROM parquet_file_metadata($files)", {"files": source.patterns}
+        ).fetchall()
+    )
+    before = np.cumsum([0, *(lengths[str(file)] for file in source.files)])[:-1]
+    relation = source.connection.read_parquet(source.patterns)
+    relation.project(
+        f"*, file_row_number + ({before.tolist()}::BIGINT[])[file_index::BIGINT + 1] AS {ROW}"
+    ).create_view(NUMBERED)
+    return NUMBERED
 
 
 def _arrow_view(source: _Source) -> list[Column]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 VIEW = "label_table"
 """The name of the view of a table's connection."""
+NUMBERED = "label_table_numbered"
+"""The name of the same view with one more column, `ROW`: the number of the row, from 0."""
+ROW = "quorate_row"
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,14 @@ class LabelTable:
     connection: duckdb.DuckDBPyConnection
     all_columns: tuple[Column, ...]
     view: str = VIEW
+    numbered_view: str | None = None
+    """A view with the number of each row, if the format has one; otherwise rows are numbered as they are read."""
     resources: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @property
+    def numbered(self) -> str:
+        """The rows with one more column, `ROW`: the number of the row, from 0."""
+        return self.numbered_view or f"(SELECT *, row_number() OVER () - 1 AS {ROW} FROM {self.view})"
 
     @property
     def columns(self) -> tuple[str, ...]:

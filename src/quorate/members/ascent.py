@@ -35,8 +35,7 @@ class Density(NamedTuple):
 def mean_shift(points: Floats, density: Density) -> Floats:
     """Return where one step of modal expectation-maximisation takes each point.
 
-    p_i proportional to weights_i exp(-|x - x_i|^2 / (2 bandwidth^2)); x <- sum of p_i x_i. The largest exponent is
-    subtracted first, so that a tiny bandwidth does not underflow.
+    p_i proportional to weights_i exp(-|x - x_i|^2 / (2 bandwidth^2)); x <- sum of p_i x_i.
     """
     moved = np.empty_like(points)
     scaled = density.centres / density.bandwidth**2
@@ -44,11 +43,7 @@ def mean_shift(points: Floats, density: Density) -> Floats:
     offset = np.log(density.weights) - (density.centres * scaled).sum(1) / 2
 
     def move(block: slice) -> None:
-        kernel = points[block] @ scaled.T
-        kernel += offset
-        kernel -= kernel.max(1, keepdims=True)
-        np.exp(kernel, out=kernel)
-        moved[block] = (kernel @ density.centres) / kernel.sum(1, keepdims=True)
+        _kernels.ascent.weighted_mean(points[block] @ scaled.T, offset, density.centres, moved[block])
 
     in_blocks(move, points, density)
     return moved

@@ -1,0 +1,38 @@
+"""Steps of climbers on a Gaussian density."""
+
+import numpy as np
+
+from quorate._kernels._jit import jit
+
+_NOTHING = -40.0  # the exponential of less, beside the largest of 1, is lost in rounding
+
+
+@jit
+def weighted_mean(exponents, offset, centres, out):
+    """Write for each climber the mean of the centres, weighted by exp(exponents + offset).
+
+    The largest exponent is subtracted first, so that a tiny bandwidth does not underflow. Centres too far away to
+    change any digit are skipped: with a small bandwidth, nearly all.
+
+    exponents : (b, n_centres)
+    offset : (n_centres,)
+    centres : (n_centres, d)
+    out : (b, d)
+    """
+    n_centres, d = centres.shape
+    for climber in range(len(exponents)):
+        row = exponents[climber]
+        largest = -np.inf
+        for i in range(n_centres):
+            row[i] += offset[i]
+            largest = max(largest, row[i])
+        total = 0.0
+        mean = out[climber]
+        mean[:] = 0.0
+        for i in range(n_centres):
+            if row[i] - largest > _NOTHING:
+                weight = np.exp(row[i] - largest)
+                total += weight
+                for c in range(d):
+                    mean[c] += weight * centres[i, c]
+        mean /= total

@@ -328,14 +328,21 @@ def _slowest(summaries: Summaries) -> Finding:
     )
 
 
+_OUTLYING = (
+    "Measured on the first 40 runs of the six small datasets: k-means that starts farthest-first gives clusters to "
+    "outlying patterns (at true-k, 6.2 of 10 clusters of GP-MGLA on Yeast and 2.4 of 7 on Image Segmentation hold at "
+    "most 2 % of the rows). From k-means++, GP-MGLA gains up to 0.04 at true-k (Image Segmentation 0.49 to 0.53), and "
+    "nothing on Yeast. Without OD-ISVC, whose reconstruction leaves many tiny clusters, it gains 0.03 to 0.23 (Wine "
+    "0.58 to 0.81), and is ahead of HBGF on Seeds and Breast Cancer."
+)
 _ON_PATTERNS = (
     "Our pairwise methods work on patterns, not on an n x n matrix, so that the cost that grows with the square of the "
     "rows in the paper is gone."
 )
 
 STATEMENTS = (
-    Statement("Tables 6, 7", "GP-MGLA is best or second best in most columns", _best_or_second),
-    Statement("7.4.2", "GP-MGLA produces overall the best and most stable results", _overall_best),
+    Statement("Tables 6, 7", "GP-MGLA is best or second best in most columns", _best_or_second, _OUTLYING),
+    Statement("7.4.2", "GP-MGLA produces overall the best and most stable results", _overall_best, _OUTLYING),
     Statement("Tables 6, 7", "WEAC-AL is ahead of EAC-AL on average", _weac_ahead_of_eac),
     Statement("7.4.2", "WEAC-AL achieves the best scores on Seeds", _seeds),
     Statement("7.4.2", "WEAC-AL is better and more stable than the other pairwise methods", _most_stable_pairwise),

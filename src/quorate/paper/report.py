@@ -175,7 +175,7 @@ are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
     if spec.slow.left_out:
         text += f" As in the paper, they do not run on {_listed(spec.slow.left_out)} at all."
     text += f"\n\nThe measurements took {spent:.1f} hours in all, each in one process"
-    text += f"; {wall:.1f} hours of the clock in {len(sessions)} sessions that came to their end" if sessions else ""
+    text += f"; {wall:.1f} hours of the clock in {len(sessions)} pieces that came to their end" if sessions else ""
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return text + (f". Versions: {listed}.\n" if listed else ".\n")
 

@@ -1,4 +1,4 @@
-"""Steps of climbers on a Gaussian density."""
+"""Gaussian densities: steps of climbers, and values."""
 
 import numpy as np
 
@@ -36,3 +36,23 @@ def weighted_mean(exponents, offset, centres, out):
                 for c in range(d):
                     mean[c] += weight * centres[i, c]
         mean /= total
+
+
+@jit
+def weighted_sum(exponents, offset, weights, out):
+    """Write for each point the sum over centres of weights * exp(exponents + offset); far centres add nothing.
+
+    exponents : (b, n_centres)
+    offset : (n_centres,)
+    weights : (n_centres,)
+    out : (b,), on entry what is to be added to every exponent of the point
+    """
+    for point in range(len(exponents)):
+        row = exponents[point]
+        own = out[point]
+        total = 0.0
+        for i in range(len(weights)):
+            exponent = row[i] + offset[i] + own
+            if exponent > _NOTHING:
+                total += weights[i] * np.exp(min(exponent, 0.0))
+        out[point] = total

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import OneClassSVM
 from sklearn.utils import check_random_state
@@ -50,9 +49,11 @@ class Sphere(NamedTuple):
 
     def kernel_sums(self, X: Floats) -> Floats:
         """Return sum of beta_j K(x_j, x) for each row of X."""
-        sums = np.empty(len(X))
+        # -q |x - y|^2 = 2 q xy - q |y|^2 - q |x|^2
+        scaled, offset = 2 * self.q * self.vectors, -self.q * (self.vectors**2).sum(axis=1)
+        sums = -self.q * (X**2).sum(axis=1)
         for block in _kernels.threads.blocks(len(X), max(1, BLOCK // len(self.vectors))):
-            sums[block] = rbf_kernel(X[block], self.vectors, gamma=self.q) @ self.multipliers
+            _kernels.ascent.weighted_sum(X[block] @ scaled.T, offset, self.multipliers, sums[block])
         return sums
 
     def squared_distance(self, X: Floats) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _kernels
 from quorate.checks import check_choice, check_number
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
@@ -82,20 +83,13 @@ def _entropies(ens: Ensemble, common: Floats) -> Floats:
 
 
 def _mutual_information(ens: Ensemble, common: Floats) -> Floats:
-    """(M, M) mutual information of members i < j over the rows both label; zero elsewhere.
-
-    Summed over the cells n_ab of all contingency tables: (n_ab / n_ij) log(n_ab n_ij / (n_a n_b)).
-    """
-    cells = ens.cooccurrence.tocoo()
-    member = ens.cluster_member
-    upper = member[cells.row] < member[cells.col]
-    a, b, n_ab = cells.row[upper], cells.col[upper], cells.data[upper].astype(np.float64)
-    i, j = member[a], member[b]
-    n_ij, n_a, n_b = common[i, j], ens.coverage[a, j], ens.coverage[b, i]
-    terms = n_ab / n_ij * np.log(n_ab * n_ij / (n_a * n_b))
-    n_members = ens.n_members
-    mutual = np.bincount(i * n_members + j, weights=terms, minlength=n_members**2)
-    return mutual.reshape(n_members, n_members).astype(np.float64)
+    """(M, M) mutual information of members i < j over the rows both label; zero elsewhere."""
+    shared = ens.cooccurrence
+    mutual = np.zeros_like(common)
+    _kernels.tables.mutual_information(
+        shared.indptr, shared.indices, shared.data, ens.cluster_member, common, ens.coverage, mutual
+    )
+    return mutual
 
 
 def ratio(numerator: NDArray[Any] | float, denominator: Floats) -> Floats:

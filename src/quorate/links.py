@@ -38,11 +38,10 @@ def jaccard(ens: Any) -> Floats:
 
 def jaccard_links(ens: Ensemble) -> sp.csr_array:
     """Return the Jaccard coefficients (equation 5) as a sparse matrix: only neighbours are stored (Definition 3)."""
-    shared = ens.cooccurrence.astype(np.float64)
-    i = np.repeat(np.arange(ens.n_clusters), np.diff(shared.indptr))
-    j = shared.indices
-    either = ens.coverage[i, ens.cluster_member[j]] + ens.coverage[j, ens.cluster_member[i]] - shared.data
-    return sp.csr_array((shared.data / either, shared.indices, shared.indptr), shape=shared.shape)
+    shared = ens.cooccurrence
+    values = np.empty(len(shared.data))
+    _kernels.tables.jaccard(shared.indptr, shared.indices, shared.data, ens.cluster_member, ens.coverage, values)
+    return sp.csr_array((values, shared.indices, shared.indptr), shape=shared.shape)
 
 
 def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:

@@ -288,7 +288,7 @@ def _arrow_view(source: _Source) -> list[Column]:
     arrow = import_extra("pyarrow", "Reading Arrow and Feather files")
     try:
         table = dataset.dataset(str(source.file), format="feather")
-    except arrow.ArrowInvalid:
+    except arrow.ArrowException:
         raise QuorateError(
             f"{source.shown} is not an Arrow file. Write it in the IPC file format (Feather version 2)."
         ) from None

@@ -41,7 +41,7 @@ def jaccard_links(ens: Ensemble) -> sp.csr_array:
     shared = ens.cooccurrence
     values = np.empty(len(shared.data))
     _kernels.tables.jaccard(shared.indptr, shared.indices, shared.data, ens.cluster_member, ens.coverage, values)
-    return sp.csr_array((values, shared.indices, shared.indptr), shape=shared.shape)
+    return sp.csr_array((values, shared.indices.copy(), shared.indptr.copy()), shape=shared.shape)
 
 
 def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:

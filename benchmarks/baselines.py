@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 
 import fastcluster
@@ -13,7 +12,7 @@ from scipy.spatial.distance import squareform
 
 import quorate as qt
 from benchmarks.data import letters, pen_digits
-from benchmarks.measure import Result, faster, median_seconds, peak_memory, save, seconds, share, show
+from benchmarks.measure import Result, faster, median_seconds, peak_memory, run_parts, seconds, share
 
 GIGABYTE = 1e9
 DECAY = 0.8
@@ -174,15 +173,4 @@ def almost_infeasible() -> Iterator[Result]:
 
 def run() -> list[Result]:
     """Run everything, printing as it goes."""
-    results: list[Result] = []
-    for part in (against_the_dense_way, hybrid_graph, almost_infeasible):
-        for result in part():
-            results.append(result)
-            print(f"{result.what}: {result.quotient:.3g} ({result.bar})", file=sys.stderr, flush=True)
-    return results
-
-
-if __name__ == "__main__":
-    found = run()
-    show(found)
-    print(save("baselines", found))
+    return run_parts(against_the_dense_way, hybrid_graph, almost_infeasible)

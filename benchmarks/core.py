@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 
 import quorate as qt
 from benchmarks.data import letters, mixture
-from benchmarks.measure import Result, faster, median_seconds, peak_memory, save, seconds, share, show
+from benchmarks.measure import Result, faster, median_seconds, peak_memory, run_parts, seconds, share
 
 GIGABYTE = 1e9
 
@@ -194,15 +194,4 @@ def _run(code: str, **environment: str) -> str:
 
 def run() -> list[Result]:
     """Run everything, printing as it goes."""
-    results: list[Result] = []
-    for part in (start_up, twenty_thousand_rows, million_rows, many_clusters, growth):
-        for result in part():
-            results.append(result)
-            print(f"{result.what}: {result.quotient:.3g} ({result.bar})", file=sys.stderr, flush=True)
-    return results
-
-
-if __name__ == "__main__":
-    found = run()
-    show(found)
-    print(save("core", found))
+    return run_parts(start_up, twenty_thousand_rows, million_rows, many_clusters, growth)

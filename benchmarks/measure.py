@@ -52,6 +52,16 @@ def seconds(task: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def run_parts(*parts: Callable[[], Iterable[Result]]) -> list[Result]:
+    """Run one part after the other, telling each result as soon as it is there, and return all."""
+    results: list[Result] = []
+    for part in parts:
+        for result in part():
+            results.append(result)
+            print(f"{result.what}: {result.quotient:.3g} ({result.bar})", file=sys.stderr, flush=True)
+    return results
+
+
 def peak_memory(module: str, function: str) -> int:
     """Return the bytes that a function needs beyond what is resident before it, in a fresh process.
 

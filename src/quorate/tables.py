@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from quorate.consensus.blockwise import check_blockwise, fit_blocks
 from quorate.consensus.gp_mgla import GraphMethod
 from quorate.consensus.registry import make_method
 from quorate.counted import ANSWER, LINES, CountedTable
+from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.files import (
     LabelTable,
@@ -137,7 +138,28 @@ def consensus_file(
         # A text table is written typed where it becomes another format, as far as its members go.
         typed = table.format.is_text and not find_format(out).is_text
         write_table(counted.rows(ANSWERS, table.columns, keep_order=keep_order, typed=typed), out)
-    return replace(found, out=Path(out), method=method, params=params)
+    return FileConsensus(
+        out=Path(out),
+        n_rows=found.ensemble.n_rows,
+        n_patterns=found.ensemble.n_patterns,
+        n_clusters=found.n_clusters,
+        clusters=found.clusters,
+        names=tuple(found.ensemble.names),
+        ncai=found.ncai,
+        member_weights=found.member_weights,
+        method=method,
+        params=params,
+    )
+
+
+class _Answer(NamedTuple):
+    """What was found about the members of a file; the answer itself is stored in the engine."""
+
+    ensemble: Ensemble | StoredEnsemble
+    n_clusters: int
+    clusters: tuple[ConsensusCluster, ...]
+    ncai: NDArray[np.float64]
+    member_weights: NDArray[np.float64]
 
 
 def _choose_members(table: LabelTable, members: Sequence[str] | None) -> list[str]:
@@ -150,26 +172,15 @@ def _choose_members(table: LabelTable, members: Sequence[str] | None) -> list[st
     return chosen
 
 
-def _answer(counted: CountedTable, estimator: ConsensusMethod) -> FileConsensus:
+def _answer(counted: CountedTable, estimator: ConsensusMethod) -> _Answer:
     """Combine the members, and store the answer of each line beside its cells."""
     ens = counted.ensemble
     fitted = estimator.fit(ens)
     counted.answered(dict(zip(ANSWERS, (fitted.pattern_labels_, fitted.pattern_confidence_), strict=True)))
-    return FileConsensus(
-        out=Path(),
-        n_rows=ens.n_rows,
-        n_patterns=ens.n_patterns,
-        n_clusters=fitted.n_clusters_,
-        clusters=fitted.clusters_,
-        names=ens.names,
-        ncai=fitted.ncai_,
-        member_weights=fitted.member_weights_,
-        method="",
-        params={},
-    )
+    return _Answer(ens, fitted.n_clusters_, fitted.clusters_, fitted.ncai_, fitted.member_weights_)
 
 
-def _answer_in_blocks(counted: CountedTable, estimator: GraphMethod) -> FileConsensus:
+def _answer_in_blocks(counted: CountedTable, estimator: GraphMethod) -> _Answer:
     """Do the same without ever holding the patterns: they are coded, sorted and kept by DuckDB, and read in blocks."""
     lines = counted.lines
     with explained(lines.path):
@@ -190,18 +201,7 @@ def _answer_in_blocks(counted: CountedTable, estimator: GraphMethod) -> FileCons
             f"CREATE TEMP TABLE {ANSWER} AS SELECT {cells}, consensus AS a0, confidence AS a1 FROM quorate_coded c "
             f"JOIN quorate_patterns p ON {same} JOIN quorate_labelled l ON p.rowid = l.pattern"
         )
-    return FileConsensus(
-        out=Path(),
-        n_rows=ens.n_rows,
-        n_patterns=ens.n_patterns,
-        n_clusters=found.n_clusters,
-        clusters=found.clusters,
-        names=ens.names,
-        ncai=found.ncai,
-        member_weights=found.member_weights,
-        method="",
-        params={},
-    )
+    return _Answer(ens, found.n_clusters, found.clusters, found.ncai, found.member_weights)
 
 
 def _word_names(levels: Sequence[Vector]) -> list[str]:

@@ -81,7 +81,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Check the method's own parameters."""
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Cuts:
-        """Return the ensemble solved for any k; `influence` is in [0, 1], one number per member."""
+        """Return the ensemble solved for any k, each method in its way; `influence` (M,) is in [0, 1]."""
         raise NotImplementedError
 
     def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:

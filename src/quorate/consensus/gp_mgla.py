@@ -92,7 +92,10 @@ class GraphMethod(ConsensusMethod):
         check_integer("n_init", self.n_init, low=1)
 
     def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
-        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns."""
+        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
+
+        Every method of this kind has its own.
+        """
         raise NotImplementedError
 
     def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:

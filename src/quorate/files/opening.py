@@ -268,13 +268,15 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
     A window would number them too, but rows would have to pass through it in order. Here the reader tells the file and
     the row in the file, and the files' own metadata how many rows come before each of them.
     """
-    if {"file_index", "file_row_number"} & {column.name.lower() for column in columns}:
+    if {"file_index", "file_row_number", ROW} & {column.name.lower() for column in columns}:
         return None
     lengths = dict(
         source.connection.execute(
             "SELECT file_name, num_rows FROM parquet_file_metadata($files)", {"files": source.patterns}
         ).fetchall()
     )
+    if not all(str(file) in lengths for file in source.files):
+        return None  # the engine calls a file by another name
     before = np.cumsum([0, *(lengths[str(file)] for file in source.files)])[:-1]
     relation = source.connection.read_parquet(source.patterns)
     relation.project(

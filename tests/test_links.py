@@ -5,7 +5,7 @@ from hypothesis import given
 import oracles
 import quorate as qt
 from quorate.ensemble import Ensemble
-from quorate.links import connected_triples, jaccard_links, sact_similarity
+from quorate.links import SactOperator, connected_triples, jaccard_links, sact_similarity
 
 A, B, C, D, E, F, G = range(7)
 
@@ -30,6 +30,16 @@ def test_running_example_without_influence(running_example):
     assert raw[E, G] == pytest.approx(8 / 3)
     assert raw[A, B] == pytest.approx(5 / 12)
     assert np.allclose(qt.sact(ens, beta=0), sact_similarity(ens, np.ones(3)))
+
+
+@given(oracles.label_matrices(missing=True))
+def test_the_operator_multiplies_as_the_matrix_does(labels):
+    ens = Ensemble(list(labels.T))
+    influence = qt.ncai(ens) ** 2
+    matrix, operator = sact_similarity(ens, influence), SactOperator(ens, influence)
+    vectors = np.eye(ens.n_clusters)
+    assert np.allclose(np.transpose([operator @ x for x in vectors]), matrix, rtol=0, atol=1e-13)
+    assert np.array_equal(operator @ vectors, matrix)
 
 
 @given(oracles.label_matrices(missing=True))

@@ -1,5 +1,7 @@
 """Links between clusters: Jaccard coefficients, connected triples (paper, section 5), and SimRank (a baseline)."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from quorate.memory import USE_NO_MATRIX, require_memory
 Floats = NDArray[np.float64]
 
 _ROWS_PER_TASK = 64
+_FIRST = 128  # clusters by which others are put into an order, at most
 _SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
 
 
@@ -83,6 +86,58 @@ def sact_similarity(ens: Ensemble, member_influence: Floats) -> Floats:
     return similarity
 
 
+@dataclass(frozen=True)
+class SactOperator:
+    """The SACT similarity as what it does to a vector, without the matrix.
+
+    A product with one vector costs as much as there are neighbours; for many vectors at once the matrix is formed.
+    """
+
+    ens: Ensemble
+    member_influence: Floats
+
+    def __matmul__(self, x: Floats) -> Floats:
+        """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
+        return self._times(x) if x.ndim == 1 else sact_similarity(self.ens, self.member_influence) @ x
+
+    @cached_property
+    def _lists(self) -> tuple[NDArray[np.int64], sp.csr_array]:
+        """An order of clusters, and in that order I_k v_ki: the neighbours i of each k by ascending value."""
+        order, links = _overlapping_together(jaccard_links(self.ens))
+        links.data *= np.repeat(self.member_influence[self.ens.cluster_member[order]], np.diff(links.indptr))
+        links.indices = links.indices.astype(np.uint32)
+        _kernels.threads.in_threads(
+            lambda some: _kernels.links.sort_lists(links.indptr, links.indices, links.data, some.start, some.stop),
+            _kernels.threads.blocks(len(order), _ROWS_PER_TASK),
+        )
+        return order, links
+
+    @cached_property
+    def _own(self) -> Floats:
+        """(n_clusters,) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
+        order, links = self._lists
+        return np.asarray(np.bincount(links.indices, links.data, len(order)), dtype=np.float64)
+
+    def _times(self, x: Floats) -> Floats:
+        order, links = self._lists
+        ordered = x[order]
+        parts = _kernels.threads.parts(len(x))
+        sums = np.zeros((len(parts), len(x)))
+
+        def add(part: int) -> None:
+            some = parts[part]
+            _kernels.links.add_triples(
+                links.indptr, links.indices, links.data, ordered, some.start, some.stop, sums[part]
+            )
+
+        _kernels.threads.in_threads(add, range(len(parts)))
+        largest = self._own.max()
+        scale = 1.0 / largest if largest > 0 else 0.0
+        product = np.empty(len(x))
+        product[order] = scale * sums.sum(axis=0) + (1.0 - scale * self._own) * ordered
+        return product
+
+
 def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
     """Return, for every two clusters, the sum over all clusters k of I_k min(v_ik, v_jk) (equations 6 and 8).
 
@@ -94,12 +149,9 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
         I_k, the influence of the member of cluster k.
     """
     n = links.shape[0]
-    order = _overlapping_together(links)
-    place = np.empty(n, dtype=np.int32)
-    place[order] = np.arange(n)
-    rows = links[order]
+    order, rows = _overlapping_together(links)
     # Read by columns and turned into rows, a symmetric matrix is itself, its indices sorted.
-    reordered = sp.csc_array((rows.data, place[rows.indices], rows.indptr.astype(np.int32)), shape=(n, n)).tocsr()
+    reordered = sp.csc_array((rows.data, rows.indices, rows.indptr), shape=(n, n)).tocsr()
     scaled = reordered.data * np.repeat(influence_of_cluster[order], np.diff(reordered.indptr))
     coefficients = np.zeros((n, n))
     tasks = _kernels.threads.blocks(n, _ROWS_PER_TASK)
@@ -120,13 +172,19 @@ def symmetrise(matrix: Floats) -> None:
     _kernels.threads.in_threads(lambda some: _kernels.links.symmetrise(some.start, some.stop, matrix), tasks)
 
 
-def _overlapping_together(links: sp.csr_array) -> NDArray[np.int64]:
-    """Return an order of clusters in which those that overlap the same of the first clusters stand together.
+def _overlapping_together(links: sp.csr_array) -> tuple[NDArray[np.int64], sp.csr_array]:
+    """Return an order in which clusters that overlap the same of the first clusters stand together, and links so.
 
-    They have many neighbours in common, which is what makes adding up the triples fast.
+    They have many neighbours in common, so that what is read and written for one is at hand for the next. The indices
+    of a row stay in their old order.
     """
-    some = links[:, : int(np.sqrt(links.shape[0])) + 1].toarray()
-    return np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
+    n = links.shape[0]
+    some = links[:, : min(int(np.sqrt(n)) + 1, _FIRST)].toarray()
+    order = np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
+    place = np.empty(n, dtype=np.int32)
+    place[order] = np.arange(n)
+    rows = links[order]
+    return order, sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(n, n))
 
 
 def weighted_triples(ens: Ensemble, member_influence: Floats) -> Floats:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from quorate import _kernels
@@ -33,6 +32,12 @@ _EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
 
 
+class Operator(Protocol):
+    """A symmetric matrix, or what knows its products without being one."""
+
+    def __matmul__(self, x: Floats, /) -> Floats: ...
+
+
 @dataclass(frozen=True)
 class ReducedGraph:
     """The graph over clusters that a bipartite graph induces: W, its degrees, and its connected components.
@@ -46,22 +51,22 @@ class ReducedGraph:
     """(n_nodes,) row sums of W, positive."""
     component: Ints
     """(n_nodes,) connected component of each node."""
-    links: Floats | None = None
+    links: Operator | None = None
     """(n_nodes, n_nodes) R, symmetric, or None if clusters are linked only through rows."""
 
     @cached_property
     def link_degrees(self) -> Floats:
         """(n_nodes,) row sums R1."""
         assert self.links is not None
-        return self.links.sum(axis=1)
+        return np.asarray(self.links @ np.ones(len(self.degrees)))
 
     def multiply(self, x: Floats) -> Floats:
         """Return W @ x for x of shape (n_nodes,) or (n_nodes, j)."""
-        product = np.asarray(self.through_rows @ x)
+        product = _product(self.through_rows, x)
         if self.links is None:
             return product
         degrees = self.link_degrees if x.ndim == 1 else self.link_degrees[:, None]
-        return product + _symmetric_product(self.links, _symmetric_product(self.links, x) / degrees)
+        return product + self.links @ ((self.links @ x) / degrees)
 
     @cached_property
     def trivial(self) -> Floats:
@@ -86,9 +91,18 @@ class ReducedGraph:
         return scale * self.multiply(scale * x) - 2.0 * (self.trivial @ (self.trivial.T @ x))
 
 
-def _symmetric_product(matrix: Floats, x: Floats) -> Floats:
-    """Return matrix @ x for a symmetric matrix, of which a product with one vector reads only one half."""
-    return dsymv(1.0, matrix.T, x) if x.ndim == 1 else matrix @ x
+def _product(matrix: sp.csr_array, x: Floats) -> Floats:
+    """Return matrix @ x; with one vector, as in every step of Lanczos, in threads."""
+    if x.ndim > 1:
+        return np.asarray(matrix @ x)
+    indices = matrix.indices.view(f"u{matrix.indices.itemsize}")
+    product = np.empty(len(x))
+
+    def multiply(rows: slice) -> None:
+        _kernels.links.multiply_rows(matrix.indptr, indices, matrix.data, x, rows.start, rows.stop, product)
+
+    _kernels.threads.in_threads(multiply, _kernels.threads.parts(len(x)))
+    return product
 
 
 @dataclass(frozen=True)
@@ -123,7 +137,8 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
         operator = LinearOperator((n_nodes, n_nodes), matvec=graph.deflated, dtype=np.float64)
         n_vectors = min(n_nodes, 2 * n_more + 20)
         try:
-            return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
+            with _kernels.threads.linear_algebra(n_vectors):
+                return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
         except ArpackError:
             pass  # a graph of very low rank has no Krylov space to speak of
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)

@@ -47,6 +47,52 @@ def shared_neighbours(indptr, indices, values, order, start, stop, width, out):
 
 
 @jit
+def sort_lists(indptr, indices, values, start, stop):
+    """Sort the entries of the rows start..stop of a matrix in CSR form by value, in place."""
+    for row in range(start, stop):
+        entries = slice(indptr[row], indptr[row + 1])
+        order = np.argsort(values[entries])
+        indices[entries] = indices[entries][order]
+        values[entries] = values[entries][order]
+
+
+@jit
+def add_triples(indptr, indices, values, x, start, stop, out):
+    """Add for each i the sum over k in start..stop and over j of min(v_ki, v_kj) x_j.
+
+    With the neighbours of k in ascending order of v, the smaller ones count by their own v and the larger ones by that
+    of i, so that two running sums serve all i.
+
+    indptr, indices, values : v (n, n) in CSR form, each row sorted by value; indices unsigned, which reads faster
+    x, out : (n,)
+    """
+    of_neighbour = np.empty(len(x))
+    for k in range(start, stop):
+        first = indptr[k]
+        n_neighbours = indptr[k + 1] - first
+        larger = 0.0
+        for e in range(n_neighbours):
+            of_neighbour[e] = x[indices[first + e]]
+            larger += of_neighbour[e]
+        smaller = 0.0
+        for e in range(n_neighbours):
+            value = values[first + e]
+            smaller += value * of_neighbour[e]
+            larger -= of_neighbour[e]
+            out[indices[first + e]] += smaller + value * larger
+
+
+@jit
+def multiply_rows(indptr, indices, values, x, start, stop, out):
+    """Write the entries start..stop of the product of a matrix in CSR form and a vector x; indices unsigned."""
+    for i in range(start, stop):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            total += values[e] * x[indices[e]]
+        out[i] = total
+
+
+@jit
 def symmetrise(start, stop, out):
     """Give every two entries out[i, j], out[j, i] the larger value of both, for columns j in start..stop, i > j.
 

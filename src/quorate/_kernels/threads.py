@@ -11,6 +11,7 @@ import numba
 from threadpoolctl import ThreadpoolController
 
 _WORTH_THREADS = 500
+_PARTS = 16
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,6 +43,11 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 def blocks(n: int, size: int) -> list[slice]:
     """Cut range(n) into consecutive slices of at most `size`."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def parts(n: int) -> list[slice]:
+    """Cut range(n) into a few slices, as many for any number of threads: a sum over parts is always the same."""
+    return blocks(n, max(1, -(-n // _PARTS)))
 
 
 def linear_algebra(size: int) -> AbstractContextManager[Any]:

@@ -15,7 +15,7 @@ from quorate.crowd import Normalise, ratio
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.kmeans import STARTS, Start
-from quorate.links import sact_similarity
+from quorate.links import SactOperator
 from quorate.tcut import ReducedGraph, TransferCut
 
 Floats = NDArray[np.float64]
@@ -52,10 +52,10 @@ def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> R
     W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity.
     """
     of_cluster = influence[ens.cluster_member]
-    similarity = sact_similarity(ens, influence)
+    similarity = SactOperator(ens, influence)
     return ReducedGraph(
         through_rows=alpha * links_through_rows(ens, influence),
-        degrees=alpha * of_cluster * ens.cluster_sizes + similarity.sum(axis=1),
+        degrees=alpha * of_cluster * ens.cluster_sizes + similarity @ np.ones(ens.n_clusters),
         component=_components(ens, of_cluster),
         links=similarity,
     )
@@ -174,7 +174,7 @@ class GPMGLA(GraphMethod):
 
     name: ClassVar[str] = "gp-mgla"
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.2"
-    cost: ClassVar[str] = "m M^2 + n_c^2 per eigenvector + m k^2 per k-means step; memory n_c^2 + m k"
+    cost: ClassVar[str] = "m M^2 + e per eigenvector + m k^2 per k-means step; memory e + m k; e overlapping clusters"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
         "member without weight": "its clusters stay in the graph, linked to others by the rows they share",

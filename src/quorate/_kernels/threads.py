@@ -55,7 +55,12 @@ def linear_algebra(size: int) -> AbstractContextManager[Any]:
 
     Its threads wait for each other by spinning: on small matrices they gain little, and on a busy machine lose a lot.
     """
-    return _libraries().limit(limits=1, user_api="blas") if size < _WORTH_THREADS else nullcontext()
+    return one_thread() if size < _WORTH_THREADS else nullcontext()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Keep the linear algebra library to one thread."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache

@@ -1,7 +1,6 @@
 """Climbing a weighted Gaussian density, shared by HMAC (its modes) and OD-ISVC (its stable equilibrium points)."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,6 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
-from threadpoolctl import ThreadpoolController
 
 from quorate import _kernels
 
@@ -58,14 +56,8 @@ def in_blocks(task: Callable[[slice], None], points: Floats, density: Density) -
 def climb(starts: Floats, density: Density) -> Floats:
     """Return the point at which the climb from each start ends, after at most `MAX_STEPS` steps."""
     # many small products: threads of the linear algebra library would wait for each other most of the time
-    with _libraries().limit(limits=1, user_api="blas"):
+    with _kernels.threads.one_thread():
         return _climb(starts, density)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Find the libraries with threads of their own, once, since it takes some milliseconds."""
-    return ThreadpoolController()
 
 
 def _climb(starts: Floats, density: Density) -> Floats:

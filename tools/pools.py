@@ -23,7 +23,7 @@ table was made by
 
 NMI is the mean agreement of members with the classes (square-root normalisation); redraws are trivial clusterings that
 were drawn again; seconds are the total of all members, each on one core, redraws included. The machine had other work
-at the time, so that times are upper bounds; Letters took 43 minutes of the clock on two cores.
+at the time, so that times are upper bounds.
 
 | dataset | method | members | clusters min / median / max | NMI | redraws | seconds |
 |---|---|---:|---:|---:|---:|---:|

@@ -451,6 +451,9 @@ def test_other_choices_stand_beside(tiny, tmp_path):
         for rows in (mine, theirs)
     ]
     assert f"| Iris, best-k | {shown[0]:+.3f} | {shown[1]:+.3f} |" in text
+    nearest, smallest = min(zip(("as above", "runs: 2; scale: standard"), shown, strict=True), key=lambda x: abs(x[1]))
+    far_off = f"| Iris, best-k | GP-MGLA | {shown[0]:+.3f} | {nearest} | {smallest:+.3f} |"
+    assert (far_off in text) == (abs(shown[0]) > 0.05)
 
 
 def test_a_number_is_shown_once_all_its_runs_are_there(tiny):

@@ -30,6 +30,7 @@ from quorate.paper.tables import (
 from quorate.resume import peek
 
 _COMPLETE = "A number is shown once all its runs are there.\n\n"
+_FAR_OFF = 0.05  # from a published value: a reason is looked for
 COMMANDS = {"full": "quorate reproduce all FOLDER", "quick": "quorate reproduce all FOLDER --quick"}
 
 
@@ -243,7 +244,23 @@ def _others_section(results: Results, compared: list[Summary], others: Sequence[
     return (
         "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
         + markdown.markdown_table(header, lines)
+        + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"
+        + _far_off(cells, list(choices))
     )
+
+
+def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choices: list[str]) -> str:
+    """Return a table of large differences (by choice, method, dataset, k), and of the choice that makes them smallest."""
+    lines = []
+    for (choice, method, dataset, k), difference in differences.items():
+        if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:
+            continue
+        known = {other: differences.get((other, method, dataset, k)) for other in choices}
+        nearest, smallest = min(
+            ((other, value) for other, value in known.items() if value is not None), key=lambda item: abs(item[1])
+        )
+        lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{smallest:+.3f}"])
+    return markdown.markdown_table(["column", "method", choices[0], "nearest", "difference"], lines)
 
 
 def _choice(spec: Spec, other: Spec) -> str:

@@ -250,7 +250,7 @@ def _others_section(results: Results, compared: list[Summary], others: Sequence[
 
 
 def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choices: list[str]) -> str:
-    """Return a table of large differences (by choice, method, dataset, k), and of the choice that makes them smallest."""
+    """Return a table of large differences (by choice, method, dataset, k) and the choice that makes each smallest."""
     lines = []
     for (choice, method, dataset, k), difference in differences.items():
         if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:

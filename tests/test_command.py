@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -235,6 +236,60 @@ def test_evaluate_against_another_file(table, labels, tmp_path, capsys):
     assert sum(cluster["rows"] for cluster in found["clusters"]) == 60
 
 
+def test_evaluate_counts_rows_whatever_columns_are_called(table, tmp_path, capsys):
+    frame = table.rename(columns={"fair_0": "row", "fair_1": "truth", "noise": "label"})
+    frame["fair_2"] = frame["fair_2"].astype(float)  # whole numbers and NaN, in a file that tells them apart from NULL
+    duckdb.from_df(frame).write_parquet(str(tmp_path / "labels.parquet"))
+    frame[["class"]].to_csv(tmp_path / "truth.csv", index=False)
+    within = run("evaluate", tmp_path / "labels.parquet", "--truth", "class", "--json", capsys=capsys)
+    arguments = ["--truth", "class", "--truth-file", tmp_path / "truth.csv", "--json"]
+    between = json.loads(run("evaluate", tmp_path / "labels.parquet", *arguments, capsys=capsys).out)["clusterings"]
+    assert between.pop("class")["scores"]["ari"] == 1
+    assert between == json.loads(within.out)["clusterings"]
+    for name in ("row", "truth", "label", "fair_2"):
+        known = frame[name].notna()
+        expected = qt.evaluate(frame[name][known], frame["class"][known])
+        assert between[name]["scores"]["nmi_max"] == pytest.approx(expected.nmi_max)
+
+
+def test_columns_may_have_any_name(table, tmp_path, capsys):
+    names = {"fair_0": "a0", "fair_1": "a1", "fair_2": "pattern", "noise": "quorate_class"}
+    duckdb.from_df(table.rename(columns=names)).write_parquet(str(tmp_path / "labels.parquet"))
+    out = [tmp_path / "out.csv", "--report", tmp_path / "out.html"]
+    run("combine", tmp_path / "labels.parquet", "--truth", "class", "-k", 3, "-o", *out, capsys=capsys)
+    expected = qt.consensus(table.drop(columns=["id", "class"]), 3).labels
+    assert pd.read_csv(tmp_path / "out.csv")["consensus"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_columns_without_names_as_pandas_writes_them(index, tmp_path, capsys):
+    labels = np.random.default_rng(0).integers(0, 3, (30, 4))
+    pd.DataFrame(labels).to_csv(tmp_path / "labels.csv", index=index)
+    printed = run("combine", tmp_path / "labels.csv", "-k", 2, "-o", tmp_path / "out.csv", capsys=capsys)
+    assert "taken for names of columns" in printed.err
+    assert len(pd.read_csv(tmp_path / "out.csv")) == 30
+    (tmp_path / "plain.csv").write_text("0,1,2\n1,1,0\n0,1,2\n")
+    run("combine", tmp_path / "plain.csv", "--no-header", "-k", 2, "-o", tmp_path / "plain_out.csv", capsys=capsys)
+    assert len(pd.read_csv(tmp_path / "plain_out.csv")) == 3
+
+
+def test_one_cluster_has_a_report_and_a_summary_can_be_piped(labels, tmp_path, capsys):
+    arguments = ["combine", labels, "--truth", "class", "-k", 1, "--report", tmp_path / "one.html", "--summary", "-"]
+    answers = json.loads(run(*arguments, capsys=capsys).out)["answers"]
+    assert 1 in [len(answer["clusters"]) for answer in answers]
+    assert (tmp_path / "one.html").stat().st_size > 10_000
+
+
+def test_confidence_at_every_k_is_that_of_the_weights_learnt_there(table, labels, tmp_path, capsys):
+    members = [f"fair_{j}" for j in range(4)]
+    request = ["-k", "2,4", "--method", "wcc", "--confidence", "-o", tmp_path / "out.csv"]
+    run("combine", labels, "--members", ",".join(members), *request, capsys=capsys)
+    written = pd.read_csv(tmp_path / "out.csv")
+    for k in (2, 4):
+        fitted = qt.WCC(k).fit(table[members])
+        assert np.allclose(written[f"confidence_{k}"], fitted.confidence_)
+
+
 def test_generate_from_a_file_keeps_ids_and_classes(tmp_path, capsys):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"id": [f"r{i}" for i in range(40)], "a": rng.normal(size=40), "b": rng.normal(size=40)})
@@ -363,7 +418,11 @@ def check_complaint(printed, words):
         (["generate", "{labels}"], ["is text, not a feature", "--features"]),
         (["generate", "seeds", "--method", "kmean"], ["--method must be one of", "Did you mean 'kmeans'?"]),
         (["generate", "seeds", "--scale", "log"], ["--scale must be one of"]),
+        (["generate", "seeds", "--jobs", "0"], ["n_jobs must be"]),
+        (["generate", "seeds", "--features", "a"], ["is a packaged dataset", "--features"]),
+        (["combine", "{labels}", "--set", "start=k-means++", "--set", "random_state=x"], ["random_state must be"]),
         (["demo", "--folder", "{labels}"], ["is not a folder"]),
+        (["demo", "--folder", "{labels}/below"], ["cannot be made"]),
     ],
     ids=lambda value: "_".join(value)[:60] if isinstance(value, list) else None,
 )

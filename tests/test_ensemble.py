@@ -172,6 +172,41 @@ def test_row_weights_are_summed(running_example):
     assert np.allclose(qt.ncai(whole), qt.ncai(weighted))
 
 
+def test_masks_of_matrices_and_huge_numbers_are_labels():
+    matrix = np.ma.MaskedArray([[1, 5], [2, 5], [2, 6]], mask=[[0, 0], [1, 0], [0, 1]])
+    assert np.array_equal(Ensemble(matrix).patterns, Ensemble(list(matrix.T)).patterns)
+    assert np.sum(Ensemble(matrix).patterns < 0) == 2
+    assert Ensemble([[2**64, 2**64 + 1, 2**64]]).n_clusters == 2
+
+
+def test_names_of_columns_may_be_numbers(running_example):
+    frame = pd.DataFrame(running_example)
+    expected = Ensemble(running_example)
+    for ens in (Ensemble(frame), Ensemble.from_frame(frame)):
+        assert ens.names == ("0", "1", "2")
+        assert np.array_equal(ens.patterns, expected.patterns)
+    assert qt.consensus_frame(frame, n_clusters=2)["consensus"].tolist() == qt.consensus(expected, 2).labels.tolist()
+    assert np.array_equal(qt.datasets.load(frame).features, frame.to_numpy())
+
+
+def test_a_selection_is_weighted_only_if_the_ensemble_is(running_example):
+    ens = Ensemble(running_example)
+    added = ens.select([0, 1]).add_members(running_example[:, 2:])
+    assert np.array_equal(added.patterns, ens.patterns)
+    weighted = Ensemble(running_example, row_weights=np.arange(1, 7))
+    assert weighted.select([0, 1])._lines().weights.sum() == 21
+
+
+def test_saved_ensembles_are_found_by_their_own_name(tmp_path, running_example):
+    ens = Ensemble(running_example, names=["A", "a", "Rows"])
+    ens.save(tmp_path / "run*")
+    Ensemble(np.tile(running_example, (2, 1))).save(tmp_path / "run[1]")
+    loaded = Ensemble.load(tmp_path / "run*")
+    assert loaded.names == ("A", "a", "Rows")
+    assert loaded.n_rows == 6
+    assert np.array_equal(loaded.patterns, ens.patterns)
+
+
 def test_select_keeps_rows_and_names(running_example):
     frame = pd.DataFrame(running_example, columns=["a", "b", "c"])
     ens = Ensemble(frame)
@@ -210,6 +245,7 @@ def test_transposed_matrix_is_noticed(running_example):
         ([[1.0, np.inf]], "finite.*infinite value"),
         ([[None, None], [np.nan, -1]], "All labels are missing"),
         ([[1, "a", 2]], "mixes them"),
+        ([[1, 2], None], "one label vector per member; item 1"),
         ([[{}, {}]], "other objects"),
         ([[1 + 2j, 0]], "numbers or text"),
         (np.array(["2020-01-01"], dtype="datetime64[D]")[:, None], "numbers, text or categories"),
@@ -227,6 +263,7 @@ def test_bad_labels_are_refused(labels, message):
         ({"names": ["a"]}, "one name per member; got 1 names for 3"),
         ({"names": ["a", "a", "b"]}, "names must differ"),
         ({"row_weights": [1, 2]}, "one weight per row"),
+        ({"row_weights": list("abcdef")}, "must hold numbers"),
         ({"row_weights": [1, 1, 1, 1, 1, np.nan]}, "positive and finite"),
         ({"row_weights": [1, 1, 1, 1, 1, 0]}, "positive and finite"),
     ],

@@ -251,6 +251,47 @@ def test_a_frame_is_an_ensemble_and_clusters_are_described(noisy_blobs):
     assert share == pytest.approx(np.mean([x != y for x, y in pairs]))
 
 
+@pytest.mark.parametrize("weight", [0.1, 1, 10])
+def test_opponents_do_not_depend_on_the_unit_of_weight(noisy_blobs, weight):
+    plain = qt.WEAC(n_clusters=4).fit(qt.Ensemble(noisy_blobs))
+    weighted = qt.WEAC(n_clusters=4).fit(qt.Ensemble(noisy_blobs, row_weights=np.full(len(noisy_blobs), weight)))
+    for mine, other in zip(plain.clusters_, weighted.clusters_, strict=True):
+        assert [name for name, _ in mine.opponents] == [name for name, _ in other.opponents]
+        assert np.allclose([share for _, share in mine.opponents], [share for _, share in other.opponents])
+
+
+def test_new_rows_are_matched_by_the_names_of_members(noisy_blobs):
+    frame = pd.DataFrame(noisy_blobs, columns=list("abcde"))
+    fitted = qt.WEAC(n_clusters=4).fit(frame)
+    assert np.array_equal(fitted.predict(frame[list("edcba")]), fitted.labels_)
+    assert np.array_equal(fitted.predict(noisy_blobs), fitted.labels_)
+    assert fitted.predict(frame[:0]).shape == (0,)
+    with pytest.raises(qt.QuorateError, match="members are a, b, c, d, e, but the columns of the new labels a, b, c"):
+        fitted.predict(frame.rename(columns={"e": "f"}))
+
+
+@pytest.mark.parametrize("method", [qt.GPMGLA, qt.WEAC])
+def test_a_trusted_member_that_says_nothing(method):
+    with warnings.catch_warnings(record=True) as said:
+        fitted = method(2, weights=[0, 1]).fit([[0, 1, 0, 2], [None] * 4])
+    assert "labelled by no member of positive weight" in str(said[0].message)
+    assert fitted.labels_.tolist() == [-1] * 4
+    assert fitted.predict([[0, 1], [5, None]]).tolist() == [-1, -1]
+
+
+def test_the_tree_cannot_be_cut_into_nothing(running_example):
+    tree = qt.WEAC(2).fit(running_example).dendrogram_
+    for k in (0, -3, 1.5):
+        with pytest.raises(qt.QuorateError, match="k must be an integer of at least 1"):
+            tree.cut(k)
+
+
+def test_coassociation_by_name_of_weights(running_example):
+    ens = qt.Ensemble(running_example)
+    assert np.array_equal(qt.coassociation(ens, "ncai"), qt.coassociation(ens, qt.member_weights(ens)))
+    assert np.array_equal(qt.coassociation(ens, "equal"), qt.coassociation(ens))
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

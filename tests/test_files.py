@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,6 +128,25 @@ def test_text_that_is_no_number_stays_text_and_ids_stay_as_they_are(tmp_path):
 def test_a_kind_that_changes_late_in_the_file_is_noticed(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,1\n" * 50_000 + "x,1.5\n")
     assert contents(tmp_path / "t.csv")[1] == {"a": "text", "b": "number"}
+
+
+@pytest.mark.parametrize("type", ["VARCHAR", "BIGINT", "UBIGINT", "DECIMAL(38, 0)"])
+@pytest.mark.parametrize("large", [2**53, 2**63 - 2, 2**64 - 4])
+def test_large_whole_numbers_are_told_apart(type, large, tmp_path):
+    if type == "BIGINT" and large >= 2**63:
+        pytest.skip("does not fit")
+    cells = ", ".join(f"(CAST('{large + step}' AS {type}))" for step in (0, 1, 0, 1))
+    duckdb.sql(f"SELECT a FROM (VALUES {cells}) AS t(a)").write_parquet(str(tmp_path / "t.parquet"))
+    labels, _ = contents(tmp_path / "t.parquet")
+    assert [str(label) for label in labels["a"]] == [str(large + step) for step in (0, 1, 0, 1)]
+
+
+def test_floats_without_fractions_are_whole_numbers(tmp_path):
+    values = "(1.0, 1.5, 1e300), (-1.0, 2.0, 2.0), ('nan'::DOUBLE, 3.0, 3.0)"
+    duckdb.sql(f"SELECT * FROM (VALUES {values}) AS t(a, b, c)").write_parquet(str(tmp_path / "t.parquet"))
+    labels, kinds = contents(tmp_path / "t.parquet")
+    assert kinds == {"a": "integer", "b": "number", "c": "number"}
+    assert labels["a"] == [1, -1, None]
 
 
 def test_names_that_differ_only_in_case_or_hold_quotes(tmp_path):

@@ -81,6 +81,13 @@ def test_a_graph_has_no_dendrogram():
         plot.dendrogram(method)
 
 
+def test_a_tree_whose_leaves_are_rows_is_drawn_over_patterns():
+    labels = np.array([[1, -1, 0], [1, 1, -1], [0, -1, 1], [0, -1, 1], [0, 0, 1], [0, 1, 1], [0, 1, 0], [0, 1, 1]])
+    method = qt.SRS(2).fit(labels)
+    assert len(method.dendrogram_.leaf_pattern) > method.ensemble_.n_patterns
+    assert plotdata.tree_view(method).rows.sum() == len(labels)
+
+
 def test_without_matplotlib_the_extra_is_named():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

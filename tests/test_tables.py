@@ -112,6 +112,10 @@ def test_what_cannot_work_is_refused_before_any_work(tmp_path, labels):
         qt.consensus_file(tmp_path, tmp_path / "out.parquet")
     with pytest.raises(qt.QuorateError, match="no column 'e'"):
         qt.consensus_file(source, tmp_path / "out.parquet", members=["a", "e"])
+    with pytest.raises(qt.QuorateError, match="members must be a list"):
+        qt.consensus_file(source, tmp_path / "out.parquet", members="ab")
+    with pytest.raises(qt.QuorateError, match="written compressed"):
+        qt.consensus_file(source, tmp_path / "out.csv.bz2")
     with pytest.raises(qt.QuorateError, match="method must be one of"):
         qt.consensus_file(source, tmp_path / "out.parquet", method="gpmgla")
     assert not (tmp_path / "out.parquet").exists()
@@ -156,6 +160,7 @@ def test_a_full_disk_leaves_a_clear_error_and_no_file(tmp_path, ending):
         capture_output=True,
         text=True,
         check=True,
+        timeout=180,
         env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert "cannot be finished: File too large. Free some disk space" in done.stdout

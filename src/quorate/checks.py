@@ -40,6 +40,13 @@ def check_number(
     return float(value)
 
 
+def check_jobs(value: Any) -> int | None:
+    """Return a number of processes, as joblib takes it: None, or an integer that is not 0."""
+    if value is not None and (not isinstance(value, numbers.Integral) or value == 0):
+        raise QuorateError(f"n_jobs must be None or an integer other than 0 (-1: all cores); got {value!r}.")
+    return None if value is None else int(value)
+
+
 def check_integer(parameter: str, value: Any, *, low: int, high: int | None = None) -> int:
     """Return `value` as an int with low <= value <= high."""
     required = f"an integer of at least {low}" + ("" if high is None else f" and at most {high}")

@@ -125,12 +125,12 @@ class CountedTable:
         wanted = np.isin(pattern, patterns)
         self._register("quorate_wanted", {"line": line[wanted], "pattern": pattern[wanted]})
         lines = f"(SELECT l.*, w.pattern FROM {LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
-        shown = f"'row ' || min({ROW})"
+        shown = f"'row ' || min(t.{ROW})"
         if id_column is not None:
-            shown = f"arg_min({self.table.raw(id_column)}, {ROW})"
+            shown = f"arg_min(t.{self.table.raw(id_column)}, t.{ROW})"
         found = self.table.fetch(
-            f"SELECT pattern, CAST({shown} AS VARCHAR) AS example FROM {self._rows_with(lines)} "
-            "WHERE pattern IS NOT NULL GROUP BY pattern"
+            f"SELECT a.pattern AS pattern, CAST({shown} AS VARCHAR) AS example FROM {self._rows_with(lines)} "
+            "WHERE a.pattern IS NOT NULL GROUP BY a.pattern"
         )
         examples = dict(zip(np.asarray(found["pattern"]).tolist(), np.ma.filled(found["example"], ""), strict=True))
         return [str(examples.get(int(one), "")) for one in patterns]
@@ -181,7 +181,7 @@ class CountedTable:
             if typed and name in self.members:
                 cell = self.lines.label(name).replace(self.lines.raw(name), cell)
             kept += f"{cell} AS {quote_name(name)}, "
-        named = ", ".join(f"a{i} AS {quote_name(name)}" for i, name in enumerate(names))
+        named = ", ".join(f"a.a{i} AS {quote_name(name)}" for i, name in enumerate(names))
         order = f" ORDER BY t.{ROW}" if keep_order else ""
         return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(ANSWER, keep_order)}{order}")
 

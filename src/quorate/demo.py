@@ -18,7 +18,7 @@ from quorate.consensus.registry import make_method
 from quorate.datasets import Dataset, load
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.files import writing
+from quorate.files import make_folder, write_text
 from quorate.members import METHODS, draw_pool, ill_clusterings
 from quorate.report import Origin, render_report, summarise
 from quorate.scores import evaluate
@@ -46,16 +46,15 @@ def run_demo(folder: str | None = None, *, seed: int | None = None, quiet: bool 
     target = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="quorate-demo-"))
     if target.exists() and not target.is_dir():
         raise QuorateError(f"{target} is not a folder. Name a folder to write the report to.")
+    make_folder(target)
     with progress("Clustering the seeds", quiet=quiet):
         shown = demonstrate(_SEED if seed is None else seed)
     best = shown.fitted["gp-mgla"]
     summary = summarise(best, _origin(shown))
     if not quiet:
         _print(shown, summary)
-    target.mkdir(parents=True, exist_ok=True)
     report = target / "report.html"
-    with writing(report) as temporary:
-        temporary.write_text(render_report(summary), encoding="utf-8")
+    write_text(report, render_report(summary))
     note("Open this file in a browser:")
     print(report.resolve())
     return report

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from quorate.checks import nearest_name
 from quorate.errors import QuorateError
+from quorate.files import quote_name
 from quorate.labels import Lines, Vector, frame_vectors
 from quorate.memory import available_memory, show_bytes
 
@@ -95,7 +96,9 @@ def open_frame(frame: Any, members: Sequence[str] | None) -> FrameSource:
 
 def eager_members(source: FrameSource) -> Any:
     """Return the members of a frame in memory, as a frame."""
-    return source.frame.select(*source.members).to_native()
+    import narwhals as nw
+
+    return source.frame.select(*(nw.col(name) for name in source.members)).to_native()
 
 
 def count_lines(source: FrameSource) -> CountedLines:
@@ -120,11 +123,6 @@ def unused_name(stem: str, columns: Sequence[str]) -> str:
     while stem in columns:
         stem = "_" + stem
     return stem
-
-
-def quoted(name: str) -> str:
-    """Return a name quoted for SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _collect_by_narwhals(native: Any, members: Sequence[str], limit: int) -> Any:
@@ -180,7 +178,7 @@ class _DuckDB:
         types = dict(zip(native.columns, map(str, native.types), strict=True))
         labels = []
         for name in members:
-            cell = f"quorate_rows.{quoted(name)}"
+            cell = f"quorate_rows.{quote_name(name)}"
             if types[name] in ("FLOAT", "DOUBLE"):
                 cell = f"CASE WHEN isnan({cell}) THEN NULL ELSE {cell} END"
             elif types[name].startswith("ENUM"):
@@ -193,7 +191,7 @@ class _DuckDB:
         quorate_lines = {**lines, **{f"answer_{name}": values for name, values in answer.items()}}
         labels = _DuckDB._labels(native, members)
         on = " AND ".join(f"{label} IS NOT DISTINCT FROM quorate_lines.m{j}" for j, label in enumerate(labels))
-        columns = ", ".join(f"answer_{name} AS {quoted(name)}" for name in answer)
+        columns = ", ".join(f"quorate_lines.answer_{name} AS {quote_name(name)}" for name in answer)
         query = f"SELECT quorate_rows.*, {columns} FROM quorate_rows LEFT JOIN quorate_lines ON {on}"
         # DuckDB finds the local variable quorate_lines by its name, and the relation keeps it alive.
         assert quorate_lines

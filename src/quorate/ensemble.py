@@ -333,6 +333,8 @@ class Ensemble:
         selected.row_counts = _frozen(
             np.bincount(grouping.row_pattern, weights=self.row_counts, minlength=len(grouping.codes)).astype(np.int64)
         )
+        if self.counts is self.row_counts:  # no row has a weight of its own
+            selected.counts = selected.row_counts
         selected.row_pattern = None if self.row_pattern is None else _frozen(grouping.row_pattern[self.row_pattern])
         if self.first_row is not None:
             first_row = np.full(len(grouping.codes), self.n_rows, dtype=np.int64)
@@ -492,9 +494,16 @@ class Ensemble:
 
     def cluster_ids(self, labels: Any) -> NDArray[np.int32]:
         """Return (rows, M) cluster ids of new rows labelled by the same members; labels never seen count as missing."""
-        vectors, _ = split_members(labels)
+        vectors, names = split_members(labels)
         if len(vectors) != self.n_members:
             raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")
+        if names is not None and self.names != _check_names(None, self.n_members):
+            if set(names) != set(self.names):
+                raise QuorateError(
+                    f"The members are {', '.join(self.names)}, but the columns of the new labels {', '.join(names)}. "
+                    "Name them alike, or pass an array with the members in order."
+                )
+            vectors = [vectors[names.index(name)] for name in self.names]
         ids = np.full((len(vectors[0]), self.n_members), -1, dtype=np.int32)
         for j, (vector, name, levels) in enumerate(zip(vectors, self.names, self.levels, strict=True)):
             noise: Noise = "missing" if self.noise == "singletons" else self.noise
@@ -587,7 +596,10 @@ def _check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]
 
 
 def _check_row_weights(row_weights: Any, n_rows: int) -> Floats:
-    weights = np.asarray(row_weights, dtype=np.float64)
+    try:
+        weights = np.asarray(row_weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QuorateError("row_weights must hold numbers, one per row.") from None
     if weights.shape != (n_rows,):
         raise QuorateError(f"row_weights must hold one weight per row; got shape {weights.shape} for {n_rows} rows.")
     if not np.all(np.isfinite(weights)) or np.any(weights <= 0):

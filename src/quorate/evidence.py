@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate.crowd import ratio, resolve_influence
+from quorate.crowd import member_weights, ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.links import symmetrise
 from quorate.memory import USE_NO_MATRIX, require_memory
@@ -41,7 +41,7 @@ def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
 def pattern_evidence(ens: Ensemble, weights: Floats) -> Floats:
     """(m, m) evidence of every two patterns (equation 12): the weight of the members in which they agree."""
     require_memory(
-        16.0 * ens.n_patterns**2,
+        24.0 * ens.n_patterns**2,
         f"The evidence of every two of {ens.n_patterns:,} patterns",
         USE_NO_MATRIX,
     )
@@ -89,8 +89,8 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
-    weights : (M,) array, optional
-        Weights of the members, such as `member_weights(ens)`. Default: all equal.
+    weights : {"equal", "ncai"} or (M,) array, optional
+        Weights of the members; "ncai" means `member_weights(ens)`. Default: all equal.
     rows : bool, default False
         Whether to return the matrix over rows instead of over patterns.
 
@@ -99,6 +99,8 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     (m, m) array over patterns, or (n, n) array over rows; symmetric, in [0, 1], with unit diagonal.
     """
     ens = as_ensemble(ens)
+    if isinstance(weights, str) and weights == "ncai":
+        weights = member_weights(ens)
     share = resolve_influence(ens, "equal" if weights is None else weights, np.ones(ens.n_members), 1.0)
     evidence = pattern_evidence(ens, share)
     if not rows:
@@ -118,12 +120,15 @@ def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | N
     return np.asarray((members @ indicators(ens, weights)).toarray())
 
 
-def shared_rows(ens: Ensemble, labels: Labels, n_groups: int) -> Floats:
-    """(groups, n_clusters) number of rows (or their weight) that each group of patterns shares with each cluster."""
+def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
+    """(groups, n_clusters) number of rows (or their weight) that each group of patterns shares with each cluster.
+
+    Squared: the sum of their squared weights, a row weighing as much as the rows of its pattern on average.
+    """
     kept = np.flatnonzero(labels >= 0)
-    members = sp.csr_array(
-        (ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns)
-    )
+    counts = ens.counts[kept].astype(np.float64)
+    weight = counts**2 / ens.row_counts[kept] if squared else counts
+    members = sp.csr_array((weight, (labels[kept], kept)), shape=(n_groups, ens.n_patterns))
     return np.asarray((members @ ens.incidence).toarray())
 
 
@@ -157,15 +162,25 @@ def confidence_within(ens: Ensemble, weights: Floats, labels: Labels, histogram:
     return np.clip(result, 0.0, 1.0)
 
 
+def mean_evidence(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Floats:
+    """(rows, groups) mean evidence between each row of cluster ids, -1 for missing, and the rows of each group."""
+    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
+    share /= group_sizes(ens, labels)[:, None]
+    by_cluster = np.concatenate([share.T, np.zeros((1, len(share)))])  # id -1 is the row of zeros
+    evidence = np.zeros((len(cluster_ids), len(share)))
+    for ids in cluster_ids.T:
+        evidence += by_cluster[ids]
+    return evidence
+
+
 def most_evident(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
     """(rows,) the group with the highest mean evidence for each row of cluster ids, -1 where there is no evidence.
 
     Ties, after rounding to twelve decimals, go to the smaller label.
     """
-    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
-    share /= group_sizes(ens, labels)[:, None]
-    padded = np.concatenate([share, np.zeros((len(share), 1))], axis=1)  # id -1, missing, is the column of zeros
-    evidence = padded[:, cluster_ids].sum(axis=2).T
+    evidence = mean_evidence(ens, weights, labels, cluster_ids)
+    if evidence.size == 0:
+        return np.full(len(cluster_ids), -1, dtype=np.int64)
     best = np.argmax(np.round(evidence, 12), axis=1)
     known = np.any((cluster_ids >= 0) & (weights > 0), axis=1)
     return np.where(known, best, -1)

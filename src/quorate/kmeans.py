@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate.errors import QuorateError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,7 +62,7 @@ def weighted_kmeans(
         return KMeansResult(labels, in_order.inertia)
     if start == "heaviest":
         return _lloyd(points, weights, farthest_first(points, int(np.argmax(weights)), k, ROUNDING), ROUNDING)
-    random = np.random.default_rng(random_state)
+    random = _generator(random_state)
     runs = [_lloyd(points, weights, _plus_plus(points, weights, k, random), ROUNDING) for _ in range(n_init)]
     return min(runs, key=lambda run: run.inertia)
 
@@ -118,7 +119,7 @@ def joint_kmeans(
         firsts = np.array([np.argmax(weights[:n_rows])])
     else:
         share = weights[:n_rows] / weights[:n_rows].sum()
-        firsts = np.random.default_rng(random_state).choice(n_rows, size=n_init, p=share)
+        firsts = _generator(random_state).choice(n_rows, size=n_init, p=share)
     runs = [_lloyd(points, weights, least_similar_first(rows, int(first), k), ROUNDING, n_rows) for first in firsts]
     return min(runs, key=lambda run: run.inertia)
 
@@ -172,3 +173,13 @@ def _reseed(labels: Ints, distances: Floats, k: int) -> None:
         sizes[labels[farthest]] -= 1
         sizes[empty] = 1
         labels[farthest], distances[farthest] = empty, 0.0
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """Return the generator of random numbers that a `random_state` stands for."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise QuorateError(
+            f"random_state must be None, an integer of at least 0 or a numpy Generator; got {random_state!r}."
+        ) from None

@@ -5,7 +5,7 @@ the position of each row's label among them (`codes`), -1 where the member says 
 and text by code point, in Python, so that every source of the same labels gives the same order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -73,8 +73,8 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
         return _split_sequence(labels), None
     frame = _as_frame(labels)
     if frame is not None:
-        return frame_vectors(frame), list(frame.columns)
-    matrix = np.asarray(labels)
+        return frame_vectors(frame), [str(name) for name in frame.columns]
+    matrix = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
     if matrix.ndim != 2:
         raise QuorateError(
             f"labels must be two-dimensional, rows x members; got {matrix.ndim} dimension(s). "
@@ -86,7 +86,7 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
 
 def frame_vectors(frame: Any) -> list[Vector]:
     """Return the columns of a narwhals frame in memory as arrays."""
-    return [_frame_column(frame[name]) for name in frame.columns]
+    return [_frame_column(frame.get_column(name)) for name in frame.columns]
 
 
 def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
@@ -113,10 +113,11 @@ def _as_vector(vector: Any) -> Vector:
     """Return an array; a list of mixed things stays a list of things instead of becoming text."""
     if isinstance(vector, np.ndarray):
         return vector
-    items = list(vector) if not np.isscalar(vector) else vector
+    items = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else vector
     array = np.asarray(items, dtype=object)
     if all(isinstance(item, int | np.integer) and not isinstance(item, bool) for item in array.ravel()):
-        return np.asarray(items)
+        whole = np.asarray(items)
+        return array.astype(str) if whole.dtype.kind not in "iu" else whole  # too large for 64 bits: told apart as text
     return array
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate.checks import check_integer
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, pattern_evidence
 from quorate.memory import USE_NO_MATRIX, require_memory
@@ -81,6 +82,7 @@ class Dendrogram:
 
         Clusters are numbered by decreasing size. With fewer than k patterns every pattern is a cluster.
         """
+        k = check_integer("k", k, low=1)
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         tree = self.pattern_tree
         if self.max_clusters:

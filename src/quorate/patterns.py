@@ -67,7 +67,7 @@ class Grouping:
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     """Find the distinct rows of `columns` by hashing."""
     packing = Packing([column.size for column in columns])
-    n_parts = min(_kernels.threads.n_threads(), -(-n_rows // _BLOCK))
+    n_parts = max(1, min(_kernels.threads.n_threads(), -(-n_rows // _BLOCK)))
     bounds = np.linspace(0, n_rows, n_parts + 1).astype(int)
     parts = [slice(start, stop) for start, stop in pairwise(bounds)]
     row_pattern = np.empty(n_rows, dtype=np.int32)

@@ -22,6 +22,7 @@ from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import confidence, covering_weight
 from quorate.linkage import Dendrogram
+from quorate.scores import table_nmi
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,9 +122,9 @@ class MatrixView:
 
 def matrix_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> MatrixView:
     """Return the consensus matrix on a bounded sample of patterns, in which each cluster has its share of rows."""
-    labels = labels_at(fitted, n_clusters)
+    labels, weights = answer_at(fitted, n_clusters)
     chosen, rows = sample_patterns(fitted.ensemble_, labels)
-    evidence = sample_evidence(fitted, chosen)
+    evidence = sample_evidence(fitted.ensemble_, weights, chosen)
     place = np.empty(len(chosen), dtype=np.int64)
     place[seriate(evidence)] = np.arange(len(chosen))
     order = np.lexsort((place, labels[chosen]))
@@ -131,11 +132,11 @@ def matrix_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Matri
     return MatrixView(evidence[np.ix_(order, order)], rows[order], labels[chosen], chosen)
 
 
-def labels_at(fitted: ConsensusMethod, n_clusters: int | None) -> Ints:
-    """Return the consensus labels of patterns for some number of clusters; None: as fitted."""
+def answer_at(fitted: ConsensusMethod, n_clusters: int | None) -> tuple[Ints, Floats]:
+    """Return the consensus labels of patterns and the members' weights for some number of clusters; None: as fitted."""
     if n_clusters is None:
-        return fitted.pattern_labels_
-    return fitted._cuts.cut(check_integer("n_clusters", n_clusters, low=1))
+        return fitted.pattern_labels_, fitted.member_weights_
+    return fitted._answer_at(check_integer("n_clusters", n_clusters, low=1))
 
 
 def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> tuple[Ints, Floats]:
@@ -159,9 +160,8 @@ def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> 
     return order[taken], stands_for
 
 
-def sample_evidence(fitted: ConsensusMethod, patterns: Ints) -> Floats:
-    """(s, s) evidence between some patterns under the method's member weights (equation 12)."""
-    ens, weights = fitted.ensemble_, fitted.member_weights_
+def sample_evidence(ens: Ensemble, weights: Floats, patterns: Ints) -> Floats:
+    """(s, s) evidence between some patterns under the weights of the members (equation 12)."""
     ids = ens.patterns[patterns]
     together = np.zeros((len(ids), len(ids)))
     for j in range(ens.n_members):
@@ -180,6 +180,8 @@ class Cut:
     n_clusters: int
     labels: Ints
     """(m,) consensus label of each pattern."""
+    weights: Floats
+    """(M,) weights of the members behind it."""
     confidence: Floats
     """(m,) confidence of each pattern's rows."""
     sizes: Floats
@@ -196,8 +198,8 @@ class Cut:
 
 def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
     """Return the answer at one number of clusters, with how certain it is; None: as fitted."""
-    ens, weights = fitted.ensemble_, fitted.member_weights_
-    labels = labels_at(fitted, n_clusters)
+    ens = fitted.ensemble_
+    labels, weights = answer_at(fitted, n_clusters)
     certainty = confidence(ens, weights, labels)
     clusters = describe_clusters(ens, labels, certainty)
     kept = labels >= 0
@@ -206,6 +208,7 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
     return Cut(
         n_clusters=len(clusters),
         labels=labels,
+        weights=weights,
         confidence=certainty,
         sizes=np.array([cluster.size for cluster in clusters]),
         stability=np.array([cluster.stability for cluster in clusters]),
@@ -221,22 +224,9 @@ def agreement_with_members(ens: Ensemble, labels: Ints) -> Floats:
     similarity = np.zeros(ens.n_members)
     for j in range(ens.n_members):
         table = contingency(ens, j, labels)
-        total = table.sum()
-        if total == 0:
-            continue
-        joint, rows, columns = table / total, table.sum(axis=1) / total, table.sum(axis=0) / total
-        expected = np.outer(rows, columns)
-        filled = joint > 0
-        mutual = float(np.sum(joint[filled] * np.log(joint[filled] / expected[filled])))
-        entropies = _entropy(rows) * _entropy(columns)
-        both_single = np.count_nonzero(rows) == 1 and np.count_nonzero(columns) == 1
-        similarity[j] = 1.0 if both_single else mutual / np.sqrt(entropies) if entropies > 0 else 0.0
-    return np.clip(similarity, 0.0, 1.0)
-
-
-def _entropy(shares: Floats) -> float:
-    present = shares[shares > 0]
-    return float(-np.sum(present * np.log(present)))
+        if table.any():
+            similarity[j] = table_nmi(table)
+    return similarity
 
 
 def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:
@@ -286,7 +276,7 @@ def sweep_view(fitted: ConsensusMethod, n_clusters: Iterable[int] | None = None)
 def usual_ks(fitted_k: int, most: int) -> list[int]:
     """Return about twenty numbers of clusters worth a look, the fitted one among them."""
     if fitted_k <= _USUAL_KS:
-        return list(range(min(2, most), min(most, _USUAL_KS) + 1))
+        return sorted({fitted_k, *range(min(2, most), min(most, _USUAL_KS) + 1)})
     spread = np.linspace(2, min(most, 1.25 * fitted_k), _USUAL_KS - 1)
     return sorted({fitted_k, *(int(k) for k in spread.round())})
 
@@ -326,8 +316,9 @@ def tree_view(fitted: ConsensusMethod, n_clusters: int | None = None, *, branche
     tree = fitted._cuts
     if not isinstance(tree, Dendrogram):
         raise QuorateError(f"{fitted.name} makes no dendrogram. Use a method that does, such as weac.")
+    tree = tree.pattern_tree
     k = fitted.n_clusters_ if n_clusters is None else min(n_clusters, tree.max_clusters)
-    labels = labels_at(fitted, k)
+    labels, _ = answer_at(fitted, k)
     n_leaves = tree.max_clusters
     shown = min(max(branches, k), n_leaves)
     first = n_leaves - shown  # merges before this one are inside the branches
@@ -408,7 +399,7 @@ def flow_view(fitted: ConsensusMethod, member: int | str, n_clusters: int | None
     """Return how a member's clusters become consensus clusters, ordered to cross little; many small ones as one."""
     ens = fitted.ensemble_
     j = ens._position(member)
-    table = contingency(ens, j, labels_at(fitted, n_clusters))
+    table = contingency(ens, j, answer_at(fitted, n_clusters)[0])
     names = [str(level) for level in ens.levels[j].tolist()]
     if len(names) > _FLOW_CLUSTERS:
         by_size = np.argsort(-table.sum(axis=1), kind="stable")

@@ -56,11 +56,8 @@ def score_table(table: NDArray[Any]) -> Scores:
     if n == 0:
         raise QuorateError("labels and truth have no row in common where both are known; nothing can be scored.")
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    filled = table > 0
-    mutual = max(float(np.sum(table[filled] / n * np.log((table * n / np.outer(rows, columns))[filled]))), 0.0)
-    entropies = np.array([-np.sum(side / n * np.log(side / n)) for side in (rows, columns)])
-    same = len(rows) == len(columns) == 1
+    mutual, entropies = _information(table)
+    same = table.size == 1
     expected = 0.0 if same else float(expected_mutual_information(table.astype(np.int64), int(n)))
     return Scores(
         nmi_sqrt=_nmi(mutual, entropies, "sqrt"),
@@ -69,6 +66,19 @@ def score_table(table: NDArray[Any]) -> Scores:
         ami=1.0 if same else _adjusted(mutual, expected, float(entropies.mean())),
         purity=float(table.max(axis=1).sum() / n),
     )
+
+
+def table_nmi(table: NDArray[np.float64]) -> float:
+    """Return the NMI (square-root normalisation) of two clusterings from the rows their clusters share, not all 0."""
+    return _nmi(*_information(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]), "sqrt")
+
+
+def _information(table: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return mutual information and both entropies from a contingency table without empty rows or columns."""
+    n, rows, columns = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    filled = table > 0
+    mutual = max(float(np.sum(table[filled] / n * np.log((table * n / np.outer(rows, columns))[filled]))), 0.0)
+    return mutual, np.array([-np.sum(side / n * np.log(side / n)) for side in (rows, columns)])
 
 
 def _nmi(mutual: float, entropies: NDArray[np.float64], normalise: str) -> float:

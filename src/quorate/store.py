@@ -15,9 +15,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from quorate.engines import quoted, unused_name
+from quorate.engines import unused_name
 from quorate.errors import QuorateError
-from quorate.files import explained, writing
+from quorate.files import escaped, explained, make_folder, quote_name, writing
 from quorate.labels import Lines, Noise
 
 PATTERNS = "patterns.parquet"
@@ -28,21 +28,17 @@ def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:
     """Write counted lines of labels to a folder, made if need be; what was saved there is replaced at once."""
     import duckdb
 
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise QuorateError(f"The folder {target} cannot be made: {error.strerror or error}. Name another.") from error
+    target = make_folder(folder)
     held: dict[str, Any] = {f"m{j}": vector for j, vector in enumerate(lines.vectors)}
     types = ["VARCHAR" if vector.dtype.kind == "O" else "" for vector in lines.vectors]
     columns = [
-        f"CAST(m{j} AS {type}) AS {quoted(name)}" if type else f"m{j} AS {quoted(name)}"
+        f"CAST(m{j} AS {type}) AS {quote_name(name)}" if type else f"m{j} AS {quote_name(name)}"
         for j, (name, type) in enumerate(zip(lines.names, types, strict=True))
     ]
     for stem, values in (("rows", lines.row_counts), ("weight", lines.weights)):
         if values is not None:
             held[f"quorate_{stem}"] = values
-            columns.append(f"quorate_{stem} AS {quoted(unused_name(stem, lines.names))}")
+            columns.append(f"quorate_{stem} AS {quote_name(unused_name(stem, lines.names))}")
     metadata = {"quorate_format": _FORMAT, "quorate_members": json.dumps(list(lines.names)), "quorate_noise": noise}
     options = ", ".join(f"{key}: {_text(value)}" for key, value in metadata.items())
     with duckdb.connect() as connection, writing(target / PATTERNS) as temporary, explained(str(target / PATTERNS)):
@@ -61,7 +57,7 @@ def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
     if not file.is_file():
         raise QuorateError(f"{folder} holds no saved ensemble: there is no {PATTERNS} in it. Check the folder's name.")
     with duckdb.connect() as connection, explained(str(file)):
-        pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata($1)", [str(file)]).fetchall()
+        pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata($1)", [escaped(file)]).fetchall()
         metadata = {key.decode(): value.decode() for key, value in pairs}
         if metadata.get("quorate_format") != _FORMAT:
             raise QuorateError(
@@ -69,13 +65,15 @@ def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
                 "Read a table of labels with Ensemble.from_frame instead."
             )
         names: Sequence[str] = json.loads(metadata["quorate_members"])
-        columns = connection.execute("SELECT * FROM read_parquet($1)", [str(file)]).fetchnumpy()
-    weights = columns.get(unused_name("weight", names))
+        found = connection.execute("SELECT * FROM read_parquet($1)", [escaped(file)]).fetchnumpy()
+    # By position: names that differ only in case are the same to the engine.
+    columns = list(found.values())
+    vectors, (rows, *weights) = columns[: len(names)], columns[len(names) :]
     lines = Lines(
         tuple(names),
-        [columns[name] for name in names],
-        np.asarray(columns[unused_name("rows", names)], dtype=np.int64),
-        None if weights is None else np.asarray(weights, dtype=np.float64),
+        vectors,
+        np.asarray(rows, dtype=np.int64),
+        np.asarray(weights[0], dtype=np.float64) if weights else None,
     )
     return lines, cast(Noise, metadata["quorate_noise"])
 

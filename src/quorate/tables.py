@@ -28,6 +28,7 @@ from quorate.files import (
     find_format,
     match_columns,
     open_table,
+    output_format,
     write_table,
 )
 from quorate.frames import ANSWERS
@@ -121,7 +122,7 @@ def consensus_file(
     check_choice("noise", noise, ("missing", "cluster"))
     inputs = find_files(path)
     check_output(out, force=force, inputs=inputs)
-    find_format(out)
+    output_format(out)
     if Path(path).is_dir() and Path(out).resolve().is_relative_to(Path(path).resolve()):
         raise QuorateError(f"out is in the folder that is read, {path}. Write to another folder.")
     estimator = make_method(method, n_clusters, params)
@@ -163,6 +164,8 @@ class _Answer(NamedTuple):
 
 
 def _choose_members(table: LabelTable, members: Sequence[str] | None) -> list[str]:
+    if isinstance(members, str):
+        raise QuorateError(f"members must be a list of column names; got the text {members!r}. Pass [{members!r}].")
     chosen = list(table.columns) if members is None else match_columns(table, members)
     if not chosen:
         raise QuorateError("members names no column; name at least one column that holds labels.")

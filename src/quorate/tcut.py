@@ -192,7 +192,7 @@ class TransferCut:
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         if k == 1:
             groups[linked] = 0
-        elif k > 1:
+        elif k > 1 and linked.any():
             groups[linked] = self._cluster(linked, k)
         return number_by_size(groups, self.ensemble.counts)
 

@@ -8,6 +8,7 @@ decimals; among equals the group made last wins, as it does on top of a nearest-
 import numpy as np
 
 from quorate._kernels._jit import jit
+from quorate._kernels.segments import root_of
 
 _DECIMALS = 1e12
 _SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
@@ -249,21 +250,13 @@ def chain_link(similarity, sizes, link):
 
 
 @jit
-def _root(parent, x):
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
-
-
-@jit
 def number_nodes(pairs):
     """Turn merges of the groups of two leaves into merges of nodes: the leaves come first, merge i makes node m + i."""
     m = len(pairs) + 1
     parent = np.arange(2 * m - 1)
     nodes = np.empty((m - 1, 2), dtype=np.int64)
     for i in range(m - 1):
-        a, b = _root(parent, pairs[i, 0]), _root(parent, pairs[i, 1])
+        a, b = root_of(parent, pairs[i, 0]), root_of(parent, pairs[i, 1])
         nodes[i, 0], nodes[i, 1] = min(a, b), max(a, b)
         parent[a] = m + i
         parent[b] = m + i

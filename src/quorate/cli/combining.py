@@ -20,7 +20,7 @@ from quorate.consensus.registry import make_method, methods
 from quorate.counted import CountedTable
 from quorate.errors import QuorateError
 from quorate.evidence import confidence
-from quorate.files import STREAM, check_output, output_format, write_table, writing
+from quorate.files import STREAM, check_output, output_format, write_table, write_text
 from quorate.report import Origin, render_report, summarise
 
 _MEMBERS_SHOWN = 20
@@ -61,7 +61,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     if json:
         print_json(summary)
     elif request.output is None or not quiet:
-        print_summary(summary, to_stderr=request.output == STREAM)
+        print_summary(summary, to_stderr=STREAM in (request.output, request.report, request.summary))
     note_id(columns, quiet=quiet)
     for written in (request.output, request.report, request.summary):
         if written is not None and written != STREAM:
@@ -133,11 +133,12 @@ def answer_columns(fitted: ConsensusMethod, ks: Sequence[int], *, with_confidenc
     if len(ks) <= 1:
         answers: dict[str, Any] = {"consensus": fitted.pattern_labels_}
         return {**answers, "confidence": fitted.pattern_confidence_} if with_confidence else answers
-    cuts = {k: fitted._cuts.cut(k) for k in sorted(ks, reverse=True)}  # the largest first serves the others
-    answers = {f"consensus_{k}": cuts[k] for k in ks}
+    cuts = {k: fitted._answer_at(k) for k in sorted(ks, reverse=True)}  # the largest first serves the others
+    answers = {f"consensus_{k}": cuts[k][0] for k in ks}
     if with_confidence:
-        weights = fitted.member_weights_
-        answers |= {f"confidence_{k}": confidence(fitted.ensemble_, weights, cuts[k]) for k in ks}
+        for k in ks:
+            labels, weights = cuts[k]
+            answers[f"confidence_{k}"] = confidence(fitted.ensemble_, weights, labels)
     return answers
 
 
@@ -162,14 +163,9 @@ def _origin(request: Request, counted: CountedTable, columns: Columns) -> Origin
 
 def _write_reports(request: Request, summary: dict[str, Any]) -> None:
     if request.report is not None:
-        _write_text(render_report(summary), request.report)
+        write_text(request.report, render_report(summary))
     if request.summary is not None:
-        _write_text(json_format.dumps(summary, allow_nan=False), request.summary)
-
-
-def _write_text(text: str, path: str) -> None:
-    with writing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        write_text(request.summary, json_format.dumps(summary, allow_nan=False))
 
 
 def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:

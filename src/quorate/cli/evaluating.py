@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate.cli.columns import Columns, Source, choose_columns
 from quorate.cli.output import bar, console, print_json, progress, table
 from quorate.errors import QuorateError
-from quorate.files import LabelTable
+from quorate.files import ROW, LabelTable
 from quorate.scores import score_table
 
 _CLUSTERS_SHOWN = 40
@@ -57,17 +57,11 @@ def _figure(value: float) -> str:
 
 def _tables_within(opened: LabelTable, columns: Columns) -> dict[str, NDArray[Any]]:
     """Return the contingency cells (cluster, class, rows) of each clustering, counted by the engine."""
-    truth = opened.raw(str(columns.truth))
+    truth = opened.label(str(columns.truth))
     return {
-        name: _cells(opened.fetch(_COUNT.format(label=opened.raw(name), truth=truth, source=opened.view)), name)
+        name: _cells(opened, name, f"SELECT {opened.label(name)} AS label, {truth} AS truth FROM {opened.view}")
         for name in columns.members
     }
-
-
-_COUNT = (
-    "SELECT CAST({label} AS VARCHAR) AS label, CAST({truth} AS VARCHAR) AS truth, count(*) AS n FROM {source} "
-    "WHERE {label} IS NOT NULL AND {truth} IS NOT NULL GROUP BY ALL ORDER BY ALL"
-)
 
 
 def _tables_between(opened: LabelTable, columns: Columns, other: LabelTable, truth: str) -> dict[str, NDArray[Any]]:
@@ -77,20 +71,27 @@ def _tables_between(opened: LabelTable, columns: Columns, other: LabelTable, tru
             f"{opened.path} has {opened.n_rows:,} rows and {other.path} {other.n_rows:,}. They must be the same "
             "rows in the same order."
         )
-    cell = f"CAST({other.raw(truth)} AS VARCHAR)"
-    classes = other.fetch(f"SELECT {cell} AS truth FROM {other.view}")["truth"]
-    opened.connection.register("classes", {"truth": np.ma.filled(classes, None)})
-    source = (
-        f"(SELECT * FROM (SELECT *, row_number() OVER () AS row FROM {opened.view}) JOIN "
-        "(SELECT truth AS known_class, row_number() OVER () AS row FROM classes) USING (row))"
-    )
+    cell = f"CAST({other.label(truth)} AS VARCHAR)"
+    classes = other.fetch(f"SELECT {cell} AS truth FROM {other.numbered} ORDER BY {ROW}")["truth"]
+    known = {"truth": np.ma.filled(classes, None), ROW: np.arange(len(classes))}
+    opened.connection.register("known_classes", known)
     return {
-        name: _cells(opened.fetch(_COUNT.format(label=opened.raw(name), truth="known_class", source=source)), name)
+        name: _cells(
+            opened,
+            name,
+            f"SELECT labels.label, known_classes.truth FROM known_classes JOIN (SELECT {opened.label(name)} AS label, "
+            f"{ROW} FROM {opened.numbered}) AS labels ON labels.{ROW} = known_classes.{ROW}",
+        )
         for name in columns.members
     }
 
 
-def _cells(found: dict[str, Any], name: str) -> NDArray[Any]:
+def _cells(opened: LabelTable, name: str, pairs: str) -> NDArray[Any]:
+    """Return (cluster, class, rows) from a query of the label and the truth of each row."""
+    found = opened.fetch(
+        f"SELECT CAST(label AS VARCHAR) AS label, CAST(truth AS VARCHAR) AS truth, count(*) AS n FROM ({pairs}) "
+        "WHERE label IS NOT NULL AND truth IS NOT NULL GROUP BY ALL ORDER BY ALL"
+    )
     if len(found["n"]) == 0:
         raise QuorateError(f"Column {name!r} and the known classes have no row in common. Nothing can be scored.")
     return np.array([found["label"], found["truth"], found["n"]], dtype=object)

@@ -103,6 +103,11 @@ def draw_members(
 def _read_features(source: Source) -> Features:
     """Read a table of numbers, or a packaged dataset."""
     if source.file in NAMES and not Path(source.file).exists():
+        if source.members is not None or source.id_column is not None or source.truth is not None:
+            raise QuorateError(
+                f"{source.file} is a packaged dataset, whose features and classes are known. Leave out --features, "
+                "--id and --truth."
+            )
         data = load(source.file)
         beside = {} if data.classes is None else {"class": np.asarray(data.classes)}
         return Features(data.features, beside)

@@ -173,14 +173,19 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.ensemble_.require_rows("sweep")
         if not ks:
             return np.empty((len(rows), 0), dtype=np.int64)
-        self._cuts.cut(max(ks))  # the largest first, so that what it needs serves all
-        return np.stack([self._cuts.cut(k)[rows] for k in ks], axis=1)
+        cuts = {k: self._cuts.cut(k) for k in sorted(ks, reverse=True)}  # what the largest needs serves all
+        return np.stack([cuts[k][rows] for k in ks], axis=1)
+
+    def _answer_at(self, k: int) -> tuple[Labels, Floats]:
+        """Return the consensus label of each pattern for k clusters, and the weights of the members behind it."""
+        return self._cuts.cut(k), self.member_weights_
 
     def predict(self, X: Any) -> Labels:
         """Return the consensus label of new rows labelled by the same members.
 
         A known pattern gets its label, any other the cluster of highest mean evidence; label values never seen count
-        as missing, and a row about which nothing is known gets -1.
+        as missing, and so does noise if every noise row was a cluster of its own (`noise="singletons"`). A row about
+        which nothing is known gets -1. The columns of a frame are matched by name.
         """
         check_is_fitted(self)
         ens = self.ensemble_
@@ -188,8 +193,9 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         columns = [CodeColumn(ids[:, j], ens.n_clusters) for j in range(ens.n_members)]
         new = group_rows(columns, len(ids))
         known = ens.find_patterns(new.codes)
-        evident = most_evident(ens, self.member_weights_, self.pattern_labels_, new.codes)
-        labels = np.where(known >= 0, self.pattern_labels_[known], evident)
+        labels = self.pattern_labels_[known]
+        unknown = known < 0
+        labels[unknown] = most_evident(ens, self.member_weights_, self.pattern_labels_, new.codes[unknown])
         return labels[new.row_pattern]
 
 
@@ -208,12 +214,12 @@ def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> 
     sizes = group_sizes(ens, labels)
     kept = labels >= 0
     stability = np.bincount(labels[kept], weights=(row_confidence * ens.counts)[kept]) / sizes
-    return cluster_table(ens, sizes, stability, shared_rows(ens, labels, len(sizes)))
+    shared, squared = (shared_rows(ens, labels, len(sizes), squared=squared) for squared in (False, True))
+    return cluster_table(ens, sizes, stability, opposition(ens, shared, squared))
 
 
-def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, shared: Floats) -> tuple[ConsensusCluster, ...]:
-    """Return what there is to say about consensus clusters; `shared` are the rows each shares with each cluster."""
-    separated = opposition(ens, shared)
+def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, separated: Floats) -> tuple[ConsensusCluster, ...]:
+    """Return what there is to say about consensus clusters; `separated` is the opposition of each member to each."""
     described = []
     for label, size in enumerate(sizes):
         strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
@@ -222,11 +228,16 @@ def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, shared: Float
     return tuple(described)
 
 
-def opposition(ens: Ensemble, shared: Floats) -> Floats:
-    """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters."""
+def opposition(ens: Ensemble, shared: Floats, squared: Floats) -> Floats:
+    """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters.
+
+    `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.
+    """
     of_member = ens.cluster_member == np.arange(ens.n_members)[:, None]
     inside = shared @ of_member.T
     together = shared**2 @ of_member.T
     # Pairs of a row with itself are left out of both numerator and denominator.
-    pairs = np.maximum(inside**2 - inside, 0.0)
-    return 1.0 - np.divide(together - inside, pairs, out=np.ones_like(pairs), where=pairs > 0)
+    alone = squared @ of_member.T
+    pairs = inside**2 - alone
+    has_pairs = pairs > 1e-9 * alone
+    return 1.0 - np.divide(together - alone, pairs, out=np.ones_like(pairs), where=has_pairs)

@@ -17,7 +17,7 @@ from quorate.blocks import (
     farthest_key,
     least_similar_key,
 )
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, warn_of_surprises
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, opposition, warn_of_surprises
 from quorate.consensus.gp_mgla import GraphMethod
 from quorate.consensus.hbgf import JointCut
 from quorate.ensemble import Ensemble
@@ -82,7 +82,8 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
         kept = labels >= 0
         weighted = (confidence * block.counts)[kept]
         stability += np.bincount(labels[kept], weights=weighted, minlength=numbered.n_groups)
-    clusters = cluster_table(ens, numbered.sizes, stability / numbered.sizes, shared)
+    separated = opposition(ens, shared, shared)  # every row weighs 1
+    clusters = cluster_table(ens, numbered.sizes, stability / numbered.sizes, separated)
     warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
     return BlockedConsensus(numbered.n_groups, index, weights, clusters, answers)
 

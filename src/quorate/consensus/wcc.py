@@ -342,6 +342,10 @@ class WCC(ConsensusMethod):
             self.ridge,
         )
 
+    def _answer_at(self, k: int) -> tuple[Ints, Floats]:
+        solved = cast(WeightedConsensus, self._cuts)
+        return solved.cut(k), solved.solve(min(k, solved.max_clusters)).weights
+
     def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
         solved = cast(WeightedConsensus, cuts)
         found = solved.solve(min(k, solved.max_clusters))

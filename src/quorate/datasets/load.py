@@ -73,7 +73,7 @@ def load(source: Any, *, classes: str | None = None) -> Dataset:
         import narwhals as nw
 
         frame = nw.from_native(source, eager_only=True)
-        return _from_columns("frame", {name: frame[name].to_numpy() for name in frame.columns}, classes)
+        return _from_columns("frame", {name: frame.get_column(name).to_numpy() for name in frame.columns}, classes)
     return _from_array(source, classes)
 
 

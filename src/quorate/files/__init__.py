@@ -6,9 +6,9 @@ a label: a number where the whole column is numbers, NULL where it is missing).
 """
 
 from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.files.opening import connect, find_files, open_table
+from quorate.files.opening import connect, escaped, find_files, open_table
 from quorate.files.table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name
-from quorate.files.writing import check_output, output_format, write_table, writing
+from quorate.files.writing import check_output, make_folder, output_format, write_table, write_text, writing
 
 __all__ = [
     "FORMATS",
@@ -20,13 +20,16 @@ __all__ = [
     "LabelTable",
     "check_output",
     "connect",
+    "escaped",
     "explained",
     "find_files",
     "find_format",
+    "make_folder",
     "match_columns",
     "open_table",
     "output_format",
     "quote_name",
     "write_table",
+    "write_text",
     "writing",
 ]

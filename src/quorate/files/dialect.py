@@ -8,7 +8,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, warn
 
 DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
@@ -57,6 +57,10 @@ def find_dialect(
         )
     if header is None:
         header = _has_header(rows)
+        if not header and _is_numbered(rows):
+            header = True
+            shown = delimiter.join(rows[0])
+            warn(f"The first line of {name} ({shown}) is taken for names of columns. Pass --no-header if it is data.")
     return Dialect(delimiter, header, _column_names(rows[0], header, name))
 
 
@@ -108,6 +112,18 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         return True
     below = [{row[j].strip() for row in others if j < len(row)} for j in range(len(cells))]
     return not all(cell in seen for cell, seen in zip(cells, below, strict=True))
+
+
+def _is_numbered(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is what pandas writes for columns without names: 0, 1, 2, ...
+
+    Its index makes one more column, without a name and numbered as well. Two columns are too few to tell: 0,1 may as
+    well be labels.
+    """
+    first, *others = rows
+    indexed = first[0].strip() == "" and all(row[0] == str(i) for i, row in enumerate(others))
+    names = first[1:] if indexed else first
+    return len(names) >= (1 if indexed else 3) and list(names) == [str(j) for j in range(len(names))]
 
 
 def _is_number(cell: str) -> bool:

@@ -119,15 +119,15 @@ class _Source:
     @property
     def pattern(self) -> str:
         """The path as DuckDB wants it."""
-        return _escaped(self.file)
+        return escaped(self.file)
 
     @property
     def patterns(self) -> list[str]:
         """The paths of all files as DuckDB wants them."""
-        return [_escaped(file) for file in self.files]
+        return [escaped(file) for file in self.files]
 
 
-def _escaped(file: Path) -> str:
+def escaped(file: Path) -> str:
     """Return a path in which signs that would match several files are escaped."""
     return re.sub(r"([*?\[])", r"[\1]", str(file))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -87,10 +88,10 @@ class LabelTable:
         if kind == "other":
             raise QuorateError(
                 f"Labels must be numbers, text or categories; column {name!r} of {self.path} holds "
-                f"{column.sql_type}. Leave it out with --members."
+                f"{column.sql_type}. Leave it out of the members (--members)."
             )
         if kind == "integer":
-            return f"CAST({_as_double(cell) if column.sql_type == 'VARCHAR' else cell} AS BIGINT)"
+            return f"TRY_CAST({cell} AS BIGINT)"  # all of them fit but NaN, which is no label
         if kind == "number":
             number = f"CAST({cell} AS DOUBLE)"
             return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
@@ -144,7 +145,8 @@ class LabelTable:
 
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-_NUMBERS = ("FLOAT", "DOUBLE", "UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL")
+_FLOATS = ("FLOAT", "DOUBLE")
+_NUMBERS = (*_FLOATS, "UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL")
 _TEXTS = ("VARCHAR", "ENUM", "UUID")
 
 
@@ -152,33 +154,41 @@ def _family(sql_type: str) -> str:
     return sql_type.partition("(")[0] if not sql_type.endswith("]") else "LIST"
 
 
-def _as_double(cell: str) -> str:
-    return f"TRY_CAST({cell} AS DOUBLE)"
-
-
 def _profile_sql(column: Column) -> list[str]:
     """Return aggregates over a column: cells present, distinct, no numbers, fractions, and the largest number."""
     cell, family = quote_name(column.sql_name), _family(column.sql_type)
     counted = [f"count({cell})", f"approx_count_distinct({cell})"]
-    if family != "VARCHAR":
+    if family not in ("VARCHAR", *_NUMBERS):
         return [*counted, "0", "0", "0"]
-    number = _as_double(cell)
+    number = f"TRY_CAST({cell} AS DOUBLE)"
     return [
         *counted,
         f"count(*) FILTER ({cell} IS NOT NULL AND {number} IS NULL)",
         f"count(*) FILTER ({number} <> floor({number}))",
-        f"max(abs({number}))",
+        f"max(abs({number})) FILTER (NOT isnan({number}))",
     ]
 
 
 def _kind(sql_type: str, not_numbers: int, fractions: int, largest: float | None) -> str:
     family = _family(sql_type)
-    if family == "VARCHAR" and not not_numbers and largest is not None:
-        return "number" if fractions or largest >= 2**53 else "integer"
-    for kind, families in (("integer", _INTEGERS), ("number", _NUMBERS), ("text", _TEXTS), ("boolean", ("BOOLEAN",))):
+    if family in _NUMBERS or (family == "VARCHAR" and not not_numbers and largest is not None):
+        return _kind_of_numbers(family, fractions, largest)
+    for kind, families in (("integer", _INTEGERS), ("text", _TEXTS), ("boolean", ("BOOLEAN",))):
         if family in families:
             return kind
     return "text" if family == '"NULL"' else "other"
+
+
+def _kind_of_numbers(family: str, fractions: int, largest: float | None) -> str:
+    """Return "integer" where all fit into 64 bits; larger whole numbers are told apart as text, unless they are floats.
+
+    In memory it is the same: floats without fractions are whole numbers.
+    """
+    if fractions or largest is None or math.isinf(largest):
+        return "number"
+    if largest < 2**63:
+        return "integer"
+    return "number" if family in _FLOATS else "text"
 
 
 def quote_name(name: str) -> str:

@@ -34,7 +34,7 @@ def check_output(path: str | Path | None, *, force: bool = False, inputs: Iterab
     if any(str(other) != STREAM and _same_file(target, Path(other)) for other in inputs):
         raise QuorateError(f"The output {target} is the input. Write to another file.")
     if target.exists() and target.is_file() and not force:
-        raise QuorateError(f"The output {target} exists already. Pass --force to replace it.")
+        raise QuorateError(f"The output {target} exists already. Pass --force (in Python force=True) to replace it.")
     if not os.access(target.resolve().parent, os.W_OK):
         raise QuorateError(f"The folder {target.parent} cannot be written to. Check its permissions.")
 
@@ -68,6 +68,22 @@ def writing(path: str | Path) -> Iterator[Path]:
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file whole, or not at all."""
+    with writing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def make_folder(path: str | Path) -> Path:
+    """Make a folder, and those above it, unless it is there already."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise QuorateError(f"The folder {folder} cannot be made: {error.strerror or error}. Name another.") from error
+    return folder
 
 
 def _copy_out(temporary: Path, path: str | Path) -> None:

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from quorate.checks import check_choice, check_integer, check_number
+from quorate.checks import check_choice, check_integer, check_jobs, check_number
 from quorate.datasets import load
 from quorate.errors import QuorateError
 from quorate.members.base import Floats
@@ -124,6 +124,7 @@ def draw_pool(
     """
     per_method = check_integer("per_method", per_method, low=1)
     random_state = check_integer("random_state", random_state, low=0)
+    n_jobs = check_jobs(n_jobs)
     methods = _check_methods(methods)
     features = scale_features(check_pool_features(load(X).features), scale)
     wanted = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.checks import check_choice
+from quorate.files import write_text
 from quorate.paper import markdown
 from quorate.paper.claims import FAILS, HOLDS, check_claims
 from quorate.paper.experiments import measurements, timings
@@ -88,7 +88,7 @@ def write_report(
         for name in EXPERIMENTS:
             write_csv(folder / f"runs_{name}.csv", run_rows(results, name))
         figures = save_figures(summaries, assets)
-        write_atomically(page, compose_page(results, summaries, others, figures, assets.name))
+        write_text(page, compose_page(results, summaries, others, figures, assets.name))
     return page
 
 
@@ -106,14 +106,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        write_atomically(path, text.getvalue())
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file whole, or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+        write_text(path, text.getvalue())
 
 
 def compose_page(

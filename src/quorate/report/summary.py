@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import quorate
 from quorate.consensus.base import ConsensusMethod
 from quorate.ensemble import Ensemble
-from quorate.evidence import group_sizes, histograms
+from quorate.evidence import mean_evidence
 from quorate.plotdata import (
     Cut,
     MemberRow,
@@ -221,15 +221,12 @@ def _class_table(labels: Ints, class_counts: sp.csr_array) -> Floats:
 
 def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
     """Return the patterns whose rows are least certain, with the cluster that would have them next."""
-    ens, weights = fitted.ensemble_, fitted.member_weights_
+    ens = fitted.ensemble_
     kept = np.flatnonzero(cut.labels >= 0)
     least = kept[np.lexsort((kept, cut.confidence[kept]))[:_UNCERTAIN_SHOWN]]
-    share = histograms(ens, weights, cut.labels) * (weights[ens.cluster_member] / weights.sum())
-    share /= group_sizes(ens, cut.labels)[:, None]
-    padded = np.concatenate([share, np.zeros((len(share), 1))], axis=1)  # id -1, missing, is the column of zeros
-    evidence = np.minimum(padded[:, ens.patterns[least]].sum(axis=2), 1.0)
-    evidence[cut.labels[least], np.arange(len(least))] = -1.0
-    second = np.argmax(evidence, axis=0)
+    evidence = np.minimum(mean_evidence(ens, cut.weights, cut.labels, ens.patterns[least]), 1.0)
+    evidence[np.arange(len(least)), cut.labels[least]] = -1.0
+    second = np.argmax(evidence, axis=1)
     return [
         {
             "example": int(pattern),
@@ -237,7 +234,7 @@ def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
             "label": int(cut.labels[pattern]),
             "confidence": round(float(cut.confidence[pattern]), 4),
             "next": int(second[i]) if cut.n_clusters > 1 else None,
-            "next_evidence": round(float(evidence[second[i], i]), 4) if cut.n_clusters > 1 else None,
+            "next_evidence": round(float(evidence[i, second[i]]), 4) if cut.n_clusters > 1 else None,
         }
         for i, pattern in enumerate(least)
     ]
@@ -261,7 +258,7 @@ def _name_uncertain(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Or
 def _matrix(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
     """Return the consensus matrix on samples, in hundredths, with the samples' cluster at each k."""
     chosen, rows = sample_patterns(fitted.ensemble_, fitted.pattern_labels_)
-    evidence = sample_evidence(fitted, chosen)
+    evidence = sample_evidence(fitted.ensemble_, fitted.member_weights_, chosen)
     order = seriate(evidence)
     chosen, rows, evidence = chosen[order], rows[order], evidence[np.ix_(order, order)]
     return {

@@ -272,7 +272,7 @@ def test_new_rows_are_matched_by_the_names_of_members(noisy_blobs):
 
 @pytest.mark.parametrize("method", [qt.GPMGLA, qt.WEAC])
 def test_a_trusted_member_that_says_nothing(method):
-    with warnings.catch_warnings(record=True) as said:
+    with pytest.warns(qt.QuorateWarning) as said:
         fitted = method(2, weights=[0, 1]).fit([[0, 1, 0, 2], [None] * 4])
     assert "labelled by no member of positive weight" in str(said[0].message)
     assert fitted.labels_.tolist() == [-1] * 4

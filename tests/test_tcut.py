@@ -7,6 +7,7 @@ import oracles
 import quorate as qt
 from quorate import tcut
 from quorate.consensus.gp_mgla import multi_granularity_graph, row_links
+from quorate.consensus.hbgf import bipartite_graph
 from quorate.ensemble import Ensemble
 from quorate.kmeans import farthest_first, weighted_kmeans
 from quorate.tcut import TransferCut, leading_spectrum
@@ -127,3 +128,15 @@ def test_eigenvalues_of_zero_do_not_bring_back_the_trivial_eigenvectors(monkeypa
     graph = multi_granularity_graph(ens, np.ones(2), 0.5)
     vectors = leading_spectrum(graph, 5).vectors * np.sqrt(graph.degrees)[:, None]
     assert np.allclose(vectors.T @ vectors, np.eye(5), atol=1e-9)
+
+
+def test_many_equal_eigenvalues_are_no_obstacle():
+    # On this ensemble LAPACK's solver for some of the eigenpairs gives up.
+    members = ["233333323333", "300233331323", "332312333300", "000000000000"]
+    labels = np.array([list(map(int, member)) for member in members]).T
+    ens = Ensemble(labels)
+    graph = bipartite_graph(ens, np.ones(4))
+    spectrum = leading_spectrum(graph, ens.n_clusters)
+    scaled = spectrum.vectors * np.sqrt(graph.degrees)[:, None]
+    assert np.allclose(scaled.T @ scaled, np.eye(ens.n_clusters), atol=1e-12)
+    assert np.allclose(graph.multiply(spectrum.vectors), graph.degrees[:, None] * spectrum.vectors * spectrum.values)

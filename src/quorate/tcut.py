@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from quorate import _kernels
@@ -144,7 +144,17 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
     with _kernels.threads.linear_algebra(n_nodes):
         dense = graph.deflated(np.eye(n_nodes))
-        return eigh((dense + dense.T) / 2, subset_by_index=[n_nodes - n_more, n_nodes - 1])
+        return _largest_eigenpairs((dense + dense.T) / 2, n_more)
+
+
+def _largest_eigenpairs(matrix: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return the n largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors."""
+    try:
+        values, vectors = eigh(matrix, subset_by_index=[len(matrix) - n, len(matrix) - 1])
+    except LinAlgError:
+        # The solver of some eigenpairs may give up where many eigenvalues are equal; that of all does not.
+        values, vectors = eigh(matrix, driver="ev")
+    return values[-n:], vectors[:, -n:]
 
 
 def _fixed_vector(n: int) -> Floats:

@@ -235,6 +235,7 @@ def _others_section(results: Results, compared: list[Summary], others: Sequence[
         found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
         lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in found)])
     return (
+        "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
         "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
         + markdown.markdown_table(header, lines)
         + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"

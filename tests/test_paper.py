@@ -17,6 +17,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, members, paper
 from quorate.cli import main
 from quorate.members.pool import scale_features
+from quorate.paper.choices import choice_name, claims_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, OPEN, STATEMENTS, check_claims
 from quorate.paper.experiments import Measurement, experiment_methods, measurements, timings, variants
 from quorate.paper.measure import Task, measure
@@ -454,6 +455,40 @@ def test_other_choices_stand_beside(tiny, tmp_path):
     nearest, smallest = min(zip(("as above", "runs: 2; scale: standard"), shown, strict=True), key=lambda x: abs(x[1]))
     far_off = f"| Iris, best-k | GP-MGLA | {shown[0]:+.3f} | {nearest} | {smallest:+.3f} |"
     assert (far_off in text) == (abs(shown[0]) > 0.05)
+
+
+def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
+    results = read_results(tiny)
+    spec = replace(TINY, scale="standard")
+    summaries = summarise(results)
+
+    def without(*lost):
+        kept = {key: piece for key, piece in results.pieces.items() if key.split("/", 3)[-1] not in lost}
+        return claims_elsewhere(results, summaries, [Results(spec, kept)])
+
+    everything = without()
+    assert "another choice (scale: standard)" in everything
+    for claim in check_claims(summaries):
+        line = f"{claim.measured} | **{claim.verdict}**"
+        assert (f"| {claim.statement} | {line} | {line} |" in everything) == (claim.verdict != OPEN)
+    overall, stable = "GP-MGLA produces overall the best", "Both methods are stable"
+    assert overall in without("ECMC-AL", "ECMC-CL", "ECMC-SL", "WCC")
+    assert overall not in without("EAC-AL")
+    assert stable in without("EAC-AL")
+    assert stable not in without("WEAC-AL beta=4")
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"grid": (*range(2, 31), 40, 60, 61)}, "grid: 2 to 30, 40, 60 to 61"),
+        ({"scale": None, "seed": 3}, "scale: none; seed: 3"),
+        ({"generators": ("kmeans", "hmac")}, "generators: kmeans, hmac"),
+        ({"name": "other"}, "the same again"),
+    ],
+)
+def test_another_spec_is_named_by_what_it_changes(changed, name):
+    assert choice_name(TINY, replace(TINY, **changed)) == name
 
 
 def test_a_number_is_shown_once_all_its_runs_are_there(tiny):

@@ -207,7 +207,18 @@ def claims_table(claims: list[Claim]) -> str:
         [claim.place, claim.statement, claim.measured or "–", f"**{claim.verdict}**", claim.reason or "–"]
         for claim in claims
     ]
-    return "".join(
-        "| " + " | ".join(line) + " |\n"
-        for line in [["where", "the paper says", "we measured", "verdict", "likely reason"], ["---"] * 5, *lines]
-    )
+    return _text_table(["where", "the paper says", "we measured", "verdict", "likely reason"], lines)
+
+
+def claim_pairs_table(pairs: Iterable[tuple[Claim, Claim]]) -> str:
+    """The paper's statements, our findings, and those with another choice."""
+    lines = [
+        [ours.statement, ours.measured, f"**{ours.verdict}**", other.measured, f"**{other.verdict}**"]
+        for ours, other in pairs
+    ]
+    return _text_table(["the paper says", "with our choices", "verdict", "with the other", "verdict"], lines)
+
+
+def _text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with every column left-aligned."""
+    return "".join("| " + " | ".join(line) + " |\n" for line in [header, ["---"] * len(header), *rows])

@@ -13,6 +13,7 @@ from typing import Any
 from quorate.checks import check_choice
 from quorate.files import write_text
 from quorate.paper import markdown
+from quorate.paper.choices import claims_elsewhere, differences_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
@@ -25,12 +26,10 @@ from quorate.paper.tables import (
     agreements,
     run_rows,
     summarise,
-    summarise_comparison,
 )
 from quorate.resume import peek
 
 _COMPLETE = "A number is shown once all its runs are there.\n\n"
-_FAR_OFF = 0.05  # from a published value: a reason is looked for
 COMMANDS = {"full": "quorate reproduce all FOLDER", "quick": "quorate reproduce all FOLDER --quick"}
 
 
@@ -122,8 +121,8 @@ def compose_page(
     if summaries["compare"]:
         parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
     if others:
-        parts.append("## Other choices, measured\n\n" + _others_section(results, summaries["compare"], others))
-    parts.append("## Claims\n\n" + _claims_section(summaries))
+        parts.append("## Other choices, measured\n\n" + differences_elsewhere(results, summaries["compare"], others))
+    parts.append("## Claims\n\n" + _claims_section(summaries) + claims_elsewhere(results, summaries, others))
     parts.append("## Table 1: the datasets\n\n" + markdown.datasets_table(spec))
     sections: dict[str, tuple[str, Any]] = {
         "parameters": ("Tables 2 and 3: parameters", markdown.parameter_tables),
@@ -212,60 +211,6 @@ def _agreement_section(compared: list[Summary]) -> str:
         + "\nRank correlation of the methods with the published ranking:\n\n"
         + markdown.rank_table(judged)
     )
-
-
-def _others_section(results: Results, compared: list[Summary], others: Sequence[Results]) -> str:
-    """Tell what other choices do to the difference to the published values, column by column."""
-    choices = {"as above": compared}
-    choices |= {_choice(results.spec, other.spec): summarise_comparison(other) for other in others}
-    names = ("GP-MGLA", "WEAC-AL")
-    header = ["column", *(f"{name}, {choice}" for name in names for choice in choices)]
-    cells = {
-        (choice, row.method, row.dataset, row.k): row.difference
-        for choice, rows in choices.items()
-        for row in rows
-        if row.score == "max" and row.method in names
-    }
-    columns = [(dataset, k) for dataset in results.spec.datasets for k in ("best-k", "true-k")]
-    columns = [
-        column for column in columns if any((choice, "GP-MGLA", *column) in cells for choice in list(choices)[1:])
-    ]
-    lines = []
-    for dataset, k in columns:
-        found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
-        lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in found)])
-    return (
-        "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
-        "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
-        + markdown.markdown_table(header, lines)
-        + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"
-        + _far_off(cells, list(choices))
-    )
-
-
-def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choices: list[str]) -> str:
-    """Return a table of large differences (by choice, method, dataset, k) and the choice that makes each smallest."""
-    lines = []
-    for (choice, method, dataset, k), difference in differences.items():
-        if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:
-            continue
-        known = {other: differences.get((other, method, dataset, k)) for other in choices}
-        nearest, smallest = min(
-            ((other, value) for other, value in known.items() if value is not None), key=lambda item: abs(item[1])
-        )
-        lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{smallest:+.3f}"])
-    return markdown.markdown_table(["column", "method", choices[0], "nearest", "difference"], lines)
-
-
-def _choice(spec: Spec, other: Spec) -> str:
-    """Return in what another spec differs."""
-    mine, theirs = spec.plain(), other.plain()
-    changed = [name for name in mine if mine[name] != theirs[name] and name != "name"]
-    return "; ".join(f"{name}: {_shown(theirs[name])}" for name in changed) or "the same again"
-
-
-def _shown(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else "none" if value is None else str(value)
 
 
 def _claims_section(summaries: dict[str, list[Summary]]) -> str:

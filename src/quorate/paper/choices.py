@@ -1,0 +1,115 @@
+"""What the paper left open and we chose: what other choices do to the numbers and to the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from quorate.paper import markdown
+from quorate.paper.claims import OPEN, Summaries, check_claims
+from quorate.paper.figures import title
+from quorate.paper.spec import Spec
+from quorate.paper.tables import Results, Summary, summarise, summarise_comparison
+
+_FAR_OFF = 0.05  # from a published value: a reason is looked for
+
+
+def differences_elsewhere(results: Results, compared: list[Summary], others: Sequence[Results]) -> str:
+    """Tell what other choices do to the difference to the published values, column by column."""
+    choices = {"as above": compared}
+    choices |= {choice_name(results.spec, other.spec): summarise_comparison(other) for other in others}
+    names = ("GP-MGLA", "WEAC-AL")
+    header = ["column", *(f"{name}, {choice}" for name in names for choice in choices)]
+    cells = {
+        (choice, row.method, row.dataset, row.k): row.difference
+        for choice, rows in choices.items()
+        for row in rows
+        if row.score == "max" and row.method in names
+    }
+    columns = [(dataset, k) for dataset in results.spec.datasets for k in ("best-k", "true-k")]
+    columns = [
+        column for column in columns if any((choice, "GP-MGLA", *column) in cells for choice in list(choices)[1:])
+    ]
+    lines = []
+    for dataset, k in columns:
+        found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
+        lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in found)])
+    return (
+        "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
+        "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
+        + markdown.markdown_table(header, lines)
+        + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"
+        + _far_off(cells, list(choices))
+    )
+
+
+def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choices: list[str]) -> str:
+    """Return a table of large differences (by choice, method, dataset, k) and the choice that makes each smallest."""
+    lines = []
+    for (choice, method, dataset, k), difference in differences.items():
+        if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:
+            continue
+        known = {other: differences.get((other, method, dataset, k)) for other in choices}
+        nearest, smallest = min(
+            ((other, value) for other, value in known.items() if value is not None), key=lambda item: abs(item[1])
+        )
+        lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{smallest:+.3f}"])
+    return markdown.markdown_table(["column", "method", choices[0], "nearest", "difference"], lines)
+
+
+def choice_name(spec: Spec, other: Spec) -> str:
+    """Return in what another spec differs."""
+    mine, theirs = spec.plain(), other.plain()
+    changed = [name for name in mine if mine[name] != theirs[name] and name != "name"]
+    return "; ".join(f"{name}: {_shown(theirs[name])}" for name in changed) or "the same again"
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, list):
+        return "none" if value is None else str(value)
+    if value and all(isinstance(item, int) for item in value):
+        return ", ".join(_stretches(value))
+    return ", ".join(map(str, value))
+
+
+def _stretches(numbers: list[int]) -> list[str]:
+    """Return ascending whole numbers as words, those that follow each other as from and to."""
+    words, first = [], 0
+    for i, number in enumerate(numbers):
+        if i + 1 == len(numbers) or numbers[i + 1] != number + 1:
+            words.append(str(number) if first == i else f"{numbers[first]} to {number}")
+            first = i + 1
+    return words
+
+
+def claims_elsewhere(results: Results, summaries: Summaries, others: Sequence[Results]) -> str:
+    """Tell which claims hold with other choices, and with ours on the same datasets and methods."""
+    slow = {method.name for method in results.spec.methods if method.slow}
+    text = ""
+    for other in others:
+        mine, theirs = _comparable(summaries, summarise(other), slow)
+        pairs = zip(check_claims(mine), check_claims(theirs), strict=True)
+        judged = [pair for pair in pairs if all(claim.verdict != OPEN for claim in pair)]
+        if judged:
+            extent = {name: len({row.dataset for row in rows}) for name, rows in mine.items() if rows}
+            text += (
+                f"\nThe same with another choice ({choice_name(results.spec, other.spec)}), and with ours on the same "
+                f"methods and datasets ({', '.join(f'{name} {n}' for name, n in extent.items())}), both with "
+                '`normalise="sqrt"`:\n\n' + markdown.claim_pairs_table(judged)
+            )
+    return text
+
+
+def _comparable(mine: Summaries, theirs: Summaries, slow: Collection[str]) -> tuple[Summaries, Summaries]:
+    """Return what both have of every experiment, on the datasets where theirs lacks at most the slow methods of ours.
+
+    Places among few methods are no places among all: a dataset with less would make statements hold by itself.
+    """
+    kept: tuple[Summaries, Summaries] = ({}, {})
+    for name in mine:
+        facts = [{(row.dataset, row.method, row.setting, row.k) for row in rows[name]} for rows in (mine, theirs)]
+        lacking = {dataset for dataset, method, *_ in facts[0] - facts[1] if method not in slow}
+        both = {fact for fact in facts[0] & facts[1] if fact[0] not in lacking}
+        for rows, kept_rows in zip((mine, theirs), kept, strict=True):
+            kept_rows[name] = [row for row in rows[name] if (row.dataset, row.method, row.setting, row.k) in both]
+    return kept

@@ -101,15 +101,19 @@ def claims_elsewhere(results: Results, summaries: Summaries, others: Sequence[Re
 
 
 def _comparable(mine: Summaries, theirs: Summaries, slow: Collection[str]) -> tuple[Summaries, Summaries]:
-    """Return what both have of every experiment, on the datasets where theirs lacks at most the slow methods of ours.
+    """Return what both have of every experiment, in the columns where theirs lacks at most the slow methods of ours.
 
-    Places among few methods are no places among all: a dataset with less would make statements hold by itself.
+    Places among few methods are no places among all: a column with less would make statements hold by itself.
     """
     kept: tuple[Summaries, Summaries] = ({}, {})
     for name in mine:
-        facts = [{(row.dataset, row.method, row.setting, row.k) for row in rows[name]} for rows in (mine, theirs)]
-        lacking = {dataset for dataset, method, *_ in facts[0] - facts[1] if method not in slow}
-        both = {fact for fact in facts[0] & facts[1] if fact[0] not in lacking}
+        facts = [{_fact(row) for row in rows[name]} for rows in (mine, theirs)]
+        lacking = {(dataset, k) for dataset, k, method, _ in facts[0] - facts[1] if method not in slow}
+        both = {fact for fact in facts[0] & facts[1] if fact[:2] not in lacking}
         for rows, kept_rows in zip((mine, theirs), kept, strict=True):
-            kept_rows[name] = [row for row in rows[name] if (row.dataset, row.method, row.setting, row.k) in both]
+            kept_rows[name] = [row for row in rows[name] if _fact(row) in both]
     return kept
+
+
+def _fact(row: Summary) -> tuple[str, str, str, str]:
+    return row.dataset, row.k, row.method, row.setting

@@ -21,7 +21,7 @@ from quorate.paper.choices import choice_name, claims_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, OPEN, STATEMENTS, check_claims
 from quorate.paper.experiments import Measurement, experiment_methods, measurements, timings, variants
 from quorate.paper.measure import Task, measure
-from quorate.paper.pools import DatasetPool
+from quorate.paper.pools import DatasetPool, drawing_seconds
 from quorate.paper.report import read_results
 from quorate.paper.runner import STORE
 from quorate.paper.scoring import class_counts, score_columns
@@ -439,6 +439,19 @@ def test_the_page_has_every_table_and_figure(tiny, tmp_path):
     assert (tmp_path / "again" / "page.md").read_text() == text
     for path in (tmp_path / "page").iterdir():
         assert path.read_bytes() == (tmp_path / "again" / "page" / path.name).read_bytes(), path.name
+
+
+def test_the_time_of_the_pools_is_told(tiny, tmp_path):
+    drawn = sum(
+        json.loads(line.rpartition("\t")[0])[1]["seconds"]
+        for path in (tiny / "pools").iterdir()
+        for line in path.read_text().splitlines()[1:]
+    )
+    assert drawing_seconds(tiny) == pytest.approx(drawn)
+    assert drawn > 0
+    (tmp_path / "pools").mkdir()
+    (tmp_path / "pools" / "iris.jsonl").write_text('["about", {')
+    assert drawing_seconds(tmp_path) == 0
 
 
 def test_other_choices_stand_beside(tiny, tmp_path):

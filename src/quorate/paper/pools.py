@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.datasets import load
+from quorate.errors import QuorateError
 from quorate.members import draw_pool
 from quorate.paper.spec import Spec
+from quorate.resume import peek
 
 Labels = NDArray[np.int32]
+POOLS = "pools"
+"""The folder in a results folder that keeps the pools."""
 
 
 @dataclass(frozen=True)
@@ -113,3 +118,12 @@ def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels
         progress=False,
     )
     return pool.labels
+
+
+def drawing_seconds(folder: Path) -> float:
+    """Return how long it took to draw all members that a results folder keeps, each in one process."""
+    seconds = 0.0
+    for path in sorted((folder / POOLS).glob("*.jsonl")):
+        with suppress(QuorateError):  # a file that was only begun has no members
+            seconds += sum(member["seconds"] for member in peek(path)[1].values())
+    return seconds

@@ -17,6 +17,7 @@ from quorate.paper.choices import claims_elsewhere, differences_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
+from quorate.paper.pools import drawing_seconds
 from quorate.paper.runner import STORE, clear_disk_errors
 from quorate.paper.spec import EXPERIMENTS, Spec, select
 from quorate.paper.tables import (
@@ -44,7 +45,7 @@ def read_results(folder: str | PathLike[str], best_k: BestK = "run") -> Results:
     """
     check_choice("best_k", best_k, ("run", "dataset"))
     about, pieces = peek(Path(folder) / STORE)
-    return Results(Spec.from_plain(about), pieces, best_k)
+    return Results(Spec.from_plain(about), pieces, best_k, drawing_seconds(Path(folder)))
 
 
 def write_report(
@@ -167,8 +168,12 @@ three linkages) and WCC have {spec.slow.runs} runs and k in {{classes, {", ".joi
 are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
     if spec.slow.left_out:
         text += f" As in the paper, they do not run on {_listed(spec.slow.left_out)} at all."
-    text += f"\n\nThe measurements took {spent:.1f} hours in all, each in one process"
-    text += f"; {wall:.1f} hours of the clock in {len(sessions)} pieces that came to their end" if sessions else ""
+    drawn = results.pool_seconds / 3600
+    text += (
+        f"\n\nOne process would have taken {spent + drawn:.1f} hours in all: {drawn:.1f} to draw the pools and "
+        f"{spent:.1f} to measure. {len(sessions)} pieces of the work came to their end, after {wall:.1f} hours of the "
+        "clock; of those that were interrupted the clock is not kept"
+    )
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return text + (f". Versions: {listed}.\n" if listed else ".\n")
 

@@ -18,7 +18,7 @@ import numpy as np
 from quorate.errors import QuorateError
 from quorate.paper.experiments import Measurement, Timed, measurements, timings
 from quorate.paper.measure import Piece, Task, measure, time_methods
-from quorate.paper.pools import DatasetPool, sample_members
+from quorate.paper.pools import POOLS, DatasetPool, sample_members
 from quorate.paper.spec import FULL, Selection, Spec, select
 from quorate.progress import track
 from quorate.resume import Store, peek
@@ -132,7 +132,7 @@ def _run_dataset(
     todo = [item for key, item in wanted.items() if key not in store]
     if not todo:
         return
-    pool = DatasetPool(spec, dataset, folder / "pools", n_jobs, progress)
+    pool = DatasetPool(spec, dataset, folder / POOLS, n_jobs, progress)
     pool.draw(ill=any(item.ratio > 0 for item in todo))
     groups: dict[tuple[float, int], list[Measurement]] = defaultdict(list)
     for item in todo:
@@ -193,7 +193,7 @@ def _timed(spec: Spec, todo: list[Timed], folder: Path, n_jobs: int) -> Iterator
         groups[item.n_rows, item.repeat].append(item)
     warm = True
     for (n_rows, repeat), items in groups.items():
-        members = sample_members(spec, n_rows, folder / "pools", n_jobs)
+        members = sample_members(spec, n_rows, folder / POOLS, n_jobs)
         rng = np.random.default_rng([spec.seed, n_rows, repeat])
         chosen = rng.choice(members.shape[1], min(spec.n_members, members.shape[1]), replace=False)
         labels = np.ascontiguousarray(members[:, chosen])

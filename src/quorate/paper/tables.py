@@ -53,6 +53,8 @@ class Results:
     pieces: Mapping[str, Piece]
     best_k: BestK = "run"
     """Whether best-k is chosen for each run, or one k for each dataset and method (by the mean over runs)."""
+    pool_seconds: float = 0.0
+    """How long it took to draw the pools, in one process."""
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:

@@ -465,6 +465,10 @@ def test_other_choices_stand_beside(tiny, tmp_path):
         for rows in (mine, theirs)
     ]
     assert f"| Iris, best-k | {shown[0]:+.3f} | {shown[1]:+.3f} |" in text
+    theirs_true = next(row.difference for row in theirs if (row.k, row.score) == ("true-k", "max"))
+    size = f"{(abs(shown[1]) + abs(theirs_true)) / 2:.3f} (2)"
+    line = next(line for line in text.splitlines() if line.startswith("| mean absolute difference (columns) |"))
+    assert [cell.strip() for cell in line.split("|")][3::2] == [size, "–"]
     nearest, smallest = min(zip(("as above", "runs: 2; scale: standard"), shown, strict=True), key=lambda x: abs(x[1]))
     far_off = f"| Iris, best-k | GP-MGLA | {shown[0]:+.3f} | {nearest} | {smallest:+.3f} |"
     assert (far_off in text) == (abs(shown[0]) > 0.05)

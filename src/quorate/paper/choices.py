@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from quorate.paper import markdown
 from quorate.paper.claims import OPEN, Summaries, check_claims
 from quorate.paper.figures import title
@@ -34,6 +36,10 @@ def differences_elsewhere(results: Results, compared: list[Summary], others: Seq
     for dataset, k in columns:
         found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
         lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in found)])
+    means = [
+        _mean_size([cells.get((choice, name, *column)) for column in columns]) for name in names for choice in choices
+    ]
+    lines.append(["mean absolute difference (columns)", *means])
     return (
         "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
         "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
@@ -41,6 +47,12 @@ def differences_elsewhere(results: Results, compared: list[Summary], others: Seq
         + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"
         + _far_off(cells, list(choices))
     )
+
+
+def _mean_size(differences: Sequence[float | None]) -> str:
+    """Return the mean absolute difference, with the number of differences there are."""
+    sizes = [abs(value) for value in differences if value is not None]
+    return f"{np.mean(sizes):.3f} ({len(sizes)})" if sizes else "–"
 
 
 def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choices: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from quorate.paper.claims import FAILS, HOLDS, OPEN, STATEMENTS, check_claims
 from quorate.paper.experiments import Measurement, experiment_methods, measurements, timings, variants
 from quorate.paper.measure import Task, measure
 from quorate.paper.pools import DatasetPool, drawing_seconds
+from quorate.paper.published import published_value
 from quorate.paper.report import read_results
 from quorate.paper.runner import STORE
 from quorate.paper.scoring import class_counts, score_columns
@@ -493,6 +495,27 @@ def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
     assert overall not in without("EAC-AL")
     assert stable in without("EAC-AL")
     assert stable not in without("WEAC-AL beta=4")
+
+
+def test_the_published_numbers_on_parameters_are_those_of_best_k():
+    def distance(method, table, name, setting, k):
+        return np.mean(
+            [
+                abs(published_value(table, d, name, setting) - published_value("compare_ce", d, method, k))
+                for d in datasets.NAMES
+            ]
+        )
+
+    means = [
+        round(distance(*method, k), 3)
+        for k in ("best-k", "true-k")
+        for method in (
+            ("GP-MGLA", "para_gp_mgla", "GP-MGLA", "alpha=0.5;beta=2"),
+            ("WEAC-AL", "para_weac", "WEAC", "beta=2"),
+        )
+    ]
+    reason = next(statement.reason for statement in STATEMENTS if "stable under" in statement.text)
+    assert [float(number) for number in re.findall(r"0\.\d+", reason)] == means
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ def differences_elsewhere(results: Results, compared: list[Summary], others: Seq
     lines.append(["mean absolute difference (columns)", *means])
     return (
         "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
-        "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise:\n\n"
+        "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise, by "
+        "`--scale` or `--generator` or from Python by `paper.reproduce(FOLDER, replace(paper.FULL, grid=...))`:\n\n"
         + markdown.markdown_table(header, lines)
         + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"
         + _far_off(cells, list(choices))

@@ -341,6 +341,19 @@ _OUTLYING = (
     "nothing on Yeast. Without OD-ISVC, whose reconstruction leaves many tiny clusters, it gains 0.03 to 0.23 (Wine "
     "0.58 to 0.81), and is ahead of HBGF on Seeds and Breast Cancer."
 )
+_TINY_CLUSTERS = "Without the members of OD-ISVC, whose reconstruction leaves many tiny clusters, the statement holds."
+_SHORT_GRID = (
+    "On Letters, where members have up to 1,406 clusters, a k of at most 30 is too small: with k up to 140, GP-MGLA "
+    "and WEAC-AL beat 89.6 and 84.8 % of the members there (published: 99.0 and 70.6 %)."
+)
+_SEEDS = (
+    "WCC, which comes first, does better here than published (0.674 against 0.567 at best-k, 0.599 against 0.439 at "
+    "true-k); HBGF is ahead of WEAC-AL by 0.001 and 0.021."
+)
+_AT_BEST_K = (
+    "At best-k it holds, and the published numbers are those of best-k: with the parameters of Tables 6 and 7 they are "
+    "off those tables by 0.009 (GP-MGLA) and 0.018 (WEAC-AL) on average at best-k, by 0.084 and 0.102 at true-k."
+)
 _ON_PATTERNS = (
     "Our pairwise methods work on patterns, not on an n x n matrix, so that the cost that grows with the square of the "
     "rows in the paper is gone."
@@ -350,20 +363,32 @@ STATEMENTS = (
     Statement("Tables 6, 7", "GP-MGLA is best or second best in most columns", _best_or_second, _OUTLYING),
     Statement("7.4.2", "GP-MGLA produces overall the best and most stable results", _overall_best, _OUTLYING),
     Statement("Tables 6, 7", "WEAC-AL is ahead of EAC-AL on average", _weac_ahead_of_eac),
-    Statement("7.4.2", "WEAC-AL achieves the best scores on Seeds", _seeds),
-    Statement("7.4.2", "WEAC-AL is better and more stable than the other pairwise methods", _most_stable_pairwise),
-    Statement("Figure 2", "The consensus is ahead of the mean member on every dataset", _above_mean_member),
+    Statement("7.4.2", "WEAC-AL achieves the best scores on Seeds", _seeds, _SEEDS),
+    Statement(
+        "7.4.2",
+        "WEAC-AL is better and more stable than the other pairwise methods",
+        _most_stable_pairwise,
+        _TINY_CLUSTERS,
+    ),
+    Statement(
+        "Figure 2", "The consensus is ahead of the mean member on every dataset", _above_mean_member, _TINY_CLUSTERS
+    ),
     Statement(
         "7.4.1",
         "GP-MGLA and WEAC-AL outperform the base clusterings clearly on Breast Cancer, Seeds, Wine and Pen Digits",
         _above_best_member,
     ),
-    Statement("Table 4", "Both methods beat most members at best-k", _wins_most_at_best_k),
+    Statement("Table 4", "Both methods beat most members at best-k", _wins_most_at_best_k, _SHORT_GRID),
     Statement("Table 5", "Both methods win more than 50 % at the same k on every dataset", _wins_above_half),
     Statement("7.4.1", "Both methods win about two thirds at the same k", _two_thirds),
-    Statement("7.2", "Both methods are stable under alpha and beta", _stable_parameters),
+    Statement("7.2", "Both methods are stable under alpha and beta", _stable_parameters, _AT_BEST_K),
     Statement("7.4.3", "WEAC does much better than EAC among ill clusterings", _weac_above_eac_among_ill),
-    Statement("7.4.3", "GP-MGLA is, on the whole, the best and most robust among ill clusterings", _most_robust),
+    Statement(
+        "7.4.3",
+        "GP-MGLA is, on the whole, the best and most robust among ill clusterings",
+        _most_robust,
+        _TINY_CLUSTERS,
+    ),
     Statement("7.5", "GP-MGLA is slower than WEAC, EAC and WCT below 4,000 rows", _slower_when_small, _ON_PATTERNS),
     Statement("7.5", "GP-MGLA and HBGF are the two fastest above 5,000 rows", _fastest_when_large, _ON_PATTERNS),
     Statement("7.5", "ECMC and WCC are the two slowest, SRS the third slowest", _slowest, _ON_PATTERNS),

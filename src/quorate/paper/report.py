@@ -236,7 +236,8 @@ def _claims_section(summaries: dict[str, list[Summary]]) -> str:
 def _notes(experiment: str, spec: Spec) -> str:
     """Return what to know before reading an experiment's numbers."""
     notes = {
-        "parameters": "The paper does not say at which k; WEAC is taken with average link.\n",
+        "parameters": "The paper does not say at which k; its numbers are near those of its Tables 6 and 7 at best-k. "
+        "WEAC is taken with average link.\n",
         "base": "The paper's figure is a picture without numbers; it does not say at which k.\n\n",
         "ill": "The paper's figure is a picture without numbers; it does not say at which k. Dashed: crowd index by "
         "max-NMI.\n",

@@ -62,12 +62,12 @@ def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choi
     for (choice, method, dataset, k), difference in differences.items():
         if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:
             continue
-        known = {other: differences.get((other, method, dataset, k)) for other in choices}
-        nearest, smallest = min(
-            ((other, value) for other, value in known.items() if value is not None), key=lambda item: abs(item[1])
-        )
-        lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{smallest:+.3f}"])
-    return markdown.markdown_table(["column", "method", choices[0], "nearest", "difference"], lines)
+        tried = ((other, differences.get((other, method, dataset, k))) for other in choices)
+        known = {other: value for other, value in tried if value is not None}
+        nearest = min(known, key=lambda other: abs(known[other]))
+        span = f"{min(known.values()):+.3f} to {max(known.values()):+.3f}"
+        lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{known[nearest]:+.3f}", span])
+    return markdown.markdown_table(["column", "method", choices[0], "nearest", "difference", "all choices"], lines)
 
 
 def choice_name(spec: Spec, other: Spec) -> str:
@@ -81,7 +81,8 @@ def _shown(value: Any) -> str:
     if not isinstance(value, list):
         return "none" if value is None else str(value)
     if value and all(isinstance(item, int) for item in value):
-        return ", ".join(_stretches(value))
+        words = _stretches(value)
+        return ", ".join(words if len(words) <= 3 else [*words[:2], "…", words[-1]])
     return ", ".join(map(str, value))
 
 

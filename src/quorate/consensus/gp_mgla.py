@@ -137,8 +137,8 @@ class GPMGLA(GraphMethod):
         Influence of the members: by crowd agreement, all equal, or given.
     start : {"heaviest", "k-means++", "first-row"}, default "heaviest"
         How the k-means of the embedded patterns starts: farthest-first from the heaviest pattern, so that the order of
-        rows does not matter; at random, the best of `n_init`; or farthest-first from the first row, as in the authors'
-        program.
+        rows does not matter; at random, the best of `n_init`, slower but better by 0.017 NMI on average in the paper's
+        comparison; or farthest-first from the first row, as in the authors' program.
     n_init : int, default 10
         Number of random starts, for "k-means++".
     random_state : int, Generator or None

@@ -436,6 +436,9 @@ def test_the_page_has_every_table_and_figure(tiny, tmp_path):
             (tmp_path / "page" / f"{name}.csv").read_text().startswith("experiment,dataset,method,setting,k,score,runs")
         )
         assert (tiny / f"runs_{name}.csv").exists()
+    verdicts = [claim.verdict for claim in check_claims(summarise(read_results(tiny)))]
+    counts = [verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)]
+    assert "of {} statements of the paper, {} hold here, {} do not and {} were".format(len(STATEMENTS), *counts) in text
     assert "nan" not in text
     paper.write_report(tiny, tmp_path / "again" / "page.md")
     assert (tmp_path / "again" / "page.md").read_text() == text

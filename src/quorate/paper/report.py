@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
@@ -14,7 +15,7 @@ from quorate.checks import check_choice
 from quorate.files import write_text
 from quorate.paper import markdown
 from quorate.paper.choices import claims_elsewhere, differences_elsewhere
-from quorate.paper.claims import FAILS, HOLDS, check_claims
+from quorate.paper.claims import FAILS, HOLDS, OPEN, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.pools import drawing_seconds
@@ -24,6 +25,7 @@ from quorate.paper.tables import (
     BestK,
     Results,
     Summary,
+    agreement,
     agreements,
     run_rows,
     summarise,
@@ -118,7 +120,8 @@ def compose_page(
 ) -> str:
     """Return the text of the page."""
     spec = results.spec
-    parts = [_introduction(results), "## What is complete\n\n" + _COMPLETE + progress_table(results)]
+    parts = [_introduction(results), _in_short(summaries)]
+    parts.append("## What is complete\n\n" + _COMPLETE + progress_table(results))
     if summaries["compare"]:
         parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
     if others:
@@ -176,6 +179,22 @@ are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
     )
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return text + (f". Versions: {listed}.\n" if listed else ".\n")
+
+
+def _in_short(summaries: dict[str, list[Summary]]) -> str:
+    found = agreement(summaries["compare"], "sqrt", "max")
+    verdicts = Counter(claim.verdict for claim in check_claims(summaries))
+    text = (
+        f"**In short:** of {verdicts.total()} statements of the paper, {verdicts[HOLDS]} hold here, {verdicts[FAILS]} "
+        f"do not and {verdicts[OPEN]} were not measured."
+    )
+    near = (found.gp_mgla, found.weac_al, found.rank_correlation)
+    if not any(map(math.isnan, near)):
+        text += (
+            " Over {} columns of the paper's comparison, GP-MGLA is {:.3f} and WEAC-AL {:.3f} off the published score "
+            "on average, and the methods rank as published with a correlation of {:.2f}."
+        ).format(found.columns, *near)
+    return text + "\n"
 
 
 def _listed(datasets: Iterable[str]) -> str:

@@ -138,6 +138,9 @@ def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(cas
     random = np.random.default_rng(seed)
     renamed = np.stack([random.permutation(4)[column] for column in labels.T], axis=1)[:, random.permutation(5)]
     one, other = fit(case, labels, 3), fit(case, renamed, 3)
+    if hasattr(one, "dendrogram_"):
+        third, second = one.dendrogram_.heights[-3:-1]
+        assume(second - third > 1e-9)  # else two merges tie where the tree is cut, and the answer is not clear
     assert oracles.partition(one.labels_) == oracles.partition(other.labels_)
     if not noisy:
         assert oracles.partition(one.labels_) == oracles.partition(truth)

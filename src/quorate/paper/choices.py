@@ -45,7 +45,8 @@ def differences_elsewhere(results: Results, compared: list[Summary], others: Seq
         "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise, by "
         "`--scale` or `--generator` or from Python by `paper.reproduce(FOLDER, replace(paper.FULL, grid=...))`:\n\n"
         + markdown.markdown_table(header, lines)
-        + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published:\n\n"
+        + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published "
+        "(picked after the fact, column by column: a hint at the reason, not better agreement):\n\n"
         + _far_off(cells, list(choices))
     )
 

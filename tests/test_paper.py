@@ -37,7 +37,6 @@ from quorate.paper.tables import (
     rank_correlation,
     run_rows,
     summarise,
-    summarise_comparison,
     win_percentage,
 )
 
@@ -464,7 +463,7 @@ def test_other_choices_stand_beside(tiny, tmp_path):
     paper.reproduce(tmp_path, other, experiments=["compare"], datasets=["iris"], methods=["GP-MGLA"], n_jobs=1)
     text = paper.write_report(tiny, tmp_path / "page.md", beside=[tmp_path]).read_text()
     assert "| column | GP-MGLA, as above | GP-MGLA, runs: 2; scale: standard | WEAC-AL, as above |" in text
-    mine, theirs = summarise_comparison(read_results(tiny)), summarise_comparison(read_results(tmp_path))
+    mine, theirs = (summarise(read_results(folder))["compare"] for folder in (tiny, tmp_path))
     shown = [
         next(row.difference for row in rows if row.method == "GP-MGLA" and row.score == "max")
         for rows in (mine, theirs)
@@ -484,12 +483,11 @@ def test_other_choices_stand_beside(tiny, tmp_path):
 
 def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
     results = read_results(tiny)
-    spec = replace(TINY, scale="standard")
     summaries = summarise(results)
 
     def without(*lost):
         kept = {key: piece for key, piece in results.pieces.items() if key.split("/", 3)[-1] not in lost}
-        return claims_elsewhere(results, summaries, [Results(spec, kept)])
+        return claims_elsewhere(TINY, summaries, {"scale: standard": summarise(Results(TINY, kept))})
 
     everything = without()
     assert "another choice (scale: standard)" in everything
@@ -541,7 +539,7 @@ def test_another_spec_is_named_by_what_it_changes(changed, name):
 def test_a_number_is_shown_once_all_its_runs_are_there(tiny):
     results = read_results(tiny)
     short = {key: piece for key, piece in results.pieces.items() if key != "iris/ill=0/run=2/GP-MGLA"}
-    rows = summarise_comparison(Results(TINY, short))
+    rows = summarise(Results(TINY, short))["compare"]
     assert ("iris", "GP-MGLA") not in {(row.dataset, row.method) for row in rows}
     assert {("wine", "GP-MGLA"), ("iris", "WEAC-AL")} <= {(row.dataset, row.method) for row in rows}
 

@@ -11,15 +11,14 @@ from quorate.paper import markdown
 from quorate.paper.claims import OPEN, Summaries, check_claims
 from quorate.paper.figures import title
 from quorate.paper.spec import Spec
-from quorate.paper.tables import Results, Summary, summarise, summarise_comparison
+from quorate.paper.tables import Summary
 
 _FAR_OFF = 0.05  # from a published value: a reason is looked for
 
 
-def differences_elsewhere(results: Results, compared: list[Summary], others: Sequence[Results]) -> str:
-    """Tell what other choices do to the difference to the published values, column by column."""
-    choices = {"as above": compared}
-    choices |= {choice_name(results.spec, other.spec): summarise_comparison(other) for other in others}
+def differences_elsewhere(spec: Spec, compared: list[Summary], others: Mapping[str, Summaries]) -> str:
+    """Tell what other choices, by name, do to the difference to the published values, column by column."""
+    choices = {"as above": compared} | {name: other["compare"] for name, other in others.items()}
     names = ("GP-MGLA", "WEAC-AL")
     header = ["column", *(f"{name}, {choice}" for name in names for choice in choices)]
     cells = {
@@ -28,10 +27,8 @@ def differences_elsewhere(results: Results, compared: list[Summary], others: Seq
         for row in rows
         if row.score == "max" and row.method in names
     }
-    columns = [(dataset, k) for dataset in results.spec.datasets for k in ("best-k", "true-k")]
-    columns = [
-        column for column in columns if any((choice, "GP-MGLA", *column) in cells for choice in list(choices)[1:])
-    ]
+    columns = [(dataset, k) for dataset in spec.datasets for k in ("best-k", "true-k")]
+    columns = [column for column in columns if any((choice, "GP-MGLA", *column) in cells for choice in others)]
     lines = []
     for dataset, k in columns:
         found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
@@ -97,18 +94,18 @@ def _stretches(numbers: list[int]) -> list[str]:
     return words
 
 
-def claims_elsewhere(results: Results, summaries: Summaries, others: Sequence[Results]) -> str:
+def claims_elsewhere(spec: Spec, summaries: Summaries, others: Mapping[str, Summaries]) -> str:
     """Tell which claims hold with other choices, and with ours on the same datasets and methods."""
-    slow = {method.name for method in results.spec.methods if method.slow}
+    slow = {method.name for method in spec.methods if method.slow}
     text = ""
-    for other in others:
-        mine, theirs = _comparable(summaries, summarise(other), slow)
+    for choice, other in others.items():
+        mine, theirs = _comparable(summaries, other, slow)
         pairs = zip(check_claims(mine), check_claims(theirs), strict=True)
         judged = [pair for pair in pairs if all(claim.verdict != OPEN for claim in pair)]
         if judged:
             extent = {name: len({row.dataset for row in rows}) for name, rows in mine.items() if rows}
             text += (
-                f"\nThe same with another choice ({choice_name(results.spec, other.spec)}), and with ours on the same "
+                f"\nThe same with another choice ({choice}), and with ours on the same "
                 f"methods and datasets ({', '.join(f'{name} {n}' for name, n in extent.items())}), both with "
                 '`normalise="sqrt"`:\n\n' + markdown.claim_pairs_table(judged)
             )

@@ -338,8 +338,8 @@ _OUTLYING = (
     "The k-means of GP-MGLA starts farthest-first, as in the authors' program, and gives clusters to outlying patterns "
     "(at true-k, 6.2 of 10 clusters on Yeast and 2.4 of 7 on Image Segmentation hold at most 2 % of the rows; first 40 "
     'runs). With start="k-means++" its mean over the same runs and columns is 0.568, ahead of all others (HBGF from '
-    "random starts: 0.563). Without "
-    "OD-ISVC, whose reconstruction leaves many tiny clusters, it is 0.614 farthest-first, against 0.625 of HBGF."
+    "random starts: 0.563). Without OD-ISVC, whose reconstruction leaves many tiny clusters, it is 0.614 "
+    "farthest-first, against 0.625 of HBGF."
 )
 _TINY_CLUSTERS = "Without the members of OD-ISVC, whose reconstruction leaves many tiny clusters, the statement holds."
 _SHORT_GRID = (

@@ -14,8 +14,8 @@ from typing import Any
 from quorate.checks import check_choice
 from quorate.files import write_text
 from quorate.paper import markdown
-from quorate.paper.choices import claims_elsewhere, differences_elsewhere
-from quorate.paper.claims import FAILS, HOLDS, OPEN, check_claims
+from quorate.paper.choices import choice_name, claims_elsewhere, differences_elsewhere
+from quorate.paper.claims import FAILS, HOLDS, OPEN, Summaries, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.pools import drawing_seconds
@@ -47,7 +47,7 @@ def read_results(folder: str | PathLike[str], best_k: BestK = "run") -> Results:
     """
     check_choice("best_k", best_k, ("run", "dataset"))
     about, pieces = peek(Path(folder) / STORE)
-    return Results(Spec.from_plain(about), pieces, best_k, drawing_seconds(Path(folder)))
+    return Results(Spec.from_plain(about), pieces, best_k)
 
 
 def write_report(
@@ -78,9 +78,11 @@ def write_report(
     """
     folder = Path(folder)
     results = read_results(folder, best_k)
-    others = [read_results(other, best_k) for other in beside]
+    read = [read_results(other, best_k) for other in beside]
+    others = {choice_name(results.spec, other.spec): summarise(other) for other in read}
     page = folder / "report.md" if page is None else Path(page)
     summaries = summarise(results)
+    hours = drawing_seconds(folder) / 3600
     with clear_disk_errors(page.parent):
         assets = page.with_suffix("")
         assets.mkdir(parents=True, exist_ok=True)
@@ -90,7 +92,7 @@ def write_report(
         for name in EXPERIMENTS:
             write_csv(folder / f"runs_{name}.csv", run_rows(results, name))
         figures = save_figures(summaries, assets)
-        write_text(page, compose_page(results, summaries, others, figures, assets.name))
+        write_text(page, compose_page(results, summaries, others, figures, assets.name, hours))
     return page
 
 
@@ -113,20 +115,21 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def compose_page(
     results: Results,
-    summaries: dict[str, list[Summary]],
-    others: Sequence[Results],
+    summaries: Summaries,
+    others: Mapping[str, Summaries],
     figures: list[str],
     assets: str,
+    drawing_hours: float,
 ) -> str:
-    """Return the text of the page."""
+    """Return the text of the page; `others` are the summaries of other choices, by name."""
     spec = results.spec
-    parts = [_introduction(results), _in_short(summaries)]
+    parts = [_introduction(results, drawing_hours), _in_short(summaries)]
     parts.append("## What is complete\n\n" + _COMPLETE + progress_table(results))
     if summaries["compare"]:
         parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
     if others:
-        parts.append("## Other choices, measured\n\n" + differences_elsewhere(results, summaries["compare"], others))
-    parts.append("## Claims\n\n" + _claims_section(summaries) + claims_elsewhere(results, summaries, others))
+        parts.append("## Other choices, measured\n\n" + differences_elsewhere(spec, summaries["compare"], others))
+    parts.append("## Claims\n\n" + _claims_section(summaries) + claims_elsewhere(spec, summaries, others))
     parts.append("## Table 1: the datasets\n\n" + markdown.datasets_table(spec))
     sections: dict[str, tuple[str, Any]] = {
         "parameters": ("Tables 2 and 3: parameters", markdown.parameter_tables),
@@ -144,7 +147,7 @@ def compose_page(
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
-def _introduction(results: Results) -> str:
+def _introduction(results: Results, drawing_hours: float) -> str:
     spec = results.spec
     sessions = [piece for key, piece in results.pieces.items() if key.startswith("session/")]
     versions = sessions[-1]["versions"] if sessions else {}
@@ -171,17 +174,16 @@ three linkages) and WCC have {spec.slow.runs} runs and k in {{classes, {", ".joi
 are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
     if spec.slow.left_out:
         text += f" As in the paper, they do not run on {_listed(spec.slow.left_out)} at all."
-    drawn = results.pool_seconds / 3600
     text += (
-        f"\n\nOne process would have taken {spent + drawn:.1f} hours in all: {drawn:.1f} to draw the pools and "
-        f"{spent:.1f} to measure. {len(sessions)} pieces of the work came to their end, after {wall:.1f} hours of the "
-        "clock; of those that were interrupted the clock is not kept"
+        f"\n\nOne process would have taken {spent + drawing_hours:.1f} hours in all: {drawing_hours:.1f} to draw the "
+        f"pools and {spent:.1f} to measure. {len(sessions)} pieces of the work came to their end, after {wall:.1f} "
+        "hours of the clock; of those that were interrupted the clock is not kept"
     )
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return text + (f". Versions: {listed}.\n" if listed else ".\n")
 
 
-def _in_short(summaries: dict[str, list[Summary]]) -> str:
+def _in_short(summaries: Summaries) -> str:
     found = agreement(summaries["compare"], "sqrt", "max")
     verdicts = Counter(claim.verdict for claim in check_claims(summaries))
     text = (
@@ -237,7 +239,7 @@ def _agreement_section(compared: list[Summary]) -> str:
     )
 
 
-def _claims_section(summaries: dict[str, list[Summary]]) -> str:
+def _claims_section(summaries: Summaries) -> str:
     text = ""
     for preset, words in (
         ("sqrt", "as the paper's equations define the crowd index"),

@@ -53,8 +53,6 @@ class Results:
     pieces: Mapping[str, Piece]
     best_k: BestK = "run"
     """Whether best-k is chosen for each run, or one k for each dataset and method (by the mean over runs)."""
-    pool_seconds: float = 0.0
-    """How long it took to draw the pools, in one process."""
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -101,7 +99,7 @@ def n_classes(dataset: str) -> int:
 def summarise(results: Results) -> dict[str, list[Summary]]:
     """Return the summaries of every experiment, as far as it was run."""
     return {
-        "compare": summarise_comparison(results),
+        "compare": list(_compare(results)),
         "parameters": list(_parameters(results)),
         "base": list(_base(results)),
         "wins": list(_wins(results)),
@@ -114,11 +112,6 @@ def summary(key: tuple[str, str, str, str, str, str], values: Floats, published:
     """Return mean and spread of some values under (experiment, dataset, method, setting, k, score)."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return Summary(*key, len(values), float(values.mean()), spread, published)
-
-
-def summarise_comparison(results: Results) -> list[Summary]:
-    """Return the summaries of `compare`."""
-    return list(_compare(results))
 
 
 def _compare(results: Results) -> Iterator[Summary]:

@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test test-all lint types bench bench-scale format clean
 
 demo: $(INSTALLED)
-	$(BIN)/python -m quorate.demo
+	$(BIN)/python -m quorate.cli.demo
 
 test: $(INSTALLED) lint types
 	$(BIN)/python -m pytest

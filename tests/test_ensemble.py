@@ -182,7 +182,7 @@ def test_masks_of_matrices_and_huge_numbers_are_labels():
 def test_names_of_columns_may_be_numbers(running_example):
     frame = pd.DataFrame(running_example)
     expected = Ensemble(running_example)
-    for ens in (Ensemble(frame), Ensemble.from_frame(frame)):
+    for ens in (Ensemble(frame), qt.ensemble_from_frame(frame)):
         assert ens.names == ("0", "1", "2")
         assert np.array_equal(ens.patterns, expected.patterns)
     assert qt.consensus_frame(frame, n_clusters=2)["consensus"].tolist() == qt.consensus(expected, 2).labels.tolist()
@@ -194,14 +194,14 @@ def test_a_selection_is_weighted_only_if_the_ensemble_is(running_example):
     added = ens.select([0, 1]).add_members(running_example[:, 2:])
     assert np.array_equal(added.patterns, ens.patterns)
     weighted = Ensemble(running_example, row_weights=np.arange(1, 7))
-    assert weighted.select([0, 1])._lines().weights.sum() == 21
+    assert weighted.select([0, 1]).lines().weights.sum() == 21
 
 
 def test_saved_ensembles_are_found_by_their_own_name(tmp_path, running_example):
     ens = Ensemble(running_example, names=["A", "a", "Rows"])
-    ens.save(tmp_path / "run*")
-    Ensemble(np.tile(running_example, (2, 1))).save(tmp_path / "run[1]")
-    loaded = Ensemble.load(tmp_path / "run*")
+    qt.save(ens, tmp_path / "run*")
+    qt.save(Ensemble(np.tile(running_example, (2, 1))), tmp_path / "run[1]")
+    loaded = qt.load(tmp_path / "run*")
     assert loaded.names == ("A", "a", "Rows")
     assert loaded.n_rows == 6
     assert np.array_equal(loaded.patterns, ens.patterns)

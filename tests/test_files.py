@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import quorate as qt
-from quorate.files import check_output, find_format, match_columns, open_table, quote_name, write_table, writing
-from quorate.files.dialect import find_dialect
+from quorate.scale.files import check_output, find_format, match_columns, open_table, quote_name, write_table, writing
+from quorate.scale.files.dialect import find_dialect
 
 FRAME = pd.DataFrame(
     {
@@ -209,7 +209,7 @@ def test_an_input_under_another_name_is_still_the_input(tmp_path):
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
-    from quorate.extras import import_extra
+    from quorate._support.extras import import_extra
 
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(qt.QuorateError, match=r'Reading needs the package pyarrow.*pip install "quorate\[arrow\]"'):

@@ -107,8 +107,8 @@ def test_added_members_count_on_and_take_names_of_frames():
 @pytest.mark.parametrize("noise", ["missing", "cluster", "singletons"])
 def test_a_loaded_ensemble_is_the_saved_one_without_rows(tmp_path, noise):
     ens = part(drawn(), slice(None), noise=noise)
-    ens.save(tmp_path / "saved")
-    loaded = qt.Ensemble.load(tmp_path / "saved")
+    qt.save(ens, tmp_path / "saved")
+    loaded = qt.load(tmp_path / "saved")
     assert_same(loaded, ens, rows=False)
     assert loaded.row_pattern is None
     with pytest.raises(qt.QuorateError, match="add_members needs the rows"):
@@ -118,32 +118,33 @@ def test_a_loaded_ensemble_is_the_saved_one_without_rows(tmp_path, noise):
 
 def test_a_nightly_job_adds_the_days_rows(tmp_path):
     labels = drawn(900)
-    part(labels, slice(300)).save(tmp_path)
+    qt.save(part(labels, slice(300)), tmp_path)
     for start in (300, 600):
         today = part(labels, slice(start, start + 300))
-        qt.Ensemble.load(tmp_path).merge(today).save(tmp_path)
-    assert_same(qt.Ensemble.load(tmp_path), part(labels, slice(None)), rows=False)
+        qt.save(qt.load(tmp_path).merge(today), tmp_path)
+    assert_same(qt.load(tmp_path), part(labels, slice(None)), rows=False)
     assert [file.name for file in tmp_path.iterdir()] == ["patterns.parquet"]
 
 
 def test_the_saved_file_is_as_documented(tmp_path):
-    qt.Ensemble([[1, 1, 2], ["x", None, "y"]], names=["rows", 'say "hi"'], row_weights=[1, 2, 3]).save(tmp_path)
+    weighted = qt.Ensemble([[1, 1, 2], ["x", None, "y"]], names=["rows", 'say "hi"'], row_weights=[1, 2, 3])
+    qt.save(weighted, tmp_path)
     with duckdb.connect() as connection:
         saved = connection.sql(f"SELECT * FROM '{tmp_path / 'patterns.parquet'}'")
         assert saved.columns == ["rows", 'say "hi"', "_rows", "weight"]
         assert saved.fetchall() == [(1, None, 1, 2.0), (1, "x", 1, 1.0), (2, "y", 1, 3.0)]
-    loaded = qt.Ensemble.load(tmp_path)
+    loaded = qt.load(tmp_path)
     assert loaded.names == ("rows", 'say "hi"')
     assert loaded.counts.tolist() == [2.0, 1.0, 3.0]
 
 
 def test_what_is_no_saved_ensemble_is_refused(tmp_path):
     with pytest.raises(qt.QuorateError, match=r"holds no saved ensemble: there is no patterns.parquet"):
-        qt.Ensemble.load(tmp_path)
+        qt.load(tmp_path)
     with duckdb.connect() as connection:
         connection.execute(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'patterns.parquet'}'")
     with pytest.raises(qt.QuorateError, match=r"is not an ensemble saved in format 1 \(it says None\)"):
-        qt.Ensemble.load(tmp_path)
+        qt.load(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(qt.QuorateError, match="cannot be made"):
-        qt.Ensemble([[1, 2]]).save(tmp_path / "file" / "folder")
+        qt.save(qt.Ensemble([[1, 2]]), tmp_path / "file" / "folder")

@@ -17,23 +17,19 @@ SOURCE = Path(quorate.__file__).parent
 # From the bottom to the top: a module imports only from rows above its own (or its own row).
 LAYERS = [
     ["__version__", "errors"],
-    ["checks", "extras", "memory", "numbering", "progress", "resume", "_kernels"],
-    ["files", "labels", "patterns"],
-    ["engines"],
-    ["store"],
+    ["_support", "_kernels"],
+    ["labels", "patterns"],
     ["ensemble"],
-    ["counted", "crowd", "kmeans"],
-    ["blocks"],
+    ["crowd", "kmeans"],
     ["links", "evidence", "scores"],
     ["linkage", "tcut"],
-    ["consensus"],
-    ["frames", "tables"],
     ["datasets"],
     ["members"],
-    ["consensus_clustering"],
-    ["palette", "plotdata"],
-    ["plot", "report", "paper"],
-    ["cli", "demo", "__main__"],
+    ["consensus"],
+    ["scale"],
+    ["show"],
+    ["paper"],
+    ["cli", "__main__"],
 ]
 
 

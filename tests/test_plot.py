@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate import plot, plotdata
-from quorate.palette import cluster_colours
+from quorate.show import plot, plotdata
+from quorate.show.palette import cluster_colours
 
 mpl.use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import quorate as qt
 from browser import Browser
-from quorate.report import Origin, render_report, summarise
+from quorate.show import Origin, render_report, summarise
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 
@@ -147,7 +147,7 @@ def test_nothing_is_loaded_from_elsewhere(nasty):
 def test_the_report_names_its_missing_package():
     code = (
         "import sys; sys.modules['jinja2'] = None\n"
-        "import quorate as qt\nfrom quorate.report import render_report, summarise\n"
+        "import quorate as qt\nfrom quorate.show import render_report, summarise\n"
         "try: render_report(summarise(qt.WEAC(2).fit([[0, 0, 1, 1]])))\n"
         "except qt.QuorateError as error: print(error)"
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate import blocks, counted
-from quorate.consensus.blockwise import fit_blocks
+from quorate.scale import blocks, counted
+from quorate.scale.blockwise import fit_blocks
 
 MEMBERS = ["a", "b", "c", "d"]
 

@@ -7,8 +7,8 @@ import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
-from quorate import plot
-from quorate.demo import demonstrate
+from quorate.cli.demo import demonstrate
+from quorate.show import plot
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "seeds.png"
 

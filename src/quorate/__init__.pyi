@@ -1,9 +1,11 @@
 """The public names, and where they live. They are loaded when first used."""
 
-from . import datasets, members, paper, plot
+from . import datasets, members, paper
+from ._support.memory import memory_limit
 from .consensus.base import ConsensusCluster
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
+from .consensus.from_features import ConsensusClustering
 from .consensus.gp_mgla import GPMGLA
 from .consensus.hbgf import HBGF
 from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
@@ -11,20 +13,20 @@ from .consensus.srs import SRS
 from .consensus.wcc import WCC
 from .consensus.wct import WCT
 from .consensus.weac import WEAC
-from .consensus_clustering import ConsensusClustering
 from .crowd import agreement, cai, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
-from .frames import consensus_frame
 from .linkage import Dendrogram
 from .links import jaccard, sact
 from .members.hmac import HMAC
 from .members.od_isvc import ODISVC
 from .members.rpcl import RPCL
-from .memory import memory_limit
+from .scale.frames import consensus_frame, ensemble_from_frame
+from .scale.store import load, save
+from .scale.tables import FileConsensus, consensus_file
 from .scores import Scores, evaluate
-from .tables import FileConsensus, consensus_file
+from .show import plot
 
 __version__: str
 
@@ -57,8 +59,10 @@ __all__ = [
     "consensus_file",
     "consensus_frame",
     "datasets",
+    "ensemble_from_frame",
     "evaluate",
     "jaccard",
+    "load",
     "member_weights",
     "members",
     "memory_limit",
@@ -67,4 +71,5 @@ __all__ = [
     "paper",
     "plot",
     "sact",
+    "save",
 ]

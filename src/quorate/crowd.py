@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate.checks import check_choice, check_number
+from quorate._support.checks import check_choice, check_number
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate.checks import check_choice, nearest_name
+from quorate._support.checks import check_choice, nearest_name
 from quorate.errors import QuorateError
 from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, is_plain, match_levels, split_members
 from quorate.patterns import CodeColumn, Codes, Grouping, extents, find_rows, group_rows, merge_groups
@@ -101,38 +100,6 @@ class Ensemble:
         self._check_not_empty(n_rows)
         weights = None if row_weights is None else _check_row_weights(row_weights, n_rows)
         self._set_patterns(grouping, n_rows, weights)
-
-    @classmethod
-    def from_frame(cls, frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
-        """Return the ensemble of some columns of a frame, whatever engine holds it.
-
-        The rows of a lazy frame stay where they are: its engine counts the patterns, and only those are collected.
-        So `row_pattern` is None, and with it everything that speaks of rows; `consensus_frame` puts the answer back on
-        the rows.
-
-        Parameters
-        ----------
-        frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
-        members : sequence of str, optional
-            The columns that hold labels, one per member. Default: all columns.
-        noise : {"missing", "cluster", "singletons"}, default "missing"
-            What negative integer labels mean, as in `Ensemble`; "singletons" needs the rows, so no lazy frame.
-
-        Examples
-        --------
-        >>> import duckdb
-        >>> import quorate as qt
-        >>> rows = duckdb.sql("SELECT range // 3 AS a, range // 2 AS b, range AS id FROM range(6)")
-        >>> qt.Ensemble.from_frame(rows, members=["a", "b"])
-        Ensemble(n_rows=6, n_members=2, n_clusters=5, n_patterns=4)
-        """
-        from quorate.engines import count_lines, eager_members, open_frame
-
-        check_choice("noise", noise, ("missing", "cluster", "singletons"))
-        source = open_frame(frame, members)
-        if source.is_eager:
-            return cls(eager_members(source), noise=noise)
-        return cls.from_lines(count_lines(source).lines, noise=noise)[0]
 
     @classmethod
     def from_lines(cls, lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
@@ -409,7 +376,7 @@ class Ensemble:
             )
         others = added.require_rows("add_members")
         pairs = group_rows([CodeColumn(rows, self.n_patterns), CodeColumn(others, added.n_patterns)], self.n_rows)
-        own, new = self._lines(), added._lines()
+        own, new = self.lines(), added.lines()
         vectors = [vector[pairs.codes[:, 0]] for vector in own.vectors]
         vectors += [vector[pairs.codes[:, 1]] for vector in new.vectors]
         lines = Lines([*own.names, *new.names], vectors, np.bincount(pairs.row_pattern))
@@ -424,35 +391,7 @@ class Ensemble:
         counted_on = [f"member_{self.n_members + j}" for j in range(len(vectors))]
         return Ensemble(vectors, names=names or source_names or counted_on, noise=self.noise)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the patterns to a folder, as Parquet; what was saved there before is replaced at once.
-
-        The folder then holds `patterns.parquet`: a column of labels per member, and how many `rows` share them (and
-        their `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`.
-        """
-        from quorate.store import write_lines
-
-        write_lines(folder, self._lines(), self.noise)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Ensemble:
-        """Return the ensemble that was saved in a folder.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import quorate as qt
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     qt.Ensemble([[1, 1, 2, 2], ["a", None, "b", "b"]]).save(folder)
-        ...     qt.Ensemble.load(folder)
-        Ensemble(n_rows=4, n_members=2, n_clusters=4, n_patterns=3)
-        """
-        from quorate.store import read_lines
-
-        lines, noise = read_lines(folder)
-        return cls.from_lines(lines, noise=noise)[0]
-
-    def _lines(self) -> Lines:
+    def lines(self) -> Lines:
         """Return the patterns as counted lines of labels."""
         vectors = []
         for j, levels in enumerate(self.levels):
@@ -558,7 +497,7 @@ def _group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise)
 
 def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:
     """Return the patterns of two ensembles of the same members as counted lines, one after the other."""
-    one, two = first._lines(), second._lines()
+    one, two = first.lines(), second.lines()
     vectors = []
     for name, above, below in zip(one.names, one.vectors, two.vectors, strict=True):
         kinds = {_kind_of_levels(ens.levels[one.names.index(name)]) for ens in (first, second)} - {"nothing"}

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate.crowd import member_weights, ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.links import symmetrise
-from quorate.memory import USE_NO_MATRIX, require_memory
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

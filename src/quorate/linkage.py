@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate.checks import check_integer
+from quorate._support.checks import check_integer
+from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.numbering import number_by_size
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, pattern_evidence
-from quorate.memory import USE_NO_MATRIX, require_memory
-from quorate.numbering import number_by_size
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

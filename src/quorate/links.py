@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate.checks import check_number
+from quorate._support.checks import check_number
+from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.memory import USE_NO_MATRIX, require_memory
 
 Floats = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ from scipy.linalg import LinAlgError, eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from quorate import _kernels
+from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.numbering import number_by_size
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Start, weighted_kmeans
-from quorate.memory import USE_LINKAGE, require_memory
-from quorate.numbering import number_by_size
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -215,7 +215,7 @@ def demo(
     quiet: opt.Quiet = False,
 ) -> None:
     """See the whole way on a small dataset: members good and ill, whom to trust, the consensus, and a report."""
-    from quorate.demo import run_demo
+    from quorate.cli.demo import run_demo
 
     run_demo(folder, seed=seed, quiet=quiet)
 

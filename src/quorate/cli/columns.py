@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.checks import check_choice
+from quorate._support.checks import check_choice
 from quorate.cli.output import note
-from quorate.counted import CountedTable
 from quorate.errors import QuorateError
-from quorate.files import LabelTable, match_columns, open_table
+from quorate.scale.counted import CountedTable
+from quorate.scale.files import LabelTable, match_columns, open_table
 
 _ID_NAMES = ("id", "index", "row", "rowid", "row_id", "name", "key", "__index_level_0__")
 # In fewer rows all labels may differ by chance.

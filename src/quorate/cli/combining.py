@@ -17,11 +17,11 @@ from quorate.cli.columns import Columns, Source, choose_columns, count_members, 
 from quorate.cli.output import bar, console, note, print_json, progress, table
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method, methods
-from quorate.counted import CountedTable
 from quorate.errors import QuorateError
 from quorate.evidence import confidence
-from quorate.files import STREAM, check_output, output_format, write_table, write_text
-from quorate.report import Origin, render_report, summarise
+from quorate.scale.counted import CountedTable
+from quorate.scale.files import STREAM, check_output, output_format, write_table, write_text
+from quorate.show import Origin, render_report, summarise
 
 _MEMBERS_SHOWN = 20
 _CLUSTERS_SHOWN = 30

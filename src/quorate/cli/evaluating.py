@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate.cli.columns import Columns, Source, choose_columns
 from quorate.cli.output import bar, console, print_json, progress, table
 from quorate.errors import QuorateError
-from quorate.files import ROW, LabelTable
+from quorate.scale.files import ROW, LabelTable
 from quorate.scores import score_table
 
 _CLUSTERS_SHOWN = 40

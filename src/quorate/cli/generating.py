@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.checks import check_choice
+from quorate._support.checks import check_choice
 from quorate.cli.columns import Source, choose_columns
 from quorate.cli.output import console, note, print_json, table
 from quorate.datasets import NAMES, load
 from quorate.errors import QuorateError
-from quorate.files import STREAM, LabelTable, check_output, connect, quote_name, write_table
-from quorate.files import output_format as output_format_of
 from quorate.members import draw_pool
 from quorate.members.generators import GENERATORS
 from quorate.members.pool import SCALERS, PoolMember
+from quorate.scale.files import STREAM, LabelTable, check_output, connect, quote_name, write_table
+from quorate.scale.files import output_format as output_format_of
 
 _MEMBERS_SHOWN = 40
 

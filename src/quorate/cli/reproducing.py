@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.checks import check_choice, nearest_name
+from quorate._support.checks import check_choice, nearest_name
 from quorate.cli import options as opt
 from quorate.errors import QuorateError
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from quorate.checks import check_number
+from quorate._support.checks import check_number
 from quorate.cli.columns import Source, choose_columns, count_members, note_id
 from quorate.cli.combining import member_table
 from quorate.cli.output import console, print_json, progress
 from quorate.crowd import member_weights
-from quorate.plotdata import member_rows
-from quorate.report.summary import describe_trust
+from quorate.show.plotdata import member_rows
+from quorate.show.summary import describe_trust
 
 
 def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from quorate.checks import check_choice, check_integer, check_number
+from quorate._support.checks import check_choice, check_integer, check_number
 from quorate.crowd import NORMALISERS, ncai, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn

@@ -13,14 +13,14 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
 from quorate import _kernels
-from quorate.checks import check_integer, check_number
+from quorate._support.checks import check_integer, check_number
+from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import covering_weight, pattern_evidence
 from quorate.linkage import Dendrogram, Link, link_similarity
-from quorate.memory import USE_NO_MATRIX, require_memory
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

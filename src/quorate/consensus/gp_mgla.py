@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate.checks import check_choice, check_integer, check_number
+from quorate._support.checks import check_choice, check_integer, check_number
 from quorate.consensus.base import ConsensusMethod
 from quorate.crowd import Normalise, ratio
 from quorate.ensemble import Ensemble

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate.checks import check_choice, check_integer
+from quorate._support.checks import check_choice, check_integer
 from quorate.consensus.gp_mgla import GraphMethod, components, links_through_rows, row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble

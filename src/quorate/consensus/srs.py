@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate.checks import check_integer, check_number
+from quorate._support.checks import check_integer, check_number
 from quorate.consensus.gp_mgla import row_links
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise

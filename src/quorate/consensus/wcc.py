@@ -12,14 +12,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate.checks import check_integer, check_number
+from quorate._support.checks import check_integer, check_number
+from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.numbering import number_by_size
 from quorate.consensus.base import ConsensusMethod, Cuts
 from quorate.consensus.hbgf import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight
-from quorate.memory import USE_LINKAGE, require_memory
-from quorate.numbering import number_by_size
 from quorate.tcut import TransferCut
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate.checks import check_number
+from quorate._support.checks import check_number
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.checks import check_choice
+from quorate._support.checks import check_choice
 from quorate.consensus.base import ConsensusMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.checks import nearest_name
+from quorate._support.checks import nearest_name
 from quorate.datasets.catalogue import CATALOGUE, LICENCE, NAMES
 from quorate.errors import QuorateError
 

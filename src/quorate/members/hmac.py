@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from quorate.checks import check_integer
+from quorate._support.checks import check_integer
 from quorate.errors import QuorateError
 from quorate.members.ascent import MERGE_DISTANCE, Density, climb, merge_close
 from quorate.members.base import Floats, Integers, check_features, nearest, same_everywhere, starting_points

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from quorate import _kernels
-from quorate.checks import check_integer, check_number
+from quorate._support.checks import check_integer, check_number
 from quorate.members.ascent import BLOCK, MERGE_DISTANCE, Density, climb, merge_close
 from quorate.members.base import Floats, Integers, check_features, nearest, same_everywhere, starting_points
 

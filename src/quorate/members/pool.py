@@ -11,13 +11,13 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from quorate.checks import check_choice, check_integer, check_jobs, check_number
+from quorate._support.checks import check_choice, check_integer, check_jobs, check_number
+from quorate._support.progress import track
+from quorate._support.resume import Store, fingerprint, pack, unpack
 from quorate.datasets import load
 from quorate.errors import QuorateError
 from quorate.members.base import Floats
 from quorate.members.generators import GENERATORS, METHODS, Data, draw_member, member_seed
-from quorate.progress import track
-from quorate.resume import Store, fingerprint, pack, unpack
 
 VERSION = 1  # of the way members are drawn: a file of another version is not resumed
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}

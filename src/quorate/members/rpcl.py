@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from quorate import _kernels
-from quorate.checks import check_integer, check_number
+from quorate._support.checks import check_integer, check_number
 from quorate.errors import QuorateError
 from quorate.members.base import Floats, Integers, check_features, nearest, same_everywhere, spread
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorate.extras import import_extra
+from quorate._support.extras import import_extra
 from quorate.paper.spec import MAX_PRESET
 from quorate.paper.tables import Summary
 

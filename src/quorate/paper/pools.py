@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.resume import peek
 from quorate.datasets import load
 from quorate.errors import QuorateError
 from quorate.members import draw_pool
 from quorate.paper.spec import Spec
-from quorate.resume import peek
 
 Labels = NDArray[np.int32]
 POOLS = "pools"

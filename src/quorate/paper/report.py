@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from quorate.checks import check_choice
-from quorate.files import write_text
+from quorate._support.checks import check_choice
+from quorate._support.resume import peek
 from quorate.paper import markdown
 from quorate.paper.choices import choice_name, claims_elsewhere, differences_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, OPEN, Summaries, check_claims
@@ -30,7 +30,7 @@ from quorate.paper.tables import (
     run_rows,
     summarise,
 )
-from quorate.resume import peek
+from quorate.scale.files import write_text
 
 _COMPLETE = "A number is shown once all its runs are there.\n\n"
 COMMANDS = {"full": "quorate reproduce all FOLDER", "quick": "quorate reproduce all FOLDER --quick"}

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from quorate._support.progress import track
+from quorate._support.resume import Store, peek
 from quorate.errors import QuorateError
 from quorate.paper.experiments import Measurement, Timed, measurements, timings
 from quorate.paper.measure import Piece, Task, measure, time_methods
 from quorate.paper.pools import POOLS, DatasetPool, sample_members
 from quorate.paper.spec import FULL, Selection, Spec, select
-from quorate.progress import track
-from quorate.resume import Store, peek
 
 STORE = "results.jsonl"
 """The file in a results folder that keeps the measurements."""

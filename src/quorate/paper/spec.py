@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from quorate.checks import nearest_name
+from quorate._support.checks import nearest_name
 from quorate.datasets import NAMES
 from quorate.errors import QuorateError
 from quorate.members import METHODS as GENERATORS

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from quorate.checks import check_choice, check_integer
+from quorate._support.checks import check_choice, check_integer
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble

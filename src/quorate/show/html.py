@@ -4,10 +4,10 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from quorate._support.extras import import_extra
 from quorate.errors import QuorateError
-from quorate.extras import import_extra
-from quorate.palette import SEQUENTIAL, cluster_colours
-from quorate.report.summary import SUMMARY_VERSION
+from quorate.show.palette import SEQUENTIAL, cluster_colours
+from quorate.show.summary import SUMMARY_VERSION
 
 # Dark pages start from their own background, so that "nothing" looks like nothing there too.
 _SEQUENTIAL_DARK = ("#1b2028", "#1d3a57", "#215a88", "#3380b5", "#5fa8d6", "#a3d0ec", "#eef7fd")
@@ -47,7 +47,7 @@ def render_report(summary: dict[str, Any]) -> str:
 
 
 def _text(name: str) -> str:
-    return files("quorate.report").joinpath(name).read_text(encoding="utf-8")
+    return files("quorate.show").joinpath(name).read_text(encoding="utf-8")
 
 
 def _embedded(value: Any) -> str:

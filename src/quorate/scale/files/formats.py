@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorate.checks import nearest_name
+from quorate._support.checks import nearest_name
 from quorate.errors import QuorateError
 
 FORMATS = {

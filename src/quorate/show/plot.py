@@ -1,6 +1,6 @@
 """Figures with matplotlib: each function draws on the axes it is given (or on new ones) and returns them.
 
-What is drawn comes from `quorate.plotdata`, so that it can be had without matplotlib. Showing and saving is the
+What is drawn comes from `quorate.show.plotdata`, so that it can be had without matplotlib. Showing and saving is the
 caller's.
 """
 
@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.extras import import_extra
 from quorate.consensus.base import ConsensusMethod
 from quorate.crowd import Normalise
-from quorate.extras import import_extra
-from quorate.palette import NO_CLUSTER, SEQUENTIAL, cluster_colours
-from quorate.plotdata import (
+from quorate.scores import evaluate
+from quorate.show.palette import NO_CLUSTER, SEQUENTIAL, cluster_colours
+from quorate.show.plotdata import (
     agreement_view,
     cut_view,
     flow_view,
@@ -25,7 +26,6 @@ from quorate.plotdata import (
     sweep_view,
     tree_view,
 )
-from quorate.scores import evaluate
 
 _INK, _QUIET, _GRID = "#1c2430", "#5a6675", "#d9dee5"
 _SMALLEST_FONT = 4.5

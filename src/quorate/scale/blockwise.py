@@ -9,7 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate.blocks import (
+from quorate._support.memory import show_bytes
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, opposition, warn_of_surprises
+from quorate.consensus.gp_mgla import GraphMethod
+from quorate.consensus.hbgf import JointCut
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.evidence import confidence_within, group_sizes, histograms, shared_rows
+from quorate.scale.blocks import (
     Assignment,
     Points,
     StoredEnsemble,
@@ -17,13 +24,6 @@ from quorate.blocks import (
     farthest_key,
     least_similar_key,
 )
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, opposition, warn_of_surprises
-from quorate.consensus.gp_mgla import GraphMethod
-from quorate.consensus.hbgf import JointCut
-from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
-from quorate.evidence import confidence_within, group_sizes, histograms, shared_rows
-from quorate.memory import show_bytes
 from quorate.tcut import TransferCut
 
 Floats = NDArray[np.float64]

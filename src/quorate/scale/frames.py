@@ -8,15 +8,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.checks import check_choice
+from quorate._support.checks import check_choice
 from quorate.consensus.registry import make_method
-from quorate.engines import FrameSource, count_lines, eager_members, open_frame
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import Noise
+from quorate.scale.engines import FrameSource, count_lines, eager_members, open_frame
 
 ANSWERS = ("consensus", "confidence")
 """The columns that an answer adds to a table."""
+
+
+def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
+    """Return the ensemble of some columns of a frame, whatever engine holds it.
+
+    The rows of a lazy frame stay where they are: its engine counts the patterns, and only those are collected. So
+    `row_pattern` is None, and with it everything that speaks of rows; `consensus_frame` puts the answer back on the
+    rows.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+    members : sequence of str, optional
+        The columns that hold labels, one per member. Default: all columns.
+    noise : {"missing", "cluster", "singletons"}, default "missing"
+        What negative integer labels mean, as in `Ensemble`; "singletons" needs the rows, so no lazy frame.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> import quorate as qt
+    >>> rows = duckdb.sql("SELECT range // 3 AS a, range // 2 AS b, range AS id FROM range(6)")
+    >>> qt.ensemble_from_frame(rows, members=["a", "b"])
+    Ensemble(n_rows=6, n_members=2, n_clusters=5, n_patterns=4)
+    """
+    check_choice("noise", noise, ("missing", "cluster", "singletons"))
+    source = open_frame(frame, members)
+    if source.is_eager:
+        return Ensemble(eager_members(source), noise=noise)
+    return Ensemble.from_lines(count_lines(source).lines, noise=noise)[0]
 
 
 def consensus_frame(

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from quorate._support.memory import require_memory
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.files import ROW, Column, LabelTable, explained, quote_name
 from quorate.labels import Lines, Noise
-from quorate.memory import require_memory
+from quorate.scale.files import ROW, Column, LabelTable, explained, quote_name
 
 if TYPE_CHECKING:
     import duckdb

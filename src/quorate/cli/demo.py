@@ -18,10 +18,10 @@ from quorate.consensus.registry import make_method
 from quorate.datasets import Dataset, load
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.files import make_folder, write_text
 from quorate.members import METHODS, draw_pool, ill_clusterings
-from quorate.report import Origin, render_report, summarise
+from quorate.scale.files import make_folder, write_text
 from quorate.scores import evaluate
+from quorate.show import Origin, render_report, summarise
 
 _DATASET = "seeds"
 _PER_METHOD, _N_ILL = 4, 2

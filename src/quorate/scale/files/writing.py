@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._support.extras import import_extra
 from quorate.errors import QuorateError
-from quorate.extras import import_extra
-from quorate.files.formats import STREAM, FileFormat, explained, find_format
+from quorate.scale.files.formats import STREAM, FileFormat, explained, find_format
 
 if TYPE_CHECKING:
     import duckdb

@@ -19,13 +19,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.checks import check_integer, nearest_name
+from quorate._support.checks import check_integer, nearest_name
+from quorate._support.extras import import_extra
+from quorate._support.memory import parse_bytes
 from quorate.errors import QuorateError
-from quorate.extras import import_extra
-from quorate.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
-from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.files.table import NUMBERED, ROW, VIEW, Column, LabelTable
-from quorate.memory import parse_bytes
+from quorate.scale.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
+from quorate.scale.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
+from quorate.scale.files.table import NUMBERED, ROW, VIEW, Column, LabelTable
 
 if TYPE_CHECKING:
     import duckdb

@@ -37,7 +37,7 @@ class Store(Mapping[str, Any]):
     Examples
     --------
     >>> import os, tempfile
-    >>> from quorate.resume import Store
+    >>> from quorate._support.resume import Store
     >>> path = os.path.join(tempfile.mkdtemp(), "squares.jsonl")
     >>> with Store(path, {"task": "squares"}) as store:
     ...     store.add("three", 9)

@@ -15,13 +15,39 @@ from typing import Any, cast
 
 import numpy as np
 
-from quorate.engines import unused_name
+from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.files import escaped, explained, make_folder, quote_name, writing
 from quorate.labels import Lines, Noise
+from quorate.scale.engines import unused_name
+from quorate.scale.files import escaped, explained, make_folder, quote_name, writing
 
 PATTERNS = "patterns.parquet"
 _FORMAT = "1"
+
+
+def save(ens: Ensemble, folder: str | Path) -> None:
+    """Write the patterns of an ensemble to a folder, as Parquet; what was saved there before is replaced at once.
+
+    The folder then holds `patterns.parquet`: a column of labels per member, and how many `rows` share them (and their
+    `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`.
+    """
+    write_lines(folder, ens.lines(), ens.noise)
+
+
+def load(folder: str | Path) -> Ensemble:
+    """Return the ensemble that was saved in a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import quorate as qt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qt.save(qt.Ensemble([[1, 1, 2, 2], ["a", None, "b", "b"]]), folder)
+    ...     qt.load(folder)
+    Ensemble(n_rows=4, n_members=2, n_clusters=4, n_patterns=3)
+    """
+    lines, noise = read_lines(folder)
+    return Ensemble.from_lines(lines, noise=noise)[0]
 
 
 def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:
@@ -62,7 +88,7 @@ def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
         if metadata.get("quorate_format") != _FORMAT:
             raise QuorateError(
                 f"{file} is not an ensemble saved in format {_FORMAT} (it says {metadata.get('quorate_format')!r}). "
-                "Read a table of labels with Ensemble.from_frame instead."
+                "Read a table of labels with ensemble_from_frame instead."
             )
         names: Sequence[str] = json.loads(metadata["quorate_members"])
         found = connection.execute("SELECT * FROM read_parquet($1)", [escaped(file)]).fetchnumpy()

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.blocks import StoredEnsemble
-from quorate.checks import check_choice
+from quorate._support.checks import check_choice
+from quorate._support.memory import available_memory
+from quorate._support.memory import memory_limit as limited_memory
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
-from quorate.consensus.blockwise import check_blockwise, fit_blocks
 from quorate.consensus.gp_mgla import GraphMethod
 from quorate.consensus.registry import make_method
-from quorate.counted import ANSWER, LINES, CountedTable
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.files import (
+from quorate.labels import Noise, Vector, encode
+from quorate.patterns import Packing
+from quorate.scale.blocks import StoredEnsemble
+from quorate.scale.blockwise import check_blockwise, fit_blocks
+from quorate.scale.counted import ANSWER, LINES, CountedTable
+from quorate.scale.files import (
     LabelTable,
     check_output,
     explained,
@@ -31,11 +35,7 @@ from quorate.files import (
     output_format,
     write_table,
 )
-from quorate.frames import ANSWERS
-from quorate.labels import Noise, Vector, encode
-from quorate.memory import available_memory
-from quorate.memory import memory_limit as limited_memory
-from quorate.patterns import Packing
+from quorate.scale.frames import ANSWERS
 
 if TYPE_CHECKING:
     import duckdb

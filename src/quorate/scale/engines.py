@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.checks import nearest_name
+from quorate._support.checks import nearest_name
+from quorate._support.memory import available_memory, show_bytes
 from quorate.errors import QuorateError
-from quorate.files import quote_name
 from quorate.labels import Lines, Vector, frame_vectors
-from quorate.memory import available_memory, show_bytes
+from quorate.scale.files import quote_name
 
 # What collecting one line costs, at least: labels, cluster ids and what a consensus function makes of them.
 _BYTES_PER_LABEL = 40

@@ -16,7 +16,8 @@ import quorate
 from quorate.consensus.base import ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.evidence import mean_evidence
-from quorate.plotdata import (
+from quorate.scores import score_table
+from quorate.show.plotdata import (
     Cut,
     MemberRow,
     SweepView,
@@ -28,7 +29,6 @@ from quorate.plotdata import (
     sweep_view,
     transition,
 )
-from quorate.scores import score_table
 
 SUMMARY_VERSION = 1
 """Rises when a field of the summary changes its meaning or goes away."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
-from quorate.checks import check_integer
+from quorate._support.checks import check_integer
 from quorate.consensus.base import ConsensusMethod, describe_clusters
 from quorate.crowd import Normalise, agreement, cai
 from quorate.ensemble import Ensemble, as_ensemble

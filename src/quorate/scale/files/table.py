@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from quorate.checks import nearest_name
+from quorate._support.checks import nearest_name
 from quorate.errors import QuorateError
-from quorate.files.formats import FileFormat, explained
+from quorate.scale.files.formats import FileFormat, explained
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,10 +5,10 @@ reach SQL only through `LabelTable.raw` (the cell as it stands in the file, for 
 a label: a number where the whole column is numbers, NULL where it is missing).
 """
 
-from quorate.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.files.opening import connect, escaped, find_files, open_table
-from quorate.files.table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name
-from quorate.files.writing import check_output, make_folder, output_format, write_table, write_text, writing
+from quorate.scale.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
+from quorate.scale.files.opening import connect, escaped, find_files, open_table
+from quorate.scale.files.table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name
+from quorate.scale.files.writing import check_output, make_folder, output_format, write_table, write_text, writing
 
 __all__ = [
     "FORMATS",

@@ -1,0 +1,1 @@
+"""Any size: frames of every engine, files larger than memory, patterns in blocks."""

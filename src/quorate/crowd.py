@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._support.checks import check_choice, check_number
+from quorate._support.typing import Floats
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
 
-Floats = NDArray[np.float64]
 Normalise = Literal["sqrt", "max", "arithmetic", "min"]
 
 NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._support.checks import check_choice, nearest_name
+from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, is_plain, match_levels, split_members
 from quorate.patterns import CodeColumn, Codes, Grouping, extents, find_rows, group_rows, merge_groups
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Ensemble:

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.typing import Floats, Labels
 from quorate.crowd import member_weights, ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.links import symmetrise
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
 _ROWS_PER_TASK = 64
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Start = Literal["heaviest", "k-means++", "first-row"]
 
 STARTS = ("heaviest", "k-means++", "first-row")

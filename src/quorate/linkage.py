@@ -18,11 +18,10 @@ from quorate import _kernels
 from quorate._support.checks import check_integer
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.numbering import number_by_size
+from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, pattern_evidence
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")

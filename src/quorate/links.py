@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._support.checks import check_number
 from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.typing import Floats
 from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Ensemble, as_ensemble
-
-Floats = NDArray[np.float64]
 
 _ROWS_PER_TASK = 64
 _FIRST = 128  # clusters by which others are put into an order, at most

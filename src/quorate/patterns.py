@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
-
-Ints = NDArray[np.int64]
+from quorate._support.typing import Ints
 
 _BLOCK = 1 << 14
 

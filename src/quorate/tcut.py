@@ -19,11 +19,9 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from quorate import _kernels
 from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
+from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Start, weighted_kmeans
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
 _DENSE_NODES = 1200

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_choice, check_integer, check_number
+from quorate._support.typing import Floats, Labels
 from quorate.crowd import NORMALISERS, ncai, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
 from quorate.patterns import CodeColumn, group_rows
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
 _OPPONENTS_SHOWN = 3
 

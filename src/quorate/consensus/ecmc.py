@@ -8,23 +8,19 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
 from quorate import _kernels
 from quorate._support.checks import check_integer, check_number
 from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.typing import Bools, Floats, Ints
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import covering_weight, pattern_evidence
 from quorate.linkage import Dendrogram, Link, link_similarity
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
 _RELAXATION = 1.8

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from quorate._support.checks import check_choice, check_integer
+from quorate._support.typing import Ints
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.members.base import Integers, check_features
+from quorate.members.base import check_features
 from quorate.members.generators import METHODS, Data, draw_member
 
 
@@ -23,7 +24,7 @@ class FittedMember(NamedTuple):
     """A clusterer and the clustering it gave."""
 
     model: ClusterMixin
-    labels: Integers
+    labels: Ints
 
 
 def fit_member(member: str | ClusterMixin, data: Data, seed: int) -> FittedMember:
@@ -142,7 +143,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return list(Parallel(n_jobs=self.n_jobs)(tasks))
 
     @available_if(can_predict)  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> Integers:
+    def predict(self, X: Any) -> Ints:
         """Return the consensus cluster of each row of X, from the labels its members predict."""
         check_is_fitted(self)
         X = check_features(self, X, fitting=False, sparse=self._takes_sparse())

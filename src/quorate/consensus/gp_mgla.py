@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice, check_integer, check_number
+from quorate._support.typing import Floats
 from quorate.consensus.base import ConsensusMethod
 from quorate.crowd import Normalise, ratio
 from quorate.ensemble import Ensemble
@@ -17,8 +18,6 @@ from quorate.errors import QuorateError
 from quorate.kmeans import STARTS, Start
 from quorate.links import SactOperator
 from quorate.tcut import ReducedGraph, TransferCut
-
-Floats = NDArray[np.float64]
 
 
 def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:

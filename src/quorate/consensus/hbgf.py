@@ -10,14 +10,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice, check_integer
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.gp_mgla import GraphMethod, components, links_through_rows, row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.kmeans import joint_kmeans
 from quorate.tcut import ReducedGraph, TransferCut
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _STARTS = ("heaviest", "random")
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding

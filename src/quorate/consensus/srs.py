@@ -6,9 +6,9 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from quorate._support.checks import check_integer, check_number
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.gp_mgla import row_links
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise
@@ -16,9 +16,6 @@ from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, through_clusters
 from quorate.linkage import Dendrogram, Link, link_similarity
 from quorate.links import simrank
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def simrank_similarity(ens: Ensemble, influence: Floats, decay: float, n_iterations: int, leaves: Ints) -> Floats:

@@ -15,15 +15,13 @@ from quorate import _kernels
 from quorate._support.checks import check_integer, check_number
 from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod, Cuts
 from quorate.consensus.hbgf import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight
 from quorate.tcut import TransferCut
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _TINY = 1e-12
 _STILL = 1e-7  # factors that move less than this in an update have converged

@@ -6,18 +6,15 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from quorate._support.checks import check_number
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.weac import LinkageMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, through_clusters
 from quorate.linkage import Dendrogram, Link, link_similarity
 from quorate.links import weighted_triples
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: Ints) -> Floats:

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from quorate import _kernels
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from quorate._support.typing import Floats, Ints
 
 BLOCK = 2_000_000  # entries of one block of kernel values: 16 MB, small enough to stay near the cache
 MAX_STEPS = 2000
@@ -83,7 +80,7 @@ def _climb(starts: Floats, density: Density) -> Floats:
     return position[follows]
 
 
-def merge_close(points: Floats, distance: float) -> Integers:
+def merge_close(points: Floats, distance: float) -> Ints:
     """Return the groups, numbered from 0, of points that are linked by steps of at most `distance`."""
     cells, first, cell = np.unique(np.round(points / (distance / 4)), axis=0, return_index=True, return_inverse=True)
     pairs = cKDTree(points[first]).query_pairs(distance, output_type="ndarray")

@@ -3,16 +3,13 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
+from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError, warn
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def check_features(estimator: BaseEstimator, X: Any, *, fitting: bool, sparse: bool = False) -> Any:
@@ -42,7 +39,7 @@ def same_everywhere(X: Floats) -> bool:
     return True
 
 
-def nearest(points: Floats, centres: Floats) -> Integers:
+def nearest(points: Floats, centres: Floats) -> Ints:
     """Return the index of the centre nearest to each point; the lower index on ties."""
     return pairwise_distances_argmin(points, centres).astype(np.int64)
 
@@ -57,7 +54,7 @@ class Starts(NamedTuple):
 
     points: Floats
     weights: Floats
-    of_row: Integers
+    of_row: Ints
     exact: bool
 
 

@@ -11,8 +11,9 @@ from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from quorate._support.typing import Ints
 from quorate.errors import QuorateError
-from quorate.members.base import Integers, spread
+from quorate.members.base import spread
 from quorate.members.hmac import HMAC
 from quorate.members.od_isvc import ODISVC, tenth_neighbour_distance
 from quorate.members.rpcl import RPCL
@@ -61,7 +62,7 @@ class Data:
 class Draw(NamedTuple):
     """One clustering with the parameters that made it, and the fitted model where new rows can be labelled."""
 
-    labels: Integers
+    labels: Ints
     params: dict[str, float | int]
     model: ClusterMixin | None
 

@@ -9,16 +9,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_integer
+from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.members.ascent import MERGE_DISTANCE, Density, climb, merge_close
-from quorate.members.base import Floats, Integers, check_features, nearest, same_everywhere, starting_points
+from quorate.members.base import check_features, nearest, same_everywhere, starting_points
 
 
 class Hierarchy(NamedTuple):
     """The modes of every level, and for every level the mode that each starting point belongs to."""
 
     modes: list[Floats]
-    groups: list[Integers]
+    groups: list[Ints]
 
 
 def spectral_degrees(bandwidth: float, n_features: int) -> float:
@@ -66,7 +67,7 @@ def mode_hierarchy(starts: Floats, weights: Floats, bandwidths: Floats) -> Hiera
     return hierarchy
 
 
-def longest_lived(n_clusters: Integers, n_starts: int) -> int:
+def longest_lived(n_clusters: Ints, n_starts: int) -> int:
     """Return the first level of the number of clusters that lasts for most levels; on ties, of the fewest clusters.
 
     One cluster, and every start on its own, count only where there is nothing else.
@@ -168,13 +169,13 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_clusters_ = int(self.n_clusters_by_level_[level])
         return self
 
-    def labels_at(self, level: int) -> Integers:
+    def labels_at(self, level: int) -> Ints:
         """Return the cluster of each row at a level, 0 the finest."""
         check_is_fitted(self, "n_clusters_by_level_")
         level = check_integer("level", level, low=0, high=len(self.bandwidths_) - 1)
         return self._hierarchy.groups[level][self._starts.of_row]
 
-    def predict(self, X: Any) -> Integers:
+    def predict(self, X: Any) -> Ints:
         """Return the cluster of each row of X at level `level_`: that of the mode it climbs to.
 
         With more than `max_points` rows in `fit`: that of its nearest representative, as for the rows of `fit`.

@@ -7,7 +7,6 @@ by chunk, with bounded support vectors as outliers and labels from stable equili
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import OneClassSVM
@@ -16,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate import _kernels
 from quorate._support.checks import check_integer, check_number
+from quorate._support.typing import Bools, Floats, Ints
 from quorate.members.ascent import BLOCK, MERGE_DISTANCE, Density, climb, merge_close
-from quorate.members.base import Floats, Integers, check_features, nearest, same_everywhere, starting_points
-
-Booleans = NDArray[np.bool_]
+from quorate.members.base import check_features, nearest, same_everywhere, starting_points
 
 TOLERANCE = (
     1e-6  # of squared distances: support vectors lie on the sphere only as exactly as the solver puts them there
@@ -34,7 +32,7 @@ STOPS = np.array([6, 3, 9, 1, 11, 2, 4, 5, 7, 8, 10, 12]) / 13  # along a segmen
 class Sphere(NamedTuple):
     """The smallest sphere around the rows in the space of the kernel exp(-q |x - y|^2), outliers left outside."""
 
-    rows: Integers  # of the support vectors
+    rows: Ints  # of the support vectors
     vectors: Floats
     multipliers: Floats  # beta: at most `bound` each, summing to 1
     bound: float  # C
@@ -43,7 +41,7 @@ class Sphere(NamedTuple):
     squared_radius: float
 
     @property
-    def bounded(self) -> Booleans:
+    def bounded(self) -> Bools:
         """Which support vectors are at the bound and so outside the sphere."""
         return self.multipliers >= self.bound * (1 - TOLERANCE)
 
@@ -60,12 +58,12 @@ class Sphere(NamedTuple):
         """Return R^2(x) = 1 - 2 sum of beta_j K(x_j, x) + beta' K beta, the squared distance from the centre."""
         return 1 - 2 * self.kernel_sums(X) + self.norm
 
-    def outside(self, X: Floats) -> Booleans:
+    def outside(self, X: Floats) -> Bools:
         """Tell which rows of X lie outside the sphere."""
         return self.squared_distance(X) > self.squared_radius + TOLERANCE
 
 
-def smallest_sphere(X: Floats, rows: Integers, q: float, bound: float) -> Sphere:
+def smallest_sphere(X: Floats, rows: Ints, q: float, bound: float) -> Sphere:
     """Minimise beta' K beta with 0 <= beta <= bound, sum of beta = 1, over X[rows].
 
     The dual of the one-class support vector machine is the same problem with multipliers nu n beta, nu = 1/(n bound).
@@ -90,9 +88,7 @@ def trade_off(outlier_fraction: float, n_seen: int, n_working: int) -> float:
     return min(1.0, max(1 / max(1.0, outlier_fraction * n_seen), 1 / n_working))
 
 
-def learn_sphere(
-    X: Floats, order: Integers, q: float, outlier_fraction: float, chunk_size: int, max_points: int
-) -> Sphere:
+def learn_sphere(X: Floats, order: Ints, q: float, outlier_fraction: float, chunk_size: int, max_points: int) -> Sphere:
     """Learn the sphere chunk by chunk: each chunk joins the support vectors of those before it.
 
     No further chunk is taken once more than `max_points` support vectors are held. A row inside the sphere may be
@@ -115,7 +111,7 @@ def learn_sphere(
     return sphere
 
 
-def near_pairs(points: Floats, n_neighbours: int) -> Integers:
+def near_pairs(points: Floats, n_neighbours: int) -> Ints:
     """Return each point with its nearest others, as pairs of indices, near pairs first."""
     n_neighbours = min(n_neighbours, len(points) - 1)
     if n_neighbours < 1:
@@ -125,7 +121,7 @@ def near_pairs(points: Floats, n_neighbours: int) -> Integers:
     return pairs[np.argsort(distance.ravel(), kind="stable")]
 
 
-def join_equilibria(equilibria: Floats, points: Floats, basin: Integers, sphere: Sphere) -> Integers:
+def join_equilibria(equilibria: Floats, points: Floats, basin: Ints, sphere: Sphere) -> Ints:
     """Return the cluster of each equilibrium point.
 
     Two equilibria are joined if the segment between them stays inside the sphere, and so are the equilibria of two
@@ -280,7 +276,7 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._sphere.squared_distance(check_features(self, X, fitting=False))
 
-    def predict(self, X: Any) -> Integers:
+    def predict(self, X: Any) -> Ints:
         """Return the cluster of each row of X: that of the equilibrium it descends to.
 
         With more than `max_points` rows in `fit`: that of its nearest representative, as for the rows of `fit`.

@@ -14,9 +14,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from quorate._support.checks import check_choice, check_integer, check_jobs, check_number
 from quorate._support.progress import track
 from quorate._support.resume import Store, fingerprint, pack, unpack
+from quorate._support.typing import Floats
 from quorate.datasets import load
 from quorate.errors import QuorateError
-from quorate.members.base import Floats
 from quorate.members.generators import GENERATORS, METHODS, Data, draw_member, member_seed
 
 VERSION = 1  # of the way members are drawn: a file of another version is not resumed

@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate import _kernels
 from quorate._support.checks import check_integer, check_number
+from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
-from quorate.members.base import Floats, Integers, check_features, nearest, same_everywhere, spread
+from quorate.members.base import check_features, nearest, same_everywhere, spread
 
 FAR = 1e6  # data scales: a unit driven further away is held there; it can win nothing any more
 
@@ -120,7 +121,7 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 break
         return np.ascontiguousarray(units.T)
 
-    def predict(self, X: Any) -> Integers:
+    def predict(self, X: Any) -> Ints:
         """Return the cluster of each row of X: the nearest surviving unit."""
         check_is_fitted(self)
         return nearest(check_features(self, X, fitting=False), self.cluster_centers_)

@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from quorate._support.typing import Floats
 from quorate.crowd import normalised_mutual_information
 from quorate.ensemble import Ensemble
 
-Floats = NDArray[np.float64]
 SCORES = ("sqrt", "max")
 """The normalisations of NMI that results are scored with: the paper's equation, and the authors' program."""
 

@@ -8,8 +8,8 @@ from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from quorate._support.typing import Floats
 from quorate.datasets import load
 from quorate.paper.experiments import MEMBERS, Measurement, experiment_methods, measurements, timings, variants
 from quorate.paper.measure import Piece
@@ -17,7 +17,6 @@ from quorate.paper.published import published_value
 from quorate.paper.scoring import SCORES
 from quorate.paper.spec import MAX_PRESET, Method, Spec, select
 
-Floats = NDArray[np.float64]
 BestK = Literal["run", "dataset"]
 
 

@@ -18,12 +18,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
 from quorate.kmeans import MAX_ITERATIONS, ROUNDING, lower_distances
 from quorate.labels import Noise, Vector
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BLOCK = 1 << 17
 

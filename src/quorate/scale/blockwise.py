@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate._support.memory import show_bytes
+from quorate._support.typing import Floats, Labels
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, opposition, warn_of_surprises
 from quorate.consensus.gp_mgla import GraphMethod
 from quorate.consensus.hbgf import JointCut
@@ -25,9 +26,6 @@ from quorate.scale.blocks import (
     least_similar_key,
 )
 from quorate.tcut import TransferCut
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

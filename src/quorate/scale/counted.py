@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate._support.memory import require_memory
+from quorate._support.typing import Ints
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
@@ -24,7 +25,6 @@ from quorate.scale.files import ROW, Column, LabelTable, explained, quote_name
 if TYPE_CHECKING:
     import duckdb
 
-Ints = NDArray[np.int64]
 
 LINES, _CLASSES, ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
 # What a distinct line costs per member, with its ids, links and what a consensus function makes of them.

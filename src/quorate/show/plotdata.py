@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
 from quorate._support.checks import check_integer
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod, describe_clusters
 from quorate.crowd import Normalise, agreement, cai
 from quorate.ensemble import Ensemble, as_ensemble
@@ -23,9 +23,6 @@ from quorate.errors import QuorateError
 from quorate.evidence import confidence, covering_weight
 from quorate.linkage import Dendrogram
 from quorate.scores import table_nmi
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MATRIX_SAMPLES = 150
 """How many patterns a consensus matrix shows at most, beside one for each cluster."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 import quorate
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.evidence import mean_evidence
@@ -33,8 +33,6 @@ from quorate.show.plotdata import (
 SUMMARY_VERSION = 1
 """Rises when a field of the summary changes its meaning or goes away."""
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Examples = Callable[[Ints], Sequence[str]]
 
 _UNCERTAIN_SHOWN = 12

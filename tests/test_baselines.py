@@ -13,7 +13,7 @@ import baseline_oracles as dense
 import oracles
 import quorate as qt
 from quorate.consensus.ecmc import Block, _shrink_eigenvalues, complete_block, complete_similarity, link_completion
-from quorate.consensus.hbgf import bipartite_graph
+from quorate.consensus.graphs import bipartite_graph
 from quorate.consensus.srs import simrank_similarity
 from quorate.consensus.wcc import Connectivity, simplex_minimum
 from quorate.consensus.wct import triple_similarity

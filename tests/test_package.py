@@ -89,3 +89,20 @@ def test_public_names_exist_and_are_documented():
     assert "WEAC" in quorate.__all__
     for name in quorate.__all__:
         assert getattr(quorate, name).__doc__, name
+
+
+def test_no_method_imports_another():
+    shared = {"base", "graphs", "registry", "from_features", "__init__"}
+    rooms = {path.stem: path for path in (SOURCE / "consensus").glob("*.py")}
+    methods = rooms.keys() - shared
+    found = [
+        f"{name} imports {imported}"
+        for name in sorted(methods)
+        for imported in imported_modules(rooms[name])
+        if imported.startswith("quorate.consensus.") and imported.split(".")[2] in methods
+    ]
+    assert not found
+
+
+def test_the_top_level_holds_the_data_and_the_mathematics_of_the_paper():
+    assert len([path for path in SOURCE.glob("*.py") if not path.stem.startswith("__")]) <= 13

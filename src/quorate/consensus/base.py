@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
+from quorate.consensus.graphs import row_links
 from quorate.crowd import NORMALISERS, ncai, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
+from quorate.kmeans import STARTS, Start
+from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 from quorate.patterns import CodeColumn, group_rows
+from quorate.tcut import ReducedGraph, TransferCut
 
 _OPPONENTS_SHOWN = 3
 
@@ -194,6 +199,70 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         unknown = known < 0
         labels[unknown] = most_evident(ens, self.member_weights_, self.pattern_labels_, new.codes[unknown])
         return labels[new.row_pattern]
+
+
+class LinkageMethod(ConsensusMethod):
+    """Base of the methods that agglomerate patterns."""
+
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components, complete link": "groups are as similar as their least similar rows, which may share no cluster",
+    }
+    linkage: str
+
+    def _check(self) -> None:
+        check_choice("linkage", self.linkage, LINKS)
+
+    @property
+    def dendrogram_(self) -> Dendrogram:
+        """The tree of merges over patterns."""
+        return cast(Dendrogram, self._cuts)
+
+
+class EvidenceMethod(LinkageMethod):
+    """Base of the methods that agglomerate patterns by co-association."""
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
+        return link_evidence(ens, influence, cast(Link, self.linkage))
+
+
+class GraphMethod(ConsensusMethod):
+    """Base of the methods that cut a graph and cluster its embedding."""
+
+    limited_by_clusters: ClassVar[bool] = True
+    start: str
+    n_init: int
+    random_state: Any
+
+    def _check(self) -> None:
+        check_choice("start", self.start, STARTS)
+        check_integer("n_init", self.n_init, low=1)
+
+    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
+
+        Every method of this kind has its own.
+        """
+        raise NotImplementedError
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
+        return row_links(ens, influence)
+
+    def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
+        """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
+        if self.start == "first-row" and ens.first_row is None:
+            raise QuorateError(
+                'start="first-row" needs the rows in order; use start="heaviest" for a table of patterns.'
+            )
+        return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
+        return self._transfer_cut(ens, self._graph(ens, influence), self._links(ens, influence))
+
+    @property
+    def eigenvalues_(self) -> Floats:
+        """The leading eigenvalues of the graph, descending; the number of clusters shows as a gap."""
+        return cast(TransferCut, self._cuts).spectrum(1).values
 
 
 def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from quorate.consensus.weac import WEAC
+from quorate.consensus.base import EvidenceMethod
 from quorate.crowd import Normalise
 from quorate.linkage import Link
 
 
-class EAC(WEAC):
+class EAC(EvidenceMethod):
     """Evidence accumulation: agglomerate rows by the share of members that join them.
 
     It is WEAC with equal weights: the same tree, without any matrix of rows for average and single link.
@@ -52,6 +52,8 @@ class EAC(WEAC):
 
     name: ClassVar[str] = "eac"
     citation: ClassVar[str] = "Fred, Jain 2005"
+    cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
+    exact: ClassVar[str] = "dendrogram of all rows"
 
     def __init__(
         self,
@@ -62,4 +64,8 @@ class EAC(WEAC):
         beta: float = 2.0,
         normalise: Normalise = "sqrt",
     ) -> None:
-        super().__init__(n_clusters, linkage=linkage, beta=beta, normalise=normalise, weights=weights)
+        self.n_clusters = n_clusters
+        self.linkage = linkage
+        self.weights = weights
+        self.beta = beta
+        self.normalise = normalise

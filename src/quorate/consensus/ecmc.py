@@ -15,7 +15,7 @@ from quorate import _kernels
 from quorate._support.checks import check_integer, check_number
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.typing import Bools, Floats, Ints
-from quorate.consensus.weac import LinkageMethod
+from quorate.consensus.base import LinkageMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, warn

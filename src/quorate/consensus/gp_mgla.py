@@ -3,46 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate._support.checks import check_choice, check_integer, check_number
+from quorate._support.checks import check_number
 from quorate._support.typing import Floats
-from quorate.consensus.base import ConsensusMethod
-from quorate.crowd import Normalise, ratio
+from quorate.consensus.base import GraphMethod
+from quorate.consensus.graphs import components, links_through_rows
+from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
-from quorate.kmeans import STARTS, Start
+from quorate.kmeans import Start
 from quorate.links import SactOperator
-from quorate.tcut import ReducedGraph, TransferCut
-
-
-def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
-    """(m, n_clusters) weight of the links of a pattern's rows to their clusters, over the row's degree.
-
-    Equation 15 links a row to each of its clusters with alpha times the influence of the cluster's member; the row's
-    degree is the sum, so alpha cancels.
-    """
-    links = ens.incidence @ sp.diags_array(influence[ens.cluster_member])
-    degree = links.sum(axis=1)
-    links = sp.csr_array(sp.diags_array(ratio(1.0, degree)) @ links)
-    links.eliminate_zeros()
-    return links
-
-
-def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
-    """(n_clusters, n_clusters) what rows that are linked to their clusters by influence add to the reduced graph.
-
-    diag(I) C diag(I) / (sum of I), with C the co-occurrence; where labels are missing, C counts each row over the
-    influence of the members that label it.
-    """
-    links = ens.cooccurrence_by_degree(influence)
-    of_cluster = influence[ens.cluster_member]
-    data = links.data * np.repeat(of_cluster, np.diff(links.indptr)) * of_cluster[links.indices]
-    return sp.csr_array((data, links.indices, links.indptr), shape=links.shape)
+from quorate.tcut import ReducedGraph
 
 
 def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
@@ -65,57 +40,6 @@ def _components(ens: Ensemble, influence_of_cluster: Floats) -> NDArray[np.int64
     shared = ens.cooccurrence
     either = np.repeat(influence_of_cluster, np.diff(shared.indptr)) + influence_of_cluster[shared.indices]
     return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
-
-
-def components(graph: sp.csr_array) -> NDArray[np.int64]:
-    """Return the connected component of each node of a symmetric graph; links of weight 0 are none.
-
-    In a symmetric graph strong components are the connected ones, and need no transpose.
-    """
-    if (graph.data == 0).any():
-        graph = graph.copy()
-        graph.eliminate_zeros()
-    return sp.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
-
-
-class GraphMethod(ConsensusMethod):
-    """Base of the methods that cut a graph and cluster its embedding."""
-
-    limited_by_clusters: ClassVar[bool] = True
-    start: str
-    n_init: int
-    random_state: Any
-
-    def _check(self) -> None:
-        check_choice("start", self.start, STARTS)
-        check_integer("n_init", self.n_init, low=1)
-
-    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
-        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
-
-        Every method of this kind has its own.
-        """
-        raise NotImplementedError
-
-    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
-        """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
-        return row_links(ens, influence)
-
-    def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
-        """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
-        if self.start == "first-row" and ens.first_row is None:
-            raise QuorateError(
-                'start="first-row" needs the rows in order; use start="heaviest" for a table of patterns.'
-            )
-        return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
-
-    def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
-        return self._transfer_cut(ens, self._graph(ens, influence), self._links(ens, influence))
-
-    @property
-    def eigenvalues_(self) -> Floats:
-        """The leading eigenvalues of the graph, descending; the number of clusters shows as a gap."""
-        return cast(TransferCut, self._cuts).spectrum(1).values
 
 
 class GPMGLA(GraphMethod):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats, Ints
-from quorate.consensus.gp_mgla import GraphMethod, components, links_through_rows, row_links
+from quorate.consensus.base import GraphMethod
+from quorate.consensus.graphs import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.kmeans import joint_kmeans
@@ -19,21 +20,6 @@ from quorate.tcut import ReducedGraph, TransferCut
 
 _STARTS = ("heaviest", "random")
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
-
-
-def bipartite_graph(ens: Ensemble, influence: Floats) -> ReducedGraph:
-    """Return the graph over clusters of the rows, each linked by influence to its clusters; members without are out."""
-    of_cluster = influence[ens.cluster_member]
-    active = np.flatnonzero(of_cluster > 0)
-    through_rows = sp.csr_array(links_through_rows(ens, influence)[active][:, active])
-    degrees = (of_cluster * ens.cluster_sizes)[active]
-    return ReducedGraph(through_rows, degrees, components(through_rows))
-
-
-def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
-    """(m, nodes) links of each pattern's rows to the clusters of members of positive influence, over the degree."""
-    active = np.flatnonzero(influence[ens.cluster_member] > 0)
-    return sp.csr_array(row_links(ens, influence)[:, active])
 
 
 @dataclass(frozen=True)

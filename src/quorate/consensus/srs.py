@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from quorate._support.checks import check_integer, check_number
 from quorate._support.typing import Floats, Ints
-from quorate.consensus.gp_mgla import row_links
-from quorate.consensus.weac import LinkageMethod
+from quorate.consensus.base import LinkageMethod
+from quorate.consensus.graphs import row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, through_clusters

@@ -17,7 +17,7 @@ from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod, Cuts
-from quorate.consensus.hbgf import bipartite_graph, bipartite_links
+from quorate.consensus.graphs import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight

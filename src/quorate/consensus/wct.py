@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from quorate._support.checks import check_number
 from quorate._support.typing import Floats, Ints
-from quorate.consensus.weac import LinkageMethod
+from quorate.consensus.base import LinkageMethod
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, through_clusters

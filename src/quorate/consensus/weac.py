@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from quorate._support.checks import check_choice
-from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.base import EvidenceMethod
 from quorate.crowd import Normalise
-from quorate.ensemble import Ensemble
-from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
+from quorate.linkage import Link
 
 
-class LinkageMethod(ConsensusMethod):
-    """Base of the methods that agglomerate patterns."""
-
-    exceptions: ClassVar[Mapping[str, str]] = {
-        "components, complete link": "groups are as similar as their least similar rows, which may share no cluster",
-    }
-    linkage: str
-
-    def _check(self) -> None:
-        check_choice("linkage", self.linkage, LINKS)
-
-    @property
-    def dendrogram_(self) -> Dendrogram:
-        """The tree of merges over patterns."""
-        return cast(Dendrogram, self._cuts)
-
-
-class WEAC(LinkageMethod):
+class WEAC(EvidenceMethod):
     """Weighted evidence accumulation: agglomerate rows by the weight of the members that join them.
 
     Parameters
@@ -95,6 +72,3 @@ class WEAC(LinkageMethod):
         self.beta = beta
         self.normalise = normalise
         self.weights = weights
-
-    def _solve(self, ens: Ensemble, influence: NDArray[np.float64]) -> Dendrogram:
-        return link_evidence(ens, influence, cast(Link, self.linkage))

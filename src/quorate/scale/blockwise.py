@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 
 from quorate._support.memory import show_bytes
 from quorate._support.typing import Floats, Labels
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod, cluster_table, opposition, warn_of_surprises
-from quorate.consensus.gp_mgla import GraphMethod
+from quorate.consensus.base import (
+    ConsensusCluster,
+    ConsensusMethod,
+    GraphMethod,
+    cluster_table,
+    opposition,
+    warn_of_surprises,
+)
 from quorate.consensus.hbgf import JointCut
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from quorate._support.checks import check_choice
 from quorate._support.memory import available_memory
 from quorate._support.memory import memory_limit as limited_memory
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod
-from quorate.consensus.gp_mgla import GraphMethod
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod, GraphMethod
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError

@@ -1,7 +1,7 @@
 """The package as a whole: import direction, light imports, documented examples, public names."""
 
-import ast
 import doctest
+import graphlib
 import importlib
 import pkgutil
 import subprocess
@@ -9,61 +9,43 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools import imports
 
 import quorate
 
 SOURCE = Path(quorate.__file__).parent
-
-# From the bottom to the top: a module imports only from rows above its own (or its own row).
-LAYERS = [
-    ["__version__", "errors"],
-    ["_support", "_kernels"],
-    ["labels", "patterns"],
-    ["ensemble"],
-    ["crowd", "kmeans"],
-    ["links", "evidence", "scores"],
-    ["linkage", "tcut"],
-    ["datasets"],
-    ["members"],
-    ["consensus"],
-    ["scale"],
-    ["show"],
-    ["paper"],
-    ["cli", "__main__"],
-]
-
-
-def layer_of(module):
-    name = module.split(".")[1] if "." in module else module
-    for height, names in enumerate(LAYERS):
-        if name in names:
-            return height
-    raise AssertionError(f"{module} has no place in LAYERS")
 
 
 def modules():
     return [info.name for info in pkgutil.walk_packages([str(SOURCE)], "quorate.")]
 
 
-def imported_modules(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "quorate":
-            if node.module == "quorate":
-                yield from (f"quorate.{alias.name}" for alias in node.names)
-            else:
-                yield node.module
-
-
 def test_imports_point_downwards():
-    upward = []
-    for path in SOURCE.rglob("*.py"):
-        module = ".".join(["quorate", *path.relative_to(SOURCE).with_suffix("").parts])
-        if module == "quorate.__init__":
-            continue
-        for imported in imported_modules(path):
-            if layer_of(imported) > layer_of(module):
-                upward.append(f"{module} imports {imported}")
-    assert not upward
+    assert not imports.upward_imports(imports.import_graph())
+
+
+def test_imports_have_no_cycles():
+    graphlib.TopologicalSorter(imports.import_graph()).prepare()
+
+
+def test_hidden_imports_are_seen(tmp_path):
+    hidden = tmp_path / "module.py"
+    hidden.write_text(
+        "import quorate, importlib\n"
+        "def late():\n"
+        "    from quorate.scale import store\n"
+        "    importlib.import_module('quorate.crowd')\n"
+        "    return quorate.WEAC, quorate.plot, quorate.__version__\n"
+    )
+    seen = {
+        "quorate.scale.store",
+        "quorate.crowd",
+        "quorate.consensus.weac",
+        "quorate.show.plot",
+        "quorate.__version__",
+    }
+    assert imports.imported_modules(hidden) == seen
+    assert imports.upward_imports({"quorate.patterns": seen})[0] == "quorate.patterns imports quorate.consensus.weac"
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -92,15 +74,10 @@ def test_public_names_exist_and_are_documented():
 
 
 def test_no_method_imports_another():
-    shared = {"base", "graphs", "registry", "from_features", "__init__"}
-    rooms = {path.stem: path for path in (SOURCE / "consensus").glob("*.py")}
-    methods = rooms.keys() - shared
-    found = [
-        f"{name} imports {imported}"
-        for name in sorted(methods)
-        for imported in imported_modules(rooms[name])
-        if imported.startswith("quorate.consensus.") and imported.split(".")[2] in methods
-    ]
+    room = "quorate.consensus."
+    graph = {name.removeprefix(room): found for name, found in imports.import_graph().items() if name.startswith(room)}
+    methods = graph.keys() - {"base", "graphs", "registry", "from_features"}
+    found = [f"{name} imports {other}" for name in methods for other in methods if room + other in graph[name]]
     assert not found
 
 

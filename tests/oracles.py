@@ -56,20 +56,18 @@ def jaccard(labels):
     return result
 
 
-def sact(labels, influence):
-    """(n_c, n_c) by the definition, over all triples of clusters."""
-    _, member = indicators(labels)
+def sact(labels, of_cluster):
+    """(n_c, n_c) by the definition, over all triples of clusters, each with its influence."""
     v = jaccard(labels)
-    raw = np.array([[np.sum(influence[member] * np.minimum(v[i], v[j])) for j in range(len(v))] for i in range(len(v))])
+    raw = np.array([[np.sum(of_cluster * np.minimum(v[i], v[j])) for j in range(len(v))] for i in range(len(v))])
     similarity = raw / raw.max() if raw.max() > 0 else raw
     np.fill_diagonal(similarity, 1.0)
     return similarity
 
 
-def bipartite_graph(labels, influence, alpha):
-    """(n + n_c, n_c) the link weights of GP-MGLA: rows first, then clusters."""
-    membership, member = indicators(labels)
-    return np.vstack([alpha * membership * influence[member], sact(labels, influence)])
+def bipartite_graph(labels, of_cluster, alpha):
+    """(n + n_c, n_c) the link weights of GP-MGLA: rows first, then clusters; each cluster has its influence."""
+    return np.vstack([alpha * indicators(labels)[0] * of_cluster, sact(labels, of_cluster)])
 
 
 def transfer_cut_embedding(graph, n_rows, k):

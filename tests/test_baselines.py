@@ -214,7 +214,7 @@ def test_squared_singular_values_are_eigenvalues_of_the_unweighted_transfer_cut(
     membership, _ = oracles.indicators(labels)
     singular = np.linalg.svd(membership / np.sqrt(membership.sum(axis=0)), compute_uv=False)
     k = min(4, ens.n_clusters)
-    spectrum = leading_spectrum(bipartite_graph(ens, np.ones(ens.n_members)), k).values[:k]
+    spectrum = leading_spectrum(bipartite_graph(ens, np.ones(ens.n_clusters)), k).values[:k]
     assert np.allclose(singular[:k] ** 2 / ens.n_members, spectrum[: len(singular)], atol=1e-9)
     eigenvalues, _ = oracles.transfer_cut_embedding(membership, len(labels), 1)
     assert np.allclose(eigenvalues[:k], spectrum, atol=1e-9)

@@ -318,7 +318,7 @@ def test_the_registry_tells_what_there_is_to_know(name):
 
 
 def test_the_registry_is_complete():
-    assert sorted(METHODS) == ["eac", "ecmc", "gp-mgla", "hbgf", "srs", "wcc", "wct", "weac"]
+    assert sorted(METHODS) == ["eac", "ecmc", "gp-mgla", "hbgf", "lwea", "lwgp", "srs", "wcc", "wct", "weac"]
     assert [name for name in METHODS if METHODS[name].weighted] == ["gp-mgla", "weac"]
 
 

@@ -8,12 +8,14 @@ from .consensus.ecmc import ECMC
 from .consensus.from_features import ConsensusClustering
 from .consensus.gp_mgla import GPMGLA
 from .consensus.hbgf import HBGF
+from .consensus.lwea import LWEA
+from .consensus.lwgp import LWGP
 from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
 from .consensus.srs import SRS
 from .consensus.wcc import WCC
 from .consensus.wct import WCT
 from .consensus.weac import WEAC
-from .crowd import agreement, cai, member_weights, ncai
+from .crowd import agreement, cai, cluster_certainty, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
@@ -36,6 +38,8 @@ __all__ = [
     "GPMGLA",
     "HBGF",
     "HMAC",
+    "LWEA",
+    "LWGP",
     "ODISVC",
     "RPCL",
     "SRS",
@@ -54,6 +58,7 @@ __all__ = [
     "Scores",
     "agreement",
     "cai",
+    "cluster_certainty",
     "coassociation",
     "consensus",
     "consensus_file",

@@ -260,9 +260,17 @@ class Ensemble:
             indptr = indptr.astype(np.int32)
         return sp.csr_array((values, columns, indptr), shape=(self.n_clusters, self.n_clusters))
 
+    def degrees(self, influence: Floats) -> Floats:
+        """(m,) sum of the influence (n_clusters,) of the clusters of each pattern."""
+        padded = np.append(influence, 0.0)  # id -1, a missing label, is the last
+        total = np.zeros(len(self.patterns))
+        for ids in self.patterns.T:
+            total += padded[ids]
+        return total
+
     def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
-        """Return the co-occurrence in which a row counts 1 over the influence of all members that label it."""
-        degree = np.where(self.patterns >= 0, influence, 0.0).sum(axis=1)
+        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters."""
+        degree = self.degrees(influence)
         if degree[0] > 0 and np.all(degree == degree[0]):
             return self.cooccurrence / degree[0]
         return self.scaled_cooccurrence(np.divide(self.counts, degree, out=np.zeros(len(degree)), where=degree > 0))

@@ -36,18 +36,24 @@ def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
     return scaled
 
 
-def pattern_evidence(ens: Ensemble, weights: Floats) -> Floats:
-    """(m, m) evidence of every two patterns (equation 12): the weight of the members in which they agree."""
+def pattern_evidence(ens: Ensemble, weights: Floats, certainty: Floats | None = None) -> Floats:
+    """(m, m) evidence of every two patterns (equation 12): the weight of the members in which they agree.
+
+    Clusters may count by their `certainty` (n_clusters,) too: the locally weighted co-association of Huang et al. 2018.
+    """
     require_memory(
         24.0 * ens.n_patterns**2,
         f"The evidence of every two of {ens.n_patterns:,} patterns",
         USE_NO_MATRIX,
     )
     phi = indicators(ens, weights)
-    share = sp.diags_array(weights[ens.cluster_member] / weights.sum())
-    evidence = np.asarray((phi @ share @ phi.T).toarray())
+    share = weights[ens.cluster_member] / weights.sum()
+    if certainty is not None:
+        share = share * certainty
+    evidence = np.asarray((phi @ sp.diags_array(share) @ phi.T).toarray())
     evidence = (evidence + evidence.T) / 2  # the last bits of the product depend on which factor was scaled
-    np.fill_diagonal(evidence, covering_weight(ens.patterns, weights) > 0)
+    if certainty is None:
+        np.fill_diagonal(evidence, covering_weight(ens.patterns, weights) > 0)
     return np.minimum(evidence, 1.0, out=evidence)
 
 

@@ -19,6 +19,7 @@ from quorate._support.checks import check_integer
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.typing import Floats, Ints
+from quorate.crowd import ratio
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, pattern_evidence
 
@@ -157,17 +158,30 @@ def _scipy_matrix(merges: Ints, heights: Floats, n_leaves: int, sizes: Floats) -
     return np.column_stack([np.sort(merges, axis=1), heights, count[n_leaves:]])
 
 
-def link_evidence(ens: Ensemble, weights: Floats, link: Link) -> Dendrogram:
-    """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link."""
+def link_evidence(ens: Ensemble, weights: Floats, link: Link, certainty: Floats | None = None) -> Dendrogram:
+    """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link.
+
+    Clusters may count by their `certainty` (n_clusters,) too. Two rows of a pattern are then similar by the mean
+    certainty of its clusters, below 1. With all labels no row of another pattern is as near; with missing ones it might
+    be, but patterns stay whole.
+    """
     leaves = np.flatnonzero(covering_weight(ens.patterns, weights) > 0)
+    heights = None if certainty is None else _own_heights(ens, weights, certainty)[leaves]
     if link == "complete":
-        similarity = pattern_evidence(ens, weights)
-        return link_similarity(
-            ens, similarity if len(leaves) == len(similarity) else similarity[np.ix_(leaves, leaves)], link, leaves
-        )
-    groups = _Groups.of_patterns(ens, weights, leaves)
+        similarity = pattern_evidence(ens, weights, certainty)
+        if len(leaves) < len(similarity):
+            similarity = similarity[np.ix_(leaves, leaves)]
+        return link_patterns(ens, similarity, link, leaves, ens.counts[leaves].astype(np.float64), heights)
+    groups = _Groups.of_patterns(ens, weights, leaves, certainty)
     merges = average_link(groups) if link == "average" else single_link(groups)
-    return _dendrogram(ens, leaves, merges)
+    return _dendrogram(ens, leaves, merges, heights)
+
+
+def _own_heights(ens: Ensemble, weights: Floats, certainty: Floats) -> Floats:
+    """(m,) 1 - similarity of two rows of a pattern; 0 for a pattern of one row."""
+    share = weights[ens.cluster_member] / weights.sum()
+    own = ratio(ens.degrees(share * certainty), covering_weight(ens.patterns, weights))
+    return np.where(ens.row_counts > 1, 1.0 - own, 0.0)
 
 
 def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints) -> Dendrogram:
@@ -190,10 +204,30 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
         )
         similarity = similarity[np.ix_(own, own)]
         sizes, leaves, heights = (sizes / np.where(apart, n_rows, 1))[own], leaves[own], heights[own]
+    return link_patterns(ens, similarity, link, leaves, sizes, heights if heights.any() else None)
+
+
+def link_patterns(
+    ens: Ensemble, similarity: Floats, link: Link, leaves: Ints, sizes: Floats, heights: Floats | None = None
+) -> Dendrogram:
+    """Return the dendrogram of a similarity matrix over some patterns, each a leaf; matrix and sizes are overwritten.
+
+    Parameters
+    ----------
+    ens : Ensemble
+    similarity : (leaves, leaves)
+    link : {"average", "complete", "single"}
+    leaves : (leaves,)
+        The patterns, ascending.
+    sizes : (leaves,)
+        How often each counts.
+    heights : (leaves,), optional
+        1 - similarity of two rows of a pattern; default 0.
+    """
     if len(leaves) == 0:
         return _dendrogram(ens, leaves, _join_rest([], [], leaves))
     pairs, merged_at = _kernels.linkage.chain_link(similarity, sizes, LINKS.index(link))
-    return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights if heights.any() else None)
+    return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights)
 
 
 def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges, leaf_heights: Floats | None = None) -> Dendrogram:
@@ -219,13 +253,15 @@ class _Groups:
     weight_of_cluster: Floats
 
     @classmethod
-    def of_patterns(cls, ens: Ensemble, weights: Floats, leaves: Ints) -> _Groups:
-        """Return one group per pattern in `leaves`."""
+    def of_patterns(cls, ens: Ensemble, weights: Floats, leaves: Ints, certainty: Floats | None) -> _Groups:
+        """Return one group per pattern in `leaves`; clusters count by their member's weight and their certainty."""
         phi = indicators(ens, weights)[leaves]
         phi.sort_indices()
         sizes = ens.counts[leaves].astype(np.float64)
         values = phi.data * np.repeat(sizes, np.diff(phi.indptr))
         share = weights[ens.cluster_member] / weights.sum()
+        if certainty is not None:
+            share *= certainty
         return cls(phi.indptr.astype(np.int64), phi.indices.astype(np.int32), values, sizes, share)
 
     def __len__(self) -> int:

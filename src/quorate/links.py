@@ -71,13 +71,13 @@ def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
     """
     ens = as_ensemble(ens)
     beta = check_number("beta", beta, low=0)
-    return sact_similarity(ens, influence(ncai(ens, normalise), beta))
+    return sact_similarity(ens, influence(ncai(ens, normalise), beta)[ens.cluster_member])
 
 
-def sact_similarity(ens: Ensemble, member_influence: Floats) -> Floats:
+def sact_similarity(ens: Ensemble, influence_of_cluster: Floats) -> Floats:
     """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself."""
     _require_matrix(ens, "The matrix of SACT similarities")
-    similarity = connected_triples(jaccard_links(ens), member_influence[ens.cluster_member])
+    similarity = connected_triples(jaccard_links(ens), influence_of_cluster)
     largest = similarity.max()
     if largest > 0:
         similarity /= largest
@@ -93,17 +93,17 @@ class SactOperator:
     """
 
     ens: Ensemble
-    member_influence: Floats
+    influence_of_cluster: Floats
 
     def __matmul__(self, x: Floats) -> Floats:
         """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
-        return self._times(x) if x.ndim == 1 else sact_similarity(self.ens, self.member_influence) @ x
+        return self._times(x) if x.ndim == 1 else sact_similarity(self.ens, self.influence_of_cluster) @ x
 
     @cached_property
     def _lists(self) -> tuple[NDArray[np.int64], sp.csr_array]:
         """An order of clusters, and in that order I_k v_ki: the neighbours i of each k by ascending value."""
         order, links = _overlapping_together(jaccard_links(self.ens))
-        links.data *= np.repeat(self.member_influence[self.ens.cluster_member[order]], np.diff(links.indptr))
+        links.data *= np.repeat(self.influence_of_cluster[order], np.diff(links.indptr))
         links.indices = links.indices.astype(np.uint32)
         _kernels.threads.in_threads(
             lambda some: _kernels.links.sort_lists(links.indptr, links.indices, links.data, some.start, some.stop),
@@ -145,7 +145,7 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
     links : symmetric sparse (n_clusters, n_clusters)
         Values v on neighbouring clusters.
     influence_of_cluster : (n_clusters,)
-        I_k, the influence of the member of cluster k.
+        I_k, the influence of cluster k: that of its member.
     """
     n = links.shape[0]
     order, rows = _overlapping_together(links)

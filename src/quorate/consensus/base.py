@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
 from quorate.consensus.graphs import row_links
-from quorate.crowd import NORMALISERS, ncai, resolve_influence
+from quorate.crowd import NORMALISERS, cluster_certainty, ncai, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
@@ -73,6 +73,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """What all methods promise and this one cannot, with the reason."""
     limited_by_clusters: ClassVar[bool] = False
     """Whether k can be at most the number of clusters of the ensemble."""
+    local_weights: ClassVar[bool] = False
+    """Whether clusters may count by their own certainty: `weights="local"`."""
 
     n_clusters: int | str
     beta: float
@@ -122,7 +124,18 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("normalise", self.normalise, tuple(NORMALISERS))
         self._check_n_clusters(ens)
         index = ncai(ens, self.normalise)  # type: ignore[arg-type]
-        return index, resolve_influence(ens, self.weights, index, self.beta)
+        return index, resolve_influence(ens, self.weights, index, self.beta, local=self.local_weights)
+
+    def _certainty(self, ens: Ensemble) -> Floats | None:
+        """(n_clusters,) how much each cluster counts beside its member's influence; None: all the same."""
+        local = isinstance(self.weights, str) and self.weights == "local"
+        return cluster_certainty(ens) if local else None
+
+    def _cluster_influence(self, ens: Ensemble, influence: Floats) -> Floats:
+        """(n_clusters,) the influence of each cluster: that of its member, times its certainty."""
+        certainty = self._certainty(ens)
+        of_member = influence[ens.cluster_member]
+        return of_member if certainty is None else of_member * certainty
 
     def _check_n_clusters(self, ens: Ensemble) -> None:
         k = self.n_clusters
@@ -221,8 +234,10 @@ class LinkageMethod(ConsensusMethod):
 class EvidenceMethod(LinkageMethod):
     """Base of the methods that agglomerate patterns by co-association."""
 
+    local_weights: ClassVar[bool] = True
+
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
-        return link_evidence(ens, influence, cast(Link, self.linkage))
+        return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens))
 
 
 class GraphMethod(ConsensusMethod):
@@ -240,7 +255,7 @@ class GraphMethod(ConsensusMethod):
     def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
         """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
 
-        Every method of this kind has its own.
+        `influence` is that of each cluster. Every method of this kind has its own graph.
         """
         raise NotImplementedError
 
@@ -257,7 +272,8 @@ class GraphMethod(ConsensusMethod):
         return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
-        return self._transfer_cut(ens, self._graph(ens, influence), self._links(ens, influence))
+        of_cluster = self._cluster_influence(ens, influence)
+        return self._transfer_cut(ens, self._graph(ens, of_cluster), self._links(ens, of_cluster))
 
     @property
     def eigenvalues_(self) -> Floats:

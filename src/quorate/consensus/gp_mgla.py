@@ -23,22 +23,21 @@ from quorate.tcut import ReducedGraph
 def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
     """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
 
-    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity.
+    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster.
     """
-    of_cluster = influence[ens.cluster_member]
     similarity = SactOperator(ens, influence)
     return ReducedGraph(
         through_rows=alpha * links_through_rows(ens, influence),
-        degrees=alpha * of_cluster * ens.cluster_sizes + similarity @ np.ones(ens.n_clusters),
-        component=_components(ens, of_cluster),
+        degrees=alpha * influence * ens.cluster_sizes + similarity @ np.ones(ens.n_clusters),
+        component=_components(ens, influence),
         links=similarity,
     )
 
 
-def _components(ens: Ensemble, influence_of_cluster: Floats) -> NDArray[np.int64]:
+def _components(ens: Ensemble, influence: Floats) -> NDArray[np.int64]:
     """Return the connected component of each cluster: neighbours are linked if either has influence."""
     shared = ens.cooccurrence
-    either = np.repeat(influence_of_cluster, np.diff(shared.indptr)) + influence_of_cluster[shared.indices]
+    either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
     return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
 
 
@@ -56,8 +55,9 @@ class GPMGLA(GraphMethod):
         How strongly agreement with the crowd counts in the influence of a member, for `weights="ncai"`; (1, 4).
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`; "max" is the authors' program.
-    weights : {"ncai", "equal"} or (M,) array, default "ncai"
-        Influence of the members: by crowd agreement, all equal, or given.
+    weights : {"ncai", "equal", "local"} or (M,) array, default "ncai"
+        Influence of the members: by crowd agreement, all equal, or given; "local" lets each cluster count by its own
+        certainty instead (`cluster_certainty`).
     start : {"heaviest", "k-means++", "first-row"}, default "heaviest"
         How the k-means of the embedded patterns starts: farthest-first from the heaviest pattern, so that the order of
         rows does not matter; at random, the best of `n_init`, slower but better by 0.017 NMI on average in the paper's
@@ -99,6 +99,7 @@ class GPMGLA(GraphMethod):
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.2"
     cost: ClassVar[str] = "m M^2 + e per eigenvector + m k^2 per k-means step; memory e + m k; e overlapping clusters"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
+    local_weights: ClassVar[bool] = True
     exceptions: ClassVar[Mapping[str, str]] = {
         "member without weight": "its clusters stay in the graph, linked to others by the rows they share",
     }

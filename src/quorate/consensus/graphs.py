@@ -14,10 +14,10 @@ from quorate.tcut import ReducedGraph
 def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """(m, n_clusters) weight of the links of a pattern's rows to their clusters, over the row's degree.
 
-    Equation 15 links a row to each of its clusters with alpha times the influence of the cluster's member; the row's
-    degree is the sum, so alpha cancels.
+    Equation 15 links a row to each of its clusters with alpha times the influence (n_clusters,) of the cluster; the
+    row's degree is the sum, so alpha cancels.
     """
-    links = ens.incidence @ sp.diags_array(influence[ens.cluster_member])
+    links = ens.incidence @ sp.diags_array(influence)
     degree = links.sum(axis=1)
     links = sp.csr_array(sp.diags_array(ratio(1.0, degree)) @ links)
     links.eliminate_zeros()
@@ -27,12 +27,10 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
 def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """(n_clusters, n_clusters) what rows that are linked to their clusters by influence add to the reduced graph.
 
-    diag(I) C diag(I) / (sum of I), with C the co-occurrence; where labels are missing, C counts each row over the
-    influence of the members that label it.
+    diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
     """
     links = ens.cooccurrence_by_degree(influence)
-    of_cluster = influence[ens.cluster_member]
-    data = links.data * np.repeat(of_cluster, np.diff(links.indptr)) * of_cluster[links.indices]
+    data = links.data * np.repeat(influence, np.diff(links.indptr)) * influence[links.indices]
     return sp.csr_array((data, links.indices, links.indptr), shape=links.shape)
 
 
@@ -48,15 +46,14 @@ def components(graph: sp.csr_array) -> Ints:
 
 
 def bipartite_graph(ens: Ensemble, influence: Floats) -> ReducedGraph:
-    """Return the graph over clusters of the rows, each linked by influence to its clusters; members without are out."""
-    of_cluster = influence[ens.cluster_member]
-    active = np.flatnonzero(of_cluster > 0)
+    """Return the graph over clusters that rows induce, linked by influence to their clusters; those without are out."""
+    active = np.flatnonzero(influence > 0)
     through_rows = sp.csr_array(links_through_rows(ens, influence)[active][:, active])
-    degrees = (of_cluster * ens.cluster_sizes)[active]
+    degrees = (influence * ens.cluster_sizes)[active]
     return ReducedGraph(through_rows, degrees, components(through_rows))
 
 
 def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
-    """(m, nodes) links of each pattern's rows to the clusters of members of positive influence, over the degree."""
-    active = np.flatnonzero(influence[ens.cluster_member] > 0)
+    """(m, nodes) links of each pattern's rows to the clusters of positive influence, over the degree."""
+    active = np.flatnonzero(influence > 0)
     return sp.csr_array(row_links(ens, influence)[:, active])

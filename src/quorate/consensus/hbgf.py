@@ -91,8 +91,9 @@ class HBGF(GraphMethod):
         Number of random starts, for "random".
     random_state : int, Generator or None
         Seed, for "random".
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of a member's links: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "local"} or (M,) array, default "equal"
+        Weights of a member's links: all equal (the original), by crowd agreement, or given; "local" lets the links of
+        each cluster count by its own certainty instead (`cluster_certainty`).
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
@@ -124,6 +125,7 @@ class HBGF(GraphMethod):
     citation: ClassVar[str] = "Fern, Brodley 2004"
     cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows and clusters"
+    local_weights: ClassVar[bool] = True
 
     def __init__(
         self,

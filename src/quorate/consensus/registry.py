@@ -15,6 +15,8 @@ from quorate.consensus.eac import EAC
 from quorate.consensus.ecmc import ECMC
 from quorate.consensus.gp_mgla import GPMGLA
 from quorate.consensus.hbgf import HBGF
+from quorate.consensus.lwea import LWEA
+from quorate.consensus.lwgp import LWGP
 from quorate.consensus.srs import SRS
 from quorate.consensus.wcc import WCC
 from quorate.consensus.wct import WCT
@@ -23,7 +25,7 @@ from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
 
 METHODS: dict[str, type[ConsensusMethod]] = {
-    method.name: method for method in (GPMGLA, WEAC, EAC, HBGF, WCC, ECMC, SRS, WCT)
+    method.name: method for method in (GPMGLA, WEAC, LWEA, LWGP, EAC, HBGF, WCC, ECMC, SRS, WCT)
 }
 
 

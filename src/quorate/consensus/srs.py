@@ -23,7 +23,7 @@ def simrank_similarity(ens: Ensemble, influence: Floats, decay: float, n_iterati
 
     The diagonal is the similarity of two rows of one pattern, below 1: SimRank does not make equal rows identical.
     """
-    phi = row_links(ens, influence)
+    phi = row_links(ens, influence[ens.cluster_member])
     of_clusters = simrank(ens, phi, decay, n_iterations)
     similarity = through_clusters(sp.csr_array(phi[leaves]), of_clusters)
     similarity *= decay

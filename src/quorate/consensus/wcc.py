@@ -329,7 +329,7 @@ class WCC(ConsensusMethod):
         check_number("ridge", self.ridge, low=0)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> WeightedConsensus:
-        equal = np.ones(ens.n_members)
+        equal = np.ones(ens.n_clusters)
         return WeightedConsensus(
             ens,
             TransferCut(ens, bipartite_graph(ens, equal), bipartite_links(ens, equal)),

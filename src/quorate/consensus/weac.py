@@ -23,8 +23,9 @@ class WEAC(EvidenceMethod):
         How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`; "max" is the authors' program.
-    weights : {"ncai", "equal"} or (M,) array, default "ncai"
-        Weights of the members: by crowd agreement, all equal (then it is EAC), or given.
+    weights : {"ncai", "equal", "local"} or (M,) array, default "ncai"
+        Weights of the members: by crowd agreement, all equal (then it is EAC), or given; "local" lets each cluster
+        count by its own certainty instead (then it is LWEA).
 
     Attributes
     ----------

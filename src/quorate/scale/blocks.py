@@ -78,15 +78,13 @@ class StoredEnsemble(Ensemble):
         return self._add_up(lambda block: block.cooccurrence)
 
     def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
-        """Return the co-occurrence in which a row counts 1 over the influence of all members that label it."""
-        degrees = np.unique(
-            np.concatenate([np.unique(np.where(b.patterns >= 0, influence, 0.0).sum(axis=1)) for b in self.blocks()])
-        )
+        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters."""
+        degrees = np.unique(np.concatenate([np.unique(block.degrees(influence)) for block in self.blocks()]))
         if len(degrees) == 1:
             return self.cooccurrence / degrees[0]
 
         def by_degree(block: Ensemble) -> sp.csr_array:
-            degree = np.where(block.patterns >= 0, influence, 0.0).sum(axis=1)
+            degree = block.degrees(influence)
             per_row = np.divide(block.counts, degree, out=np.zeros(len(degree)), where=degree > 0)
             return block.scaled_cooccurrence(per_row)
 

@@ -66,10 +66,11 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     """Find the consensus of an ensemble whose patterns are read in blocks."""
     index, influence = estimator._weigh(ens)
-    graph = estimator._graph(ens, influence)
+    of_cluster = estimator._cluster_influence(ens, influence)
+    graph = estimator._graph(ens, of_cluster)
     cut = estimator._transfer_cut(ens, graph, sp.csr_array((0, len(graph.degrees))))
     wanted = cut.choose_k() if estimator.n_clusters == "auto" else int(estimator.n_clusters)
-    blocks = _Blocks(estimator, ens, cut, influence, min(wanted, cut.max_clusters))
+    blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
     numbered = blocks.numbered()
     weights = influence / influence.sum()
     histogram, shared = np.zeros((numbered.n_groups, ens.n_clusters)), np.zeros((numbered.n_groups, ens.n_clusters))
@@ -100,6 +101,7 @@ class _Blocks:
     ens: StoredEnsemble
     cut: TransferCut
     influence: Floats
+    """(n_clusters,)"""
     k: int
 
     def embedded(self) -> Iterator[tuple[Ensemble, NDArray[np.bool_], Floats]]:

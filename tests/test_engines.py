@@ -302,3 +302,8 @@ def test_a_column_of_features_is_refused_on_any_engine():
     for native in (repeated, repeated.lazy()):
         frame = qt.consensus_frame(native, n_clusters=3)
         assert frame.lazy().collect()["consensus"].n_unique() == 3
+
+
+def test_a_number_in_the_place_of_the_members_is_explained():
+    with pytest.raises(qt.QuorateError, match="second argument is members.*pass n_clusters=2"):
+        qt.consensus_frame(pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}), 2)

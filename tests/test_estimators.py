@@ -4,12 +4,14 @@ import pickle
 import warnings
 from contextlib import contextmanager
 
+import joblib
 import numba
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 import oracles
 import quorate as qt
@@ -374,3 +376,29 @@ def test_scores_of_a_clustering():
     assert qt.evaluate([0, 1, None], ["a", "b", "c"]).ari == 1.0
     with pytest.raises(qt.QuorateError, match="no row in common"):
         qt.evaluate([0, None], [None, 1])
+
+
+def test_a_result_can_be_gone_on_with(tmp_path):
+    ens = qt.Ensemble([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
+    result = qt.consensus(ens, 2, "weac", linkage="single")
+    assert np.array_equal(result.estimator.labels_, result.labels)
+    assert np.array_equal(result.sweep([2])[:, 0], result.labels)
+    joblib.dump(result, tmp_path / "result.joblib")
+    loaded = joblib.load(tmp_path / "result.joblib")
+    new = np.array([[0, 0, 0], [1, 2, 1]])
+    assert np.array_equal(loaded.predict(new), result.estimator.predict(new))
+    assert np.array_equal(loaded.sweep([2, 3]), result.sweep([2, 3]))
+
+
+def test_warnings_point_at_the_users_line():
+    gaps = [[0, 0, 1, 1, None]]
+    for call in (
+        lambda: qt.WEAC(2).fit(gaps),
+        lambda: qt.WEAC(2).fit_predict(gaps),
+        lambda: qt.consensus(gaps, 2),
+        lambda: make_pipeline(qt.WEAC(2)).fit(gaps),
+        lambda: clone(qt.GPMGLA(2)).fit(gaps),
+    ):
+        with pytest.warns(qt.QuorateWarning, match="1 row") as caught:
+            call()
+        assert {warning.filename for warning in caught} == {__file__}

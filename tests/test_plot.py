@@ -191,3 +191,23 @@ def _lab(rgb):
     xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ rgb
     f = np.cbrt(np.maximum(xyz / np.array([0.9505, 1.0, 1.089]), 1e-6))
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_figures_take_results_and_estimators_from_features():
+    _, method = fitted(3, 5)
+    result = qt.consensus(method.ensemble_, 3, "weac")
+    for draw in (
+        plot.consensus_matrix,
+        plot.dendrogram,
+        plot.cluster_sizes,
+        plot.by_n_clusters,
+        plot.agreement,
+        plot.crowd,
+    ):
+        pyplot.close(draw(result).figure)
+    pyplot.close(plot.flow(result, 0).figure)
+    assert np.array_equal(
+        plotdata.matrix_view(plotdata.fitted_method(result)).labels, plotdata.matrix_view(method).labels
+    )
+    model = qt.ConsensusClustering(3, n_members=3, random_state=0).fit(qt.datasets.load("wine").features)
+    pyplot.close(plot.cluster_sizes(model).figure)

@@ -2,16 +2,14 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 import quorate as qt
 from browser import Browser
-from quorate.show import Origin, render_report, summarise
+from quorate.show import Origin, known_classes, render_report, summarise
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 
@@ -26,17 +24,12 @@ def ensemble(n_rows=300, n_classes=3, n_members=6, seed=0, names=None):
     return truth, qt.Ensemble(labels, names=names)
 
 
-def class_counts(ens, truth):
-    cells = (ens.row_pattern, truth)
-    return sp.csr_array(sp.coo_array((np.ones(len(truth)), cells), shape=(ens.n_patterns, truth.max() + 1)))
-
-
 @pytest.fixture(scope="module")
 def nasty():
     """A report full of text that would like to be markup."""
     truth, ens = ensemble(names=[*"abcde", NASTY])
     origin = Origin(
-        name=NASTY, truth_column=NASTY, class_counts=class_counts(ens, truth), command=NASTY,
+        name=NASTY, classes=known_classes(ens, truth, NASTY), command=NASTY,
         examples=lambda patterns: [f"{NASTY}{pattern}" for pattern in patterns],
     )  # fmt: skip
     return summarise(qt.GPMGLA("auto").fit(ens), origin)
@@ -56,7 +49,7 @@ def test_the_summary_says_what_the_estimator_says(method):
     truth, ens = ensemble(n_rows=90)
     fitted = qt.consensus(ens, 3, method)
     estimator = next(m.estimator for m in qt.methods() if m.name == method)(3).fit(ens)
-    origin = Origin(class_counts=class_counts(ens, truth), truth_column="class")
+    origin = Origin(classes=known_classes(ens, truth, "class"))
     facts = summarise(estimator, origin, n_clusters=[2, 3, 5])
     answer = next(answer for answer in facts["answers"] if answer["k"] == 3)
     assert [c["size"] for c in answer["clusters"]] == [c.size for c in fitted.clusters]
@@ -144,15 +137,29 @@ def test_nothing_is_loaded_from_elsewhere(nasty):
     assert "<b>" not in page.replace('el("b"', "")
 
 
-def test_the_report_names_its_missing_package():
-    code = (
-        "import sys; sys.modules['jinja2'] = None\n"
-        "import quorate as qt\nfrom quorate.show import render_report, summarise\n"
-        "try: render_report(summarise(qt.WEAC(2).fit([[0, 0, 1, 1]])))\n"
-        "except qt.QuorateError as error: print(error)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'pip install "quorate[report]"' in found.stdout
+def test_a_report_is_one_call_from_a_result_or_an_estimator(tmp_path):
+    truth, ens = ensemble()
+    result = qt.consensus(ens, 3)
+    written = qt.report(result, tmp_path / "a.html", truth=truth, name="mine")
+    assert written == tmp_path / "a.html"
+    assert 'Consensus of <span class="name">mine</span>' in written.read_text()
+    qt.report(result.estimator, tmp_path / "b.html", truth=truth, name="mine")
+    assert (tmp_path / "b.html").read_bytes() == written.read_bytes()
+    wine = qt.datasets.load("wine").features
+    model = qt.ConsensusClustering(3, n_members=4, random_state=0).fit(wine)
+    assert qt.report(model, tmp_path / "c.html").exists()
+
+
+def test_a_report_refuses_what_it_cannot_show(tmp_path):
+    with pytest.raises(qt.QuorateError, match="got Ensemble. Pass what quorate.consensus"):
+        qt.report(ensemble()[1], tmp_path / "a.html")
+    with pytest.raises(NotFittedError):
+        qt.report(qt.WEAC(2), tmp_path / "a.html")
+    with pytest.raises(qt.QuorateError, match="one class for each of 300 rows; got 2"):
+        qt.report(qt.WEAC(3).fit(ensemble()[1]), tmp_path / "a.html", truth=[1, 2])
+    with pytest.raises(qt.QuorateError, match="does not exist"):
+        qt.report(qt.WEAC(3).fit(ensemble()[1]), tmp_path / "nowhere" / "a.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 # In a real browser --------------------------------------------------------------------------------------------------
@@ -161,7 +168,7 @@ def test_the_report_names_its_missing_package():
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     truth, ens = ensemble(n_rows=400, n_classes=4, n_members=8, names=[*"abcdefg", NASTY])
-    origin = Origin(name=NASTY, truth_column="class", class_counts=class_counts(ens, truth), command=f"quorate {NASTY}")
+    origin = Origin(name=NASTY, classes=known_classes(ens, truth, "class"), command=f"quorate {NASTY}")
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render_report(summarise(qt.GPMGLA(4).fit(ens), origin)), encoding="utf-8")
     return path

@@ -29,6 +29,7 @@ from .scale.store import load, save
 from .scale.tables import FileConsensus, consensus_file
 from .scores import Scores, evaluate
 from .show import plot
+from .show.html import report
 
 __version__: str
 
@@ -75,6 +76,7 @@ __all__ = [
     "ncai",
     "paper",
     "plot",
+    "report",
     "sact",
     "save",
 ]

@@ -7,7 +7,6 @@ from quorate.errors import QuorateError
 
 EXTRAS = {
     "matplotlib": "plot",
-    "jinja2": "report",
     "pyarrow": "arrow",
     "polars": "polars",
     "pyspark": "spark",

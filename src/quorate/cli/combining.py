@@ -21,7 +21,7 @@ from quorate.errors import QuorateError
 from quorate.evidence import confidence
 from quorate.scale.counted import CountedTable
 from quorate.scale.files import STREAM, check_output, output_format, write_table, write_text
-from quorate.show import Origin, render_report, summarise
+from quorate.show import KnownClasses, Origin, render_report, summarise
 
 _MEMBERS_SHOWN = 20
 _CLUSTERS_SHOWN = 30
@@ -154,8 +154,7 @@ def _origin(request: Request, counted: CountedTable, columns: Columns) -> Origin
     return Origin(
         name="standard input" if request.source.file == STREAM else Path(request.source.file).name,
         id_column=columns.id,
-        truth_column=columns.truth,
-        class_counts=None if columns.truth is None else counted.class_counts(),
+        classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         examples=(lambda patterns: counted.examples(patterns, columns.id)) if wanted else None,
     )

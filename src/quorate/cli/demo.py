@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate.cli.combining import member_table
@@ -21,7 +20,7 @@ from quorate.errors import QuorateError
 from quorate.members import METHODS, draw_pool, ill_clusterings
 from quorate.scale.files import make_folder, write_text
 from quorate.scores import evaluate
-from quorate.show import Origin, render_report, summarise
+from quorate.show import Origin, known_classes, render_report, summarise
 
 _DATASET = "seeds"
 _PER_METHOD, _N_ILL = 4, 2
@@ -78,11 +77,8 @@ def demonstrate(seed: int = _SEED) -> Demonstration:
 
 
 def _origin(shown: Demonstration) -> Origin:
-    ens = shown.ensemble
-    classes, code = np.unique(np.asarray(shown.data.classes), return_inverse=True)
-    cells = (ens.require_rows("the demo"), code)
-    counts = sp.csr_array(sp.coo_array((np.ones(ens.n_rows), cells), shape=(ens.n_patterns, len(classes))))
-    return Origin(name=shown.data.name, truth_column="class", class_counts=counts, command="quorate demo")
+    classes = known_classes(shown.ensemble, shown.data.classes, "class")
+    return Origin(name=shown.data.name, classes=classes, command="quorate demo")
 
 
 def _print(shown: Demonstration, summary: dict[str, Any]) -> None:

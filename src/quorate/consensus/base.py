@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,7 +92,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Store the weights under which k clusters were found; a method may have learnt its own, and more."""
         self.member_weights_ = influence / influence.sum()
 
-    def fit(self, X: Any, y: Any = None) -> ConsensusMethod:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the consensus of an ensemble.
 
         Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import nearest_name
+from quorate._support.typing import Labels
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
 from quorate.consensus.eac import EAC
 from quorate.consensus.ecmc import ECMC
@@ -96,7 +98,11 @@ def make_method(method: str, n_clusters: int | str, params: dict[str, Any]) -> C
 
 @dataclass(frozen=True)
 class ConsensusResult:
-    """A consensus and what led to it."""
+    """A consensus and what led to it.
+
+    It carries the fitted `estimator`, so that one can go on from it: `plot` functions and `report` take it as it is,
+    `sweep` and `predict` work on it, and `joblib.dump` saves it with all of that.
+    """
 
     labels: NDArray[np.int64] = field(repr=False)
     """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row."""
@@ -111,6 +117,16 @@ class ConsensusResult:
     ensemble: Ensemble
     method: str
     params: dict[str, Any]
+    estimator: ConsensusMethod = field(repr=False)
+    """The fitted consensus function."""
+
+    def sweep(self, n_clusters: Iterable[int]) -> Labels:
+        """Return (n, number of ks) labels, one column for each number of clusters, without combining anew."""
+        return self.estimator.sweep(n_clusters)
+
+    def predict(self, labels: Any) -> Labels:
+        """Return the consensus label of new rows labelled by the same members."""
+        return self.estimator.predict(labels)
 
 
 def consensus(labels: Any, n_clusters: int | str = "auto", method: str = "gp-mgla", **params: Any) -> ConsensusResult:
@@ -132,6 +148,8 @@ def consensus(labels: Any, n_clusters: int | str = "auto", method: str = "gp-mgl
     >>> result = qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2)
     >>> result.labels
     array([0, 0, 0, 0, 1, 1])
+    >>> result.predict([[1, 2], [1, 3], [1, 2]])
+    array([0, 1])
     """
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
     return ConsensusResult(
@@ -144,4 +162,5 @@ def consensus(labels: Any, n_clusters: int | str = "auto", method: str = "gp-mgl
         ensemble=fitted.ensemble_,
         method=method,
         params=params,
+        estimator=fitted,
     )

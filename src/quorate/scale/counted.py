@@ -90,8 +90,8 @@ class CountedTable:
         """The ensemble of the members; the rows stay in the file."""
         return self._counted[0]
 
-    def class_counts(self) -> sp.csr_array:
-        """(m, classes) how many rows of each pattern belong to each known class."""
+    def class_counts(self) -> tuple[tuple[str, ...], sp.csr_array]:
+        """Return the known classes, and (m, classes) how many rows of each pattern belong to each."""
         ens, line, pattern = self._counted
         same = self._same("c", "l")
         found = self.table.fetch(
@@ -104,9 +104,8 @@ class CountedTable:
         pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
         pattern_of[line] = pattern
         cells = (pattern_of[np.asarray(found["line"])], code)
-        return sp.csr_array(
-            sp.coo_array((np.asarray(found["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
-        )
+        counts = sp.coo_array((np.asarray(found["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
+        return tuple(classes.tolist()), sp.csr_array(counts)
 
     def _same(self, one: str, other: str) -> str:
         """Return the condition that two lines have the same cells, missing ones included."""

@@ -94,6 +94,11 @@ def consensus_frame(
     >>> answer.order("id").project("id, consensus").fetchall()
     [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
     """
+    if isinstance(members, int):
+        raise QuorateError(
+            f"The second argument is members, the columns that hold labels; got {members}. "
+            f"For {members} clusters pass n_clusters={members}."
+        )
     check_choice("noise", noise, ("missing", "cluster", "singletons"))
     source = open_frame(frame, members)
     for name in ANSWERS:

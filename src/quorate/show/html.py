@@ -1,16 +1,63 @@
 """One HTML file from a summary: everything it needs is inside, and nothing is loaded from elsewhere."""
 
 import json
+from collections.abc import Iterable
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from quorate._support.extras import import_extra
 from quorate.errors import QuorateError
+from quorate.scale.files import check_output, write_text
+from quorate.show.origin import Origin, known_classes
 from quorate.show.palette import SEQUENTIAL, cluster_colours
-from quorate.show.summary import SUMMARY_VERSION
+from quorate.show.plotdata import Fitted, fitted_method
+from quorate.show.summary import SUMMARY_VERSION, summarise
 
 # Dark pages start from their own background, so that "nothing" looks like nothing there too.
 _SEQUENTIAL_DARK = ("#1b2028", "#1d3a57", "#215a88", "#3380b5", "#5fa8d6", "#a3d0ec", "#eef7fd")
+
+
+def report(
+    fitted: Fitted,
+    path: str | Path,
+    *,
+    name: str = "labels",
+    truth: Any = None,
+    n_clusters: Iterable[int] | None = None,
+) -> Path:
+    """Write the report of a consensus: one HTML file that opens anywhere, with everything it needs inside.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    path : str or Path
+        The file to write; a file of that name is replaced.
+    name : str, default "labels"
+        What the report calls the data.
+    truth : (n,) labels, optional
+        Known classes, to compare the answer with; the answer does not depend on them.
+    n_clusters : iterable of int, optional
+        The numbers of clusters to show beside the fitted one. Default: up to twenty.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import quorate as qt
+    >>> result = qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qt.report(result, f"{folder}/report.html").name
+    'report.html'
+    """
+    method = fitted_method(fitted)
+    check_output(path, force=True)
+    origin = Origin(name=name, classes=None if truth is None else known_classes(method.ensemble_, truth))
+    write_text(path, render_report(summarise(method, origin, n_clusters=n_clusters)))
+    return Path(path)
 
 
 def render_report(summary: dict[str, Any]) -> str:
@@ -26,8 +73,9 @@ def render_report(summary: dict[str, Any]) -> str:
             f"summary must be a quorate-summary of version {SUMMARY_VERSION}; got {summary.get('schema')!r} of version "
             f"{summary.get('version')!r}. Make it anew with this version of Quorate."
         )
-    jinja2 = import_extra("jinja2", "The HTML report")
-    markup = jinja2.utils.markupsafe.Markup
+    import jinja2
+    from markupsafe import Markup
+
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -38,10 +86,10 @@ def render_report(summary: dict[str, Any]) -> str:
     return str(
         page.render(
             summary=summary,
-            data=markup(_embedded(summary)),
-            colours=markup(_embedded(colours)),
-            style=markup(_text("page.css")),
-            script=markup(_text("page.js")),
+            data=Markup(_embedded(summary)),
+            colours=Markup(_embedded(colours)),
+            style=Markup(_text("page.css")),
+            script=Markup(_text("page.js")),
         )
     )
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.extras import import_extra
-from quorate.consensus.base import ConsensusMethod
 from quorate.crowd import Normalise
 from quorate.scores import evaluate
 from quorate.show.palette import NO_CLUSTER, SEQUENTIAL, cluster_colours
 from quorate.show.plotdata import (
+    Fitted,
     agreement_view,
     cut_view,
+    fitted_method,
     flow_view,
     matrix_view,
     member_rows,
@@ -37,7 +38,7 @@ def agreement(ens: Any, *, normalise: Normalise = "sqrt", order: bool = True, ax
 
     Parameters
     ----------
-    ens : Ensemble or anything `Ensemble` takes
+    ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `quorate.agreement`.
     order : bool, default True
@@ -58,7 +59,7 @@ def crowd(ens: Any, *, normalise: Normalise = "sqrt", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    ens : Ensemble or anything `Ensemble` takes
+    ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `quorate.agreement`.
     ax : matplotlib axes, optional
@@ -80,17 +81,17 @@ def crowd(ens: Any, *, normalise: Normalise = "sqrt", ax: Any = None) -> Any:
     return ax
 
 
-def consensus_matrix(fitted: ConsensusMethod, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
     """Draw the evidence between samples of rows ordered by cluster, each as wide as the rows it stands for.
 
     Parameters
     ----------
-    fitted : a fitted consensus function
+    fitted : what `consensus` returned, or a fitted estimator
     n_clusters : int, optional
         Draw the answer for another number of clusters.
     ax : matplotlib axes, optional
     """
-    view = matrix_view(fitted, n_clusters)
+    view = matrix_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, square=True)
     edges = np.concatenate([[0.0], np.cumsum(view.rows)]) / view.rows.sum()
     mesh = ax.pcolormesh(edges, edges, view.evidence, cmap=_colour_map(), vmin=0, vmax=1, rasterized=True)
@@ -116,17 +117,17 @@ def consensus_matrix(fitted: ConsensusMethod, *, n_clusters: int | None = None, 
     return ax
 
 
-def dendrogram(fitted: ConsensusMethod, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
     """Draw the top of the dendrogram of a linkage method, with the cut and the clusters it makes.
 
     Parameters
     ----------
-    fitted : a fitted linkage method, such as WEAC
+    fitted : result or fitted estimator of a linkage method, such as WEAC
     n_clusters : int, optional
         Draw the cut into another number of clusters.
     ax : matplotlib axes, optional
     """
-    view = tree_view(fitted, n_clusters)
+    view = tree_view(fitted_method(fitted), n_clusters)
     collections = import_extra("matplotlib.collections", "Plotting")
     ax = _axes(ax, width=9.0)
     colours = cluster_colours(int(view.labels.max(initial=0)) + 1)
@@ -157,17 +158,17 @@ def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
         ax.text((start + end - 1) / 2, y, str(labels[start]), ha="center", va="top", fontsize=7 if crowded else 8)
 
 
-def cluster_sizes(fitted: ConsensusMethod, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
     """Draw the number of rows of each cluster, darker the more stable it is.
 
     Parameters
     ----------
-    fitted : a fitted consensus function
+    fitted : what `consensus` returned, or a fitted estimator
     n_clusters : int, optional
         Draw the answer for another number of clusters.
     ax : matplotlib axes, optional
     """
-    cut = cut_view(fitted, n_clusters)
+    cut = cut_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, width=min(max(0.32 * cut.n_clusters + 2.5, 5.0), 14.0))
     colour_map = _colour_map()
     places = np.arange(cut.n_clusters)
@@ -189,21 +190,19 @@ def cluster_sizes(fitted: ConsensusMethod, *, n_clusters: int | None = None, ax:
     return ax
 
 
-def by_n_clusters(
-    fitted: ConsensusMethod, n_clusters: Iterable[int] | None = None, *, truth: Any = None, ax: Any = None
-) -> Any:
+def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, truth: Any = None, ax: Any = None) -> Any:
     """Draw how confidence and agreement with the members change with the number of clusters.
 
     Parameters
     ----------
-    fitted : a fitted consensus function
+    fitted : what `consensus` returned, or a fitted estimator
     n_clusters : iterable of int, optional
         Default: up to twenty numbers.
     truth : (n,) labels, optional
         Known classes: their NMI with each answer is drawn too.
     ax : matplotlib axes, optional
     """
-    view = sweep_view(fitted, n_clusters)
+    view = sweep_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, width=8.0)
     if np.isfinite(view.criterion).any():
         heights = np.nan_to_num(view.criterion) / max(float(np.nanmax(view.criterion)), 1e-12)
@@ -212,10 +211,10 @@ def by_n_clusters(
     ax.plot(view.ks, confidence, "o-", ms=4, color="#0b62a4", label="mean confidence")
     ax.plot(view.ks, [cut.agreement for cut in view.cuts], "s--", ms=4, color="#c44e0e", label="agreement with members")
     if truth is not None:
-        rows = fitted.ensemble_.require_rows("by_n_clusters with truth")
+        rows = fitted_method(fitted).ensemble_.require_rows("by_n_clusters with truth")
         scores = [evaluate(cut.labels[rows], truth).nmi_sqrt for cut in view.cuts]
         ax.plot(view.ks, scores, "^:", ms=5, color="#16956e", label="NMI with the known classes")
-    ax.axvline(fitted.n_clusters_, color=_QUIET, lw=0.8, ls="--")
+    ax.axvline(fitted_method(fitted).n_clusters_, color=_QUIET, lw=0.8, ls="--")
     ax.set_ylim(0, 1.02)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("number of clusters")
@@ -225,20 +224,21 @@ def by_n_clusters(
     return ax
 
 
-def flow(fitted: ConsensusMethod, member: int | str, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax: Any = None) -> Any:
     """Draw how a member's clusters (left) become consensus clusters (right); bands are as thick as the rows in them.
 
     Parameters
     ----------
-    fitted : a fitted consensus function
+    fitted : what `consensus` returned, or a fitted estimator
     member : int or str
         A member's position or name.
     n_clusters : int, optional
         Draw the answer for another number of clusters.
     ax : matplotlib axes, optional
     """
-    view = flow_view(fitted, member, n_clusters)
-    name = fitted.ensemble_.names[fitted.ensemble_._position(member)]
+    view = flow_view(fitted_method(fitted), member, n_clusters)
+    ens = fitted_method(fitted).ensemble_
+    name = ens.names[ens._position(member)]
     most = max(len(view.left), len(view.right))
     ax = _axes(ax, width=7.0, height=min(max(0.22 * most + 2.0, 4.5), 12.0))
     colours = cluster_colours(len(view.right))

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
+from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod, describe_clusters
+from quorate.consensus.from_features import ConsensusClustering
+from quorate.consensus.registry import ConsensusResult
 from quorate.crowd import Normalise, agreement, cai
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
@@ -33,6 +36,29 @@ _USUAL_KS = 20
 _FLOW_CLUSTERS = 40
 
 
+Fitted = ConsensusMethod | ConsensusClustering | ConsensusResult
+"""What a figure or a report is made from: what `quorate.consensus` returned, or a fitted estimator."""
+
+
+def fitted_method(source: Fitted) -> ConsensusMethod:
+    """Return the fitted consensus function that a result or an estimator holds."""
+    if isinstance(source, ConsensusResult):
+        return source.estimator
+    if not isinstance(source, ConsensusMethod | ConsensusClustering):
+        raise QuorateError(
+            f"A fitted consensus is needed; got {type(source).__name__}. Pass what quorate.consensus(labels) returned, "
+            "or an estimator after fit."
+        )
+    check_is_fitted(source)
+    return source.consensus_ if isinstance(source, ConsensusClustering) else source
+
+
+def ensemble_of(source: Any) -> Ensemble:
+    """Return the ensemble of a result or a fitted estimator, or of anything `Ensemble` takes."""
+    is_fitted = isinstance(source, ConsensusMethod | ConsensusClustering | ConsensusResult)
+    return fitted_method(source).ensemble_ if is_fitted else as_ensemble(source)
+
+
 @dataclass(frozen=True)
 class AgreementView:
     """How similar every two members are, members that agree standing side by side."""
@@ -46,7 +72,7 @@ class AgreementView:
 
 def agreement_view(ens: Any, *, normalise: Normalise = "sqrt", order: bool = True) -> AgreementView:
     """Return the agreement of every two members, ordered so that similar members are neighbours."""
-    ens = as_ensemble(ens)
+    ens = ensemble_of(ens)
     values = agreement(ens, normalise)
     places = seriate(values) if order else np.arange(ens.n_members)
     return AgreementView(tuple(ens.names[j] for j in places), values[np.ix_(places, places)], places)
@@ -83,7 +109,7 @@ class MemberRow:
 
 def member_rows(ens: Any, weights: Floats | None = None, *, normalise: Normalise = "sqrt") -> tuple[MemberRow, ...]:
     """Return what there is to know about each member, in the ensemble's order; weights default to NCAI squared."""
-    ens = as_ensemble(ens)
+    ens = ensemble_of(ens)
     mean_agreement = cai(ens, normalise)
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass

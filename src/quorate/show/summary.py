@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +17,7 @@ from quorate.consensus.base import ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.evidence import mean_evidence
 from quorate.scores import score_table
+from quorate.show.origin import Origin
 from quorate.show.plotdata import (
     Cut,
     MemberRow,
@@ -33,26 +34,10 @@ from quorate.show.plotdata import (
 SUMMARY_VERSION = 1
 """Rises when a field of the summary changes its meaning or goes away."""
 
-Examples = Callable[[Ints], Sequence[str]]
-
 _UNCERTAIN_SHOWN = 12
 _MEMBERS_IN_HEATMAP = 150
 _TRUSTED, _PARTLY_TRUSTED = 0.5, 0.2
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where an ensemble came from, to be named in the report."""
-
-    name: str = "labels"
-    id_column: str | None = None
-    truth_column: str | None = None
-    class_counts: sp.csr_array | None = None
-    """(m, classes) how many rows of each pattern belong to each known class."""
-    command: str | None = None
-    examples: Examples | None = None
-    """Gives a row (its id, or its number) for each of some patterns."""
 
 
 def summarise(
@@ -103,7 +88,7 @@ def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
         "patterns": ens.n_patterns,
         "missing": round(missing, 6),
         "id": origin.id_column,
-        "truth": origin.truth_column,
+        "truth": None if origin.classes is None else origin.classes.column,
     }
 
 
@@ -204,8 +189,8 @@ def _answer(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> dict[str, Any]
         "uncertain": _uncertain(fitted, cut),
         "scores": None,
     }
-    if origin.class_counts is not None:
-        answer["scores"] = _rounded(asdict(score_table(_class_table(cut.labels, origin.class_counts))))
+    if origin.classes is not None:
+        answer["scores"] = _rounded(asdict(score_table(_class_table(cut.labels, origin.classes.counts))))
     return answer
 
 

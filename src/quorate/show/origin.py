@@ -1,0 +1,56 @@
+"""Where an ensemble came from: what a report can name beside the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from quorate._support.typing import Ints
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.labels import encode, split_members
+
+Examples = Callable[[Ints], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class KnownClasses:
+    """Classes that rows are known to belong to: answers are scored by them, never found by them."""
+
+    column: str
+    """What they are called."""
+    names: tuple[str, ...]
+    counts: sp.csr_array
+    """(m, classes) how many rows of each pattern belong to each class."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an ensemble came from, to be named in the report."""
+
+    name: str = "labels"
+    id_column: str | None = None
+    classes: KnownClasses | None = None
+    command: str | None = None
+    examples: Examples | None = None
+    """Gives a row (its id, or its number) for each of some patterns."""
+
+
+def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:
+    """Return the known classes of an ensemble's rows; a row without a class counts nowhere."""
+    (vector, *others), _ = split_members([truth])
+    if others or len(vector) != ens.n_rows:
+        raise QuorateError(f"truth must hold one class for each of {ens.n_rows} rows; got {len(vector)}.")
+    labels = encode(vector, "truth", "cluster")
+    code, pattern = labels.digits(slice(None)), ens.require_rows("truth")
+    known = code >= 0
+    if not known.any():
+        raise QuorateError("truth names no class for any row. Leave it out, or pass one class per row.")
+    cells = (pattern[known], code[known])
+    shape = (ens.n_patterns, len(labels.levels))
+    counts = sp.csr_array(sp.coo_array((np.ones(int(known.sum())), cells), shape=shape))
+    return KnownClasses(column, tuple(map(str, labels.levels.tolist())), counts)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import quorate as qt
-from browser import Browser
+from browser import Page, open_browser
 from quorate.show import Origin, known_classes, render_report, summarise
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
@@ -174,15 +174,15 @@ def page(tmp_path_factory):
     return path
 
 
-def column(browser, table, position):
-    """Return the texts of a column of a table."""
-    cells = f"[...document.querySelectorAll('#{table} tbody tr')].map(r => r.children[{position}].textContent)"
-    return browser.run(cells)
+@pytest.fixture(scope="module")
+def chromium():
+    with open_browser() as browser:
+        yield browser
 
 
 @pytest.mark.parametrize(("width", "phone", "dark"), [(1280, False, False), (390, True, True)])
-def test_the_page_works(page, width, phone, dark):
-    with Browser(width, 900, phone=phone, dark=dark) as browser:
+def test_the_page_works(chromium, page, width, phone, dark):
+    with Page(chromium, width, 900, phone=phone, dark=dark) as browser:
         browser.open(page)
         assert browser.run("document.documentElement.dataset.drawn") == "true"
         check_charts(browser, dark)
@@ -208,8 +208,8 @@ def check_charts(browser, dark):
         assert colours > 10, chart
     background = browser.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == dark
-    assert len(column(browser, "members", 0)) == 8
-    assert NASTY in column(browser, "members", 0)
+    assert len(browser.column("members", 0)) == 8
+    assert NASTY in browser.column("members", 0)
 
 
 def check_sorting(browser):
@@ -217,9 +217,9 @@ def check_sorting(browser):
     position = browser.run(heading)
     click = f"document.querySelectorAll('#members th button')[{position}].click()"
     browser.run(click)
-    once = [float(text.rstrip("%")) for text in column(browser, "members", position)]
+    once = [float(text.rstrip("%")) for text in browser.column("members", position)]
     browser.run(click)
-    twice = [float(text.rstrip("%")) for text in column(browser, "members", position)]
+    twice = [float(text.rstrip("%")) for text in browser.column("members", position)]
     assert once == sorted(once, reverse=True)
     assert twice == sorted(twice)
     assert browser.run(f"document.querySelectorAll('#members th')[{position}].ariaSort") == "ascending"
@@ -230,38 +230,32 @@ def check_choosing_k(browser):
     shown = "document.querySelector('#tiles b').textContent"
     matrix = "document.querySelector('#matrix canvas').toDataURL()"
     assert browser.run(shown) == "4"
-    assert len(column(browser, "clusters", 0)) == 4
+    assert len(browser.column("clusters", 0)) == 4
     before = browser.run(matrix)
     browser.run(
         "(() => { const s = document.getElementById('k'); s.value = 2; s.dispatchEvent(new Event('change')) })()"
     )
     assert browser.run(shown) == "2"
-    assert len(column(browser, "clusters", 0)) == 2
+    assert len(browser.column("clusters", 0)) == 2
     assert browser.run(matrix) != before
     assert "You are looking at 2 clusters" in browser.run("document.getElementById('choice').textContent")
     browser.run("document.getElementById('more').click()")
     assert browser.run(shown) == "3"
     browser.run("document.querySelector('#by-k [data-k=\"6\"]').dispatchEvent(new Event('click'))")
     assert browser.run(shown) == "6"
-    assert sum(int(text.replace(",", "")) for text in column(browser, "clusters", 1)) == 400
+    assert sum(int(text.replace(",", "")) for text in browser.column("clusters", 1)) == 400
     assert browser.run("document.querySelector('#scores tr.chosen td').textContent") == "6"
 
 
 def check_hover(browser):
-    browser.run("document.getElementById('matrix').scrollIntoView()")
-    box = browser.run(
-        "(() => { const b = document.querySelector('#matrix canvas').getBoundingClientRect();"
-        "return [b.x + b.width / 2, b.y + b.height / 2] })()"
-    )
-    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+    browser.page.hover("#matrix canvas")
     assert browser.run("document.getElementById('tip').hidden") is False
     assert "Evidence" in browser.run("document.getElementById('tip').textContent")
 
 
-def test_the_page_prints_light(page, tmp_path):
-    with Browser(1280, 900, dark=True) as browser:
+def test_the_page_prints_light(chromium, page):
+    with Page(chromium, dark=True) as browser:
         browser.open(page)
-        browser.pdf(tmp_path / "report.pdf")
-        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+        assert browser.page.pdf(print_background=True).startswith(b"%PDF")
         assert browser.run("document.documentElement.dataset.theme") == "dark"
         assert browser.problems == []

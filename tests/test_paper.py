@@ -16,6 +16,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics import pairwise_distances_argmin
 
 from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, members, paper
+from quorate.bench.scoring import class_counts, score_columns
+from quorate.bench.store import STORE
 from quorate.cli import main
 from quorate.members.pool import scale_features
 from quorate.paper.choices import choice_name, claims_elsewhere
@@ -25,8 +27,6 @@ from quorate.paper.measure import Task, measure
 from quorate.paper.pools import DatasetPool, drawing_seconds
 from quorate.paper.published import published_value
 from quorate.paper.report import read_results
-from quorate.paper.runner import STORE
-from quorate.paper.scoring import class_counts, score_columns
 from quorate.paper.spec import METHODS, Method, Slow, Timing, select
 from quorate.paper.tables import (
     Results,

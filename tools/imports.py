@@ -28,6 +28,7 @@ LAYERS = [
     ["consensus"],
     ["scale"],
     ["show"],
+    ["bench"],
     ["paper"],
     ["cli", "__main__"],
 ]

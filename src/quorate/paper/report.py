@@ -13,13 +13,13 @@ from typing import Any
 
 from quorate._support.checks import check_choice
 from quorate._support.resume import peek
+from quorate.bench.store import STORE, clear_disk_errors
 from quorate.paper import markdown
 from quorate.paper.choices import choice_name, claims_elsewhere, differences_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, OPEN, Summaries, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.pools import drawing_seconds
-from quorate.paper.runner import STORE, clear_disk_errors
 from quorate.paper.spec import EXPERIMENTS, Spec, select
 from quorate.paper.tables import (
     BestK,

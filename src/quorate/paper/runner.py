@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import platform
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime
-from importlib.metadata import version
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from quorate._support.progress import track
-from quorate._support.resume import Store, peek
-from quorate.errors import QuorateError
+from quorate._support.resume import Store
+from quorate.bench.store import Piece, open_results
+from quorate.bench.workers import Failure, run_in_workers
 from quorate.paper.experiments import Measurement, Timed, measurements, timings
-from quorate.paper.measure import Piece, Task, measure, time_methods
+from quorate.paper.measure import Task, measure, time_methods
 from quorate.paper.pools import POOLS, DatasetPool, sample_members
 from quorate.paper.spec import FULL, Selection, Spec, select
-
-STORE = "results.jsonl"
-"""The file in a results folder that keeps the measurements."""
 
 
 def reproduce(
@@ -60,58 +54,12 @@ def reproduce(
     """
     selection = select(spec, experiments, datasets, methods)
     folder = Path(folder)
-    with clear_disk_errors(folder), _open_store(folder, spec) as store, _session(store, n_jobs):
+    with open_results(folder, spec.plain(), n_jobs) as store:
         for dataset in selection.datasets:
             _run_dataset(spec, dataset, selection, folder, store, n_jobs, progress)
         if "time" in selection.experiments:
             _run_timings(spec, selection, folder, store, n_jobs, progress)
         return dict(store)
-
-
-@contextmanager
-def clear_disk_errors(folder: Path) -> Iterator[None]:
-    """Say what to do when the results folder cannot be written, or the disk is full."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise QuorateError(
-            f"Results cannot be written to {str(folder)!r}: {reason}. What was finished before is kept; make room or "
-            "choose another folder, and run the same command again to go on."
-        ) from error
-
-
-def _open_store(folder: Path, spec: Spec) -> Store:
-    """Return the store of a results folder; one of another spec is refused."""
-    path = folder / STORE
-    if path.exists() and path.stat().st_size > 0:
-        try:
-            about = peek(path)[0]
-        except QuorateError:
-            about = spec.plain()  # not finished writing its first line, or not ours: the store itself says so
-        if about != spec.plain():
-            other = about.get("name", "unknown")
-            raise QuorateError(
-                f"{str(folder)!r} holds results of another protocol (spec {other!r}, not {spec.name!r}, or another "
-                "version of it); they cannot be mixed. Choose another folder to start anew, or delete this one."
-            )
-    return Store(path, spec.about())
-
-
-@contextmanager
-def _session(store: Store, n_jobs: int) -> Iterator[None]:
-    """Note when this run was made, for how long, and with which versions, if it added anything."""
-    before, start, began = len(store), time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
-    yield
-    if len(store) > before:
-        seconds = round(time.perf_counter() - start, 1)
-        facts = {"status": "ok", "seconds": seconds, "processes": n_jobs, "versions": _versions()}
-        store.add(f"session/{began}", {**facts, "measurements": len(store) - before})
-
-
-def _versions() -> dict[str, str]:
-    names = ("quorate", "numpy", "scipy", "scikit-learn", "numba")
-    return {"Python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 def _run_dataset(
@@ -163,11 +111,9 @@ def _in_processes(tasks: Iterator[Task], n_jobs: int) -> Iterator[dict[str, Piec
     if n_jobs == 1:
         yield from map(measure, tasks)
         return
-    from joblib import Parallel, delayed
-
-    # Few tasks ahead: each carries its labels.
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=2 * n_jobs, batch_size=1)
-    yield from parallel(delayed(measure)(task) for task in tasks)
+    for task, pieces in run_in_workers(measure, tasks, n_jobs):
+        failed = isinstance(pieces, Failure)  # the process itself: all its measurements are marked
+        yield {item.key: {"status": pieces.status} for item, _ in task.items} if failed else pieces
 
 
 def _keep(store: Store, pieces: Mapping[str, Piece]) -> None:

@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from quorate._support.typing import Floats
+from quorate.bench.scoring import SCORES
+from quorate.bench.store import Piece
 from quorate.datasets import load
 from quorate.paper.experiments import MEMBERS, Measurement, experiment_methods, measurements, timings, variants
-from quorate.paper.measure import Piece
 from quorate.paper.published import published_value
-from quorate.paper.scoring import SCORES
 from quorate.paper.spec import MAX_PRESET, Method, Spec, select
 
 BestK = Literal["run", "dataset"]

@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What is installed besides the package: EXTRAS=dev,dask,spark runs the tests on Dask and Spark too.
-EXTRAS ?= dev
+# What is installed besides the package: EXTRAS=all,dask,spark runs the tests on Dask and Spark too.
+EXTRAS ?= all
+CONSTRAINTS ?= constraints.txt
 comma := ,
 INSTALLED := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 
@@ -11,12 +12,14 @@ export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all lint types bench bench-scale format clean
+.PHONY: demo test check test-all test-oldest lint types imports format wheel bench bench-scale clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m quorate.cli.demo
 
-test: $(INSTALLED) lint types
+test: lint types check
+
+check: $(INSTALLED)
 	$(BIN)/python -m pytest
 
 test-all: $(INSTALLED) lint types
@@ -29,9 +32,21 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
+# Which module imports which, by layers.
+imports:
+	$(PYTHON) tools/imports.py
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Builds the package and tries it as a user would, outside the repository, without extras.
+wheel: $(INSTALLED)
+	rm -rf dist .cache/wheel
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv .cache/wheel/venv
+	.cache/wheel/venv/bin/python -m pip install --quiet --constraint $(CONSTRAINTS) dist/quorate-*.whl
+	cd .cache/wheel && PATH="$$PWD/venv/bin:$$PATH" sh $(CURDIR)/tools/try_wheel.sh
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
@@ -40,10 +55,11 @@ bench: $(INSTALLED)
 bench-scale: $(INSTALLED)
 	$(BIN)/python -m benchmarks scale
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --upgrade pip  # dependency groups need pip 25.1
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable ".[$(EXTRAS)]" --group dev
 	touch $@
 
 clean:

@@ -19,4 +19,4 @@ quorate combine labels.csv -k 3 --truth class -o answer.parquet --force
 quorate weigh labels.csv
 quorate evaluate answer.parquet --truth class
 quorate methods
-quorate demo --output demo --quiet --force
+quorate demo --folder demo --quiet

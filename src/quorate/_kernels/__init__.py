@@ -9,8 +9,32 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
-    from quorate._kernels import ascent, linkage, links, lloyd, patterns, rpcl, segments, tables, threads
+    from quorate._kernels import (
+        ascent,
+        linkage,
+        links,
+        lloyd,
+        nearest,
+        patterns,
+        rpcl,
+        sampling,
+        segments,
+        tables,
+        threads,
+    )
 
-__all__ = ["ascent", "linkage", "links", "lloyd", "patterns", "rpcl", "segments", "tables", "threads"]
+__all__ = [
+    "ascent",
+    "linkage",
+    "links",
+    "lloyd",
+    "nearest",
+    "patterns",
+    "rpcl",
+    "sampling",
+    "segments",
+    "tables",
+    "threads",
+]
 
 __getattr__, _, _ = lazy_loader.attach(__name__, submodules=__all__)

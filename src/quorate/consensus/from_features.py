@@ -1,14 +1,12 @@
 """From features to a consensus in one call."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Ints
@@ -17,25 +15,10 @@ from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.members.base import check_features
-from quorate.members.generators import METHODS, Data, draw_member
-
-
-class FittedMember(NamedTuple):
-    """A clusterer and the clustering it gave."""
-
-    model: ClusterMixin
-    labels: Ints
-
-
-def fit_member(member: str | ClusterMixin, data: Data, seed: int) -> FittedMember:
-    """Draw a member with a generator of that name, or fit a copy of a clusterer with a seed of its own."""
-    if isinstance(member, str):
-        draw = draw_member(member, data, seed).draw
-        return FittedMember(draw.model, draw.labels)
-    model = clone(member)
-    random = {name: seed % 2**32 for name in model.get_params() if name.split("__")[-1] == "random_state"}
-    with threadpool_limits(1):
-        return FittedMember(model, np.asarray(model.set_params(**random).fit_predict(data.X)))
+from quorate.members.fitting import AllRows, Source, check_labels_new_rows, fit_members, training_rows
+from quorate.members.generators import METHODS, Member
+from quorate.members.labelling import Crew
+from quorate.members.sampling import check_fit_rows
 
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
@@ -60,10 +43,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     consensus : str or consensus estimator, default="gp-mgla"
         How they are combined: a name from `quorate.methods()`, or an estimator such as `WEAC(linkage="single")`, whose
         own `n_clusters` is not used.
+    fit_rows : int, "auto" or None, default="auto"
+        How many rows each member is fitted on; it then labels all rows. "auto": all rows up to 20,000, otherwise
+        10,000, drawn by what is in the rows, so that their order does not matter. None: all rows.
+    k_range : (int, int) or "auto", default="auto"
+        Fewest and most clusters of members drawn by name. "auto": 2 to 2 sqrt(n) where members are fitted on all rows,
+        as in the paper, otherwise 2 to 60.
     random_state : int, RandomState instance or None, default=None
         Gives every member its seed before any is fitted: the result is the same for any `n_jobs`.
     n_jobs : int or None, default=None
-        Members fitted at the same time, as in joblib.
+        Members fitted at the same time, as in joblib; where they are fitted on a part of the rows, None is all cores.
 
     Attributes
     ----------
@@ -105,6 +94,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         members: Any = "kmeans",
         n_members: int = 20,
         consensus: str | ConsensusMethod = "gp-mgla",
+        fit_rows: int | str | None = "auto",
+        k_range: tuple[int, int] | str = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -112,41 +103,62 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.members = members
         self.n_members = n_members
         self.consensus = consensus
+        self.fit_rows = fit_rows
+        self.k_range = k_range
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the members to X, of shape (n_rows, n_features), and find their consensus; y is ignored."""
         sources = self._check_sources()
-        X = check_features(self, X, fitting=True, sparse=self._takes_sparse())
+        X = check_features(self, X, fitting=True, sparse=self._takes_sparse(), single=True)
         n_members = check_integer("n_members", self.n_members, low=1)
         consensus = self._check_consensus(X.shape[0])
         if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
             raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
         chosen = [sources[i % len(sources)] for i in range(n_members)]
-        fitted = self._fit_members(chosen, Data(X))
-        self.members_ = [member.model for member in fitted]
         names = [
             f"{source if isinstance(source, str) else type(source).__name__}_{i}" for i, source in enumerate(chosen)
         ]
-        self.ensemble_ = Ensemble([member.labels for member in fitted], names=names)
+        fitted, self._crew = self._fit_members(dict(zip(names, chosen, strict=True)), X)
+        self.members_ = [member.draw.model for member in fitted]
+        labels = [member.draw.labels for member in fitted] if self._crew is None else self._crew.label(X)
+        self.ensemble_ = Ensemble(list(labels), names=names)
         self.consensus_ = consensus.fit(self.ensemble_)
         self.labels_, self.n_clusters_ = self.consensus_.labels_, self.consensus_.n_clusters_
         self.ncai_ = self.consensus_.ncai_
         return self
 
-    def _fit_members(self, chosen: list[str | ClusterMixin], data: Data) -> list[FittedMember]:
-        """Fit one member per source, each with its own seed."""
-        root = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
-        seeds = [int(sequence.generate_state(1)[0]) for sequence in root.spawn(len(chosen))]
-        tasks = (delayed(fit_member)(source, data, seed) for source, seed in zip(chosen, seeds, strict=True))
-        return list(Parallel(n_jobs=self.n_jobs)(tasks))
+    def _fit_members(self, sources: dict[str, Source], X: Any) -> tuple[list[Member], Crew | None]:
+        """Fit one member per source, each with its own seed; return those that must yet label all rows as a crew."""
+        start = check_random_state(self.random_state).randint(2**31)
+        seeds = [int(seed.generate_state(1)[0]) for seed in np.random.SeedSequence(start).spawn(len(sources))]
+        tasks = {name: (source, seed) for (name, source), seed in zip(sources.items(), seeds, strict=True)}
+        rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, start)
+        found = dict(fit_members(tasks, rows, self.n_jobs))
+        members = [found[name] for name in sources]
+        on_all = isinstance(rows, AllRows)
+        return members, None if on_all else Crew(tuple(member.draw.model for member in members))
+
+    def _fit_rows(self, n_rows: int) -> int | None:
+        """Return how many rows members are fitted on: all of them where some member could not label any others."""
+        if self.fit_rows == "auto" and not can_predict(self):
+            return None
+        fit_rows = check_fit_rows(self.fit_rows, n_rows)
+        check_labels_new_rows(self._sources(), fit_rows)
+        if fit_rows is not None and not isinstance(self.n_clusters, str) and self.n_clusters > fit_rows:
+            raise QuorateError(
+                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows."
+            )
+        return fit_rows
 
     @available_if(can_predict)  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Ints:
         """Return the consensus cluster of each row of X, from the labels its members predict."""
         check_is_fitted(self)
-        X = check_features(self, X, fitting=False, sparse=self._takes_sparse())
+        X = check_features(self, X, fitting=False, sparse=self._takes_sparse(), single=self._crew is not None)
+        if self._crew is not None:
+            return self.consensus_.predict(list(self._crew.label(X)))
         return self.consensus_.predict([model.predict(X) for model in self.members_])
 
     def _sources(self) -> list[str | ClusterMixin]:

@@ -12,10 +12,12 @@ from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError, warn
 
 
-def check_features(estimator: BaseEstimator, X: Any, *, fitting: bool, sparse: bool = False) -> Any:
+def check_features(
+    estimator: BaseEstimator, X: Any, *, fitting: bool, sparse: bool = False, single: bool = False
+) -> Any:
     """Return X as a (rows, features) array of finite float64, or refuse it; remember its columns when `fitting`.
 
-    A sparse X is returned as a csr matrix or array where `sparse` allows it.
+    A sparse X is returned as a csr matrix or array where `sparse` allows it, one of float32 as it is if `single`.
     """
     try:
         return validate_data(
@@ -23,7 +25,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, fitting: bool, sparse: b
             X,
             reset=fitting,
             accept_sparse="csr" if sparse else False,
-            dtype=np.float64,
+            dtype=[np.float64, np.float32] if single else np.float64,
             order="C",
             ensure_min_samples=2 if fitting else 1,
         )

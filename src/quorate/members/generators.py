@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -15,6 +14,7 @@ from quorate._support.typing import Ints
 from quorate.errors import QuorateError
 from quorate.members.base import spread
 from quorate.members.hmac import HMAC
+from quorate.members.labelling import Merged
 from quorate.members.od_isvc import ODISVC, tenth_neighbour_distance
 from quorate.members.rpcl import RPCL
 
@@ -27,6 +27,8 @@ class Data:
 
     X: Any
     """(n, d) array; sparse where only k-means is asked for."""
+    k_range: tuple[int, int] | None = None
+    """Fewest and most clusters of k-means and units of RPCL; None for the paper's [2, 2 sqrt(n)]."""
 
     @property
     def n_rows(self) -> int:
@@ -54,17 +56,18 @@ class Data:
         return tenth_neighbour_distance(self.X) or self.spread / 1000
 
     def number_of_clusters(self, rng: np.random.Generator, low: float) -> int:
-        """Draw k uniformly from [low, 2 sqrt(n)], as far as there are rows enough."""
-        most = min(int(2 * np.sqrt(self.n_rows)), self.n_distinct)
-        return int(rng.integers(min(max(2, int(np.ceil(low))), most), most + 1))
+        """Draw k uniformly from the range, but not below `low`, as far as there are rows enough."""
+        least, most = self.k_range or (2, int(2 * np.sqrt(self.n_rows)))
+        most = min(most, self.n_distinct)
+        return int(rng.integers(min(max(least, int(np.ceil(low))), most), most + 1))
 
 
 class Draw(NamedTuple):
-    """One clustering with the parameters that made it, and the fitted model where new rows can be labelled."""
+    """One clustering with the parameters that made it, and the fitted model, which labels new rows."""
 
     labels: Ints
     params: dict[str, float | int]
-    model: ClusterMixin | None
+    model: Any
 
 
 def draw_seed(rng: np.random.Generator) -> int:
@@ -73,14 +76,14 @@ def draw_seed(rng: np.random.Generator) -> int:
 
 
 def draw_kmeans(data: Data, rng: np.random.Generator, low: float = 2) -> Draw:
-    """Run k-means once from random rows; k uniform in [low, 2 sqrt(n)]."""
+    """Run k-means once from random rows; k uniform in [2, 2 sqrt(n)] or the range asked for, from `low` on."""
     k = data.number_of_clusters(rng, low)
     model = KMeans(k, init="random", n_init=1, max_iter=100, random_state=draw_seed(rng)).fit(data.X)
     return Draw(model.labels_, {"n_clusters": k}, model)
 
 
 def draw_rpcl(data: Data, rng: np.random.Generator) -> Draw:
-    """Run RPCL with a number of units uniform in [2, 2 sqrt(n)]."""
+    """Run RPCL with a number of units uniform in [2, 2 sqrt(n)] or the range asked for."""
     k = data.number_of_clusters(rng, 2)
     model = RPCL(k, random_state=draw_seed(rng)).fit(data.X)
     return Draw(model.labels_, {"n_units": k}, model)
@@ -116,14 +119,15 @@ def draw_ill(data: Data, rng: np.random.Generator) -> Draw:
 
     A proportion uniform in (0.7, 0.99) of the clusters is merged: at least two of them, and never all.
     """
-    clustering = draw_kmeans(data, rng, low=np.sqrt(data.n_rows))
+    clustering = draw_kmeans(data, rng, low=np.sqrt(data.n_rows) if data.k_range is None else data.k_range[1] / 2)
     k = int(clustering.labels.max()) + 1
     n_merged = int(np.clip(round(rng.uniform(0.7, 0.99) * k), min(2, k - 1), k - 1))
     merged = rng.choice(k, n_merged, replace=False)
-    new_label = np.arange(k)
+    new_label = np.arange(len(clustering.model.cluster_centers_))
     new_label[merged] = merged.min()
-    labels = np.unique(new_label[clustering.labels], return_inverse=True)[1]
-    return Draw(labels, {"n_clusters": k, "n_merged": n_merged}, None)
+    new_label = np.unique(new_label, return_inverse=True)[1]
+    model = Merged(clustering.model, new_label)
+    return Draw(new_label[clustering.labels], {"n_clusters": k, "n_merged": n_merged}, model)
 
 
 def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:

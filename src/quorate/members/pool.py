@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -17,9 +16,12 @@ from quorate._support.resume import Store, fingerprint, pack, unpack
 from quorate._support.typing import Floats
 from quorate.datasets import load
 from quorate.errors import QuorateError
-from quorate.members.generators import GENERATORS, METHODS, Data, draw_member, member_seed
+from quorate.members.fitting import AllRows, SampledRows, TrainingRows, fit_members, training_rows
+from quorate.members.generators import GENERATORS, METHODS, Member, member_seed
+from quorate.members.labelling import Crew
 
 VERSION = 1  # of the way members are drawn: a file of another version is not resumed
+_LABEL_TOGETHER = 20  # members that label all rows in one pass
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 
 
@@ -78,6 +80,8 @@ def draw_pool(
     *,
     scale: str | None = "standard",
     random_state: int = 0,
+    fit_rows: int | str | None = "auto",
+    k_range: tuple[int, int] | str = "auto",
     n_jobs: int | None = None,
     path: str | PathLike[str] | None = None,
     progress: bool | None = None,
@@ -100,8 +104,14 @@ def draw_pool(
     random_state : int, default=0
         Every member has a seed of its own, made from this, the method and its number: the same members come out for
         any `n_jobs`, and a larger pool contains the smaller one.
+    fit_rows : int, "auto" or None, default="auto"
+        How many rows each member is fitted on; it then labels all rows. "auto": all rows up to 20,000, otherwise
+        10,000. None: all rows.
+    k_range : (int, int) or "auto", default="auto"
+        Fewest and most clusters of k-means and spectral members and units of RPCL. "auto": 2 to 2 sqrt(n) where members
+        are fitted on all rows, as in the paper, otherwise 2 to 60.
     n_jobs : int or None, default=None
-        Processes, as in joblib.
+        Members fitted at the same time, as in joblib; where they are fitted on a part of the rows, None is all cores.
     path : str or path, optional
         A file that keeps finished members. An interrupted pool goes on from there; a file of other data, scaling, seed
         or version is refused.
@@ -130,23 +140,34 @@ def draw_pool(
     wanted = {
         f"{method}_{i}": (method, member_seed(random_state, method, i)) for method in methods for i in range(per_method)
     }
+    rows = training_rows(features, fit_rows, k_range, random_state)
     about = {
         "kind": "pool",
         "version": VERSION,
         "data": f"{features.shape[0]} x {features.shape[1]}, {fingerprint(features)}",
         "scale": scale,
         "random_state": random_state,
+        **_how_fitted(rows),
     }
     with nullcontext() if path is None else Store(path, about) as store:
         pieces = {} if store is None else dict(store)
         todo = {name: task for name, task in wanted.items() if name not in pieces}
-        for name, piece in track(_draw_all(Data(features), todo, n_jobs), len(todo), "Drawing members", progress):
+        drawn = _draw_all(features, rows, todo, n_jobs)
+        for name, piece in track(drawn, len(todo), "Drawing members", progress):
             pieces[name] = piece
             if store is not None:
                 store.add(name, piece)
     members = tuple(_as_member(name, method, pieces[name]) for name, (method, _) in wanted.items())
     labels = np.column_stack([unpack(pieces[name]["labels"]) for name in wanted])
     return Pool(labels.astype(np.int32), members, features, scale)
+
+
+def _how_fitted(rows: TrainingRows) -> dict[str, Any]:
+    """Return what members depend on besides the data, but for the paper's way of drawing them."""
+    if isinstance(rows, SampledRows):
+        return {"fit_rows": rows.fit_rows, "k_range": rows.k_range}
+    k_range = rows.data(0).k_range
+    return {} if k_range is None else {"k_range": k_range}
 
 
 def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
@@ -172,23 +193,34 @@ def check_pool_features(X: Floats) -> Floats:
 
 
 def _draw_all(
-    data: Data, tasks: dict[str, tuple[str, int]], n_jobs: int | None
+    features: Floats, rows: TrainingRows, tasks: dict[str, tuple[str, int]], n_jobs: int | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield members as they are finished, in any order, as plain values under their names."""
-    jobs = (delayed(_draw_piece)(name, method, data, seed) for name, (method, seed) in tasks.items())
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+    """Yield members as they are finished, in any order, as plain values under their names.
+
+    Members that were fitted on a part of the rows label all of them some members at a time, in one pass over the rows.
+    """
+    if isinstance(rows, AllRows):
+        for name, member in fit_members(tasks, rows, n_jobs):
+            yield name, _as_piece(member, member.draw.labels)
+        return
+    names = list(tasks)
+    for start in range(0, len(names), _LABEL_TOGETHER):
+        some = {name: tasks[name] for name in names[start : start + _LABEL_TOGETHER]}
+        fitted = dict(fit_members(some, rows, n_jobs))
+        labels = Crew(tuple(member.draw.model for member in fitted.values())).label(features)
+        for (name, member), column in zip(fitted.items(), labels, strict=True):
+            yield name, _as_piece(member, column)
 
 
-def _draw_piece(name: str, method: str, data: Data, seed: int) -> tuple[str, dict[str, Any]]:
-    member = draw_member(method, data, seed)
+def _as_piece(member: Member, labels: NDArray[Any]) -> dict[str, Any]:
     few = member.n_clusters < np.iinfo(np.int16).max
-    return name, {
+    return {
         "params": member.draw.params,
         "seed": member.seed,
         "n_clusters": member.n_clusters,
         "redraws": member.redraws,
         "seconds": member.seconds,
-        "labels": pack(member.draw.labels.astype(np.int16 if few else np.int32)),
+        "labels": pack(labels.astype(np.int16 if few else np.int32)),
     }
 
 

@@ -1,0 +1,21 @@
+"""Hashes of rows: which rows are in a sample depends on what is in them, and on nothing else."""
+
+import numpy as np
+
+from quorate._kernels._jit import jit
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MORE = np.uint64(0xBF58476D1CE4E5B9)
+_HIGH, _LOW = np.uint64(32), np.uint64(29)
+
+
+@jit
+def hash_rows(bits, seed, out):
+    """Write a hash of each row: bits (n, d) uint64, the numbers' own bits; seed uint64; out (n,) uint64."""
+    for i in range(bits.shape[0]):
+        key = seed
+        for t in range(bits.shape[1]):
+            key = (key ^ bits[i, t]) * _MIX
+            key ^= key >> _HIGH
+        key = (key ^ (key >> _LOW)) * _MORE
+        out[i] = key ^ (key >> _HIGH)

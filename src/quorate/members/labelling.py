@@ -1,0 +1,175 @@
+"""Labelling any rows by members fitted before, all of them in one pass over the rows.
+
+Members that put a row to its nearest centre (k-means, RPCL) are labelled together: a block of rows is read once and
+compared with the centres of all of them, in float32 and in threads. Nothing of the size rows x centres is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, MiniBatchKMeans
+
+from quorate import _kernels
+from quorate._support.typing import Floats, Ints
+from quorate.members.rpcl import RPCL
+
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Labels from 0, in the smallest type that holds them."""
+
+_TASK = 1 << 14
+
+
+class Centres(NamedTuple):
+    """What a row is compared with: the label of the nearest centre is the row's label."""
+
+    points: Floats
+    """(k, d)"""
+    labels: Ints
+    """(k,) labels of the centres."""
+
+
+def centres_of(model: Any) -> Centres | None:
+    """Return the centres of a model that labels a row by the nearest of them; None for any other model."""
+    if isinstance(model, Merged):
+        inner = centres_of(model.model)
+        return None if inner is None else Centres(inner.points, model.new_label[inner.labels])
+    if isinstance(model, KMeans | MiniBatchKMeans | RPCL):
+        points = np.asarray(model.cluster_centers_, dtype=np.float64)
+        return Centres(points, np.arange(len(points)))
+    return None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A model some of whose clusters are made one."""
+
+    model: Any
+    new_label: Ints
+    """(k,) the new label of each cluster."""
+
+    def predict(self, X: Any) -> Ints:
+        """Return the label of each row."""
+        return self.new_label[self.model.predict(X)]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How features are brought to the scale that members were fitted on: (x - shift) * factor."""
+
+    shift: Floats
+    factor: Floats
+
+    def apply(self, X: NDArray[Any]) -> Floats:
+        """Return scaled rows."""
+        return (np.asarray(X, dtype=np.float64) - self.shift) * self.factor
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The centres of several members, laid out for the kernel."""
+
+    shift: Floats
+    factor: Floats
+    """(d,) a row is compared as (x - shift) * factor, of about the size 1."""
+    factors: NDArray[np.float32]
+    constants: NDArray[np.float32]
+    first: Ints
+    of_centre: Ints
+
+    @classmethod
+    def of(cls, members: Sequence[Centres], scaling: Scaling | None) -> Nearest:
+        """Lay out centres, which are compared with rows on their own scale, or brought there by `scaling`."""
+        points = np.concatenate([member.points for member in members])
+        middle = points.mean(axis=0)
+        size = float(np.abs(points - middle).max()) or 1.0
+        n_features = points.shape[1]
+        width, step = (2, 4) if n_features <= 2 else (-(-n_features // 4) * 4, 2)
+        lengths = np.array([-(-len(member.points) // step) * step for member in members])
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        factors = np.zeros((first[-1], width), dtype=np.float32)
+        constants = np.full(first[-1], np.finfo(np.float32).max, dtype=np.float32)
+        of_centre = np.zeros(first[-1], dtype=np.int64)
+        for member, start in zip(members, first[:-1], strict=True):
+            near = (member.points - middle) / size
+            rows = slice(start, start + len(near))
+            factors[rows, :n_features] = -2 * near
+            constants[rows] = (near**2).sum(axis=1)
+            of_centre[rows] = member.labels
+        if scaling is None:
+            return cls(middle, np.full(n_features, 1 / size), factors, constants, first, of_centre)
+        # (x - shift) * factor, then the centres' middle: a constant feature has the factor 0, and is 0 for all.
+        inverse = np.divide(1.0, scaling.factor, out=np.zeros(n_features), where=scaling.factor != 0)
+        return cls(scaling.shift + middle * inverse, scaling.factor / size, factors, constants, first, of_centre)
+
+    def label(self, X: NDArray[Any], out: Codes) -> None:
+        """Write the labels of the rows of X, (members, n)."""
+
+        def some(rows: slice) -> None:
+            _kernels.nearest.label_rows(
+                X,
+                self.shift,
+                self.factor,
+                self.factors,
+                self.constants,
+                self.first,
+                self.of_centre,
+                rows.start,
+                rows.stop,
+                out[:, rows],
+            )
+
+        _kernels.threads.in_threads(some, _kernels.threads.blocks(len(X), _TASK))
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Fitted members that label rows together.
+
+    Parameters
+    ----------
+    models : sequence
+        Clusterers with `predict`.
+    scaling : Scaling, optional
+        How rows are brought to the scale on which the models were fitted.
+    """
+
+    models: tuple[Any, ...]
+    scaling: Scaling | None = None
+
+    @cached_property
+    def _centres(self) -> dict[int, Centres]:
+        found = {j: centres_of(model) for j, model in enumerate(self.models)}
+        return {j: centres for j, centres in found.items() if centres is not None}
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        return Nearest.of(list(self._centres.values()), self.scaling)
+
+    def label(self, X: Any) -> NDArray[Any]:
+        """Return (members, n) labels of the rows of X, an array of float32 or float64, or a sparse matrix."""
+        if not isinstance(X, np.ndarray):
+            return np.array([model.predict(X) for model in self.models])
+        labels = np.empty((len(self.models), len(X)), dtype=self._type)
+        together = list(self._centres)
+        if together:
+            part = labels if len(together) == len(labels) else np.empty((len(together), len(X)), dtype=self._type)
+            self._nearest.label(X, part)
+            labels[together] = part
+        alone = [j for j in range(len(self.models)) if j not in self._centres]
+        rows = X if not alone or self.scaling is None else self.scaling.apply(X)
+        for j in alone:
+            labels[j] = self.models[j].predict(rows)
+        return labels
+
+    @cached_property
+    def _type(self) -> np.dtype[Any]:
+        """The smallest type that holds all labels; with a sign where a clusterer is not known to have no noise."""
+        if len(self._centres) < len(self.models):
+            return np.dtype(np.int32)
+        return np.min_scalar_type(max(int(centres.labels.max()) for centres in self._centres.values()))

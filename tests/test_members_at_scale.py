@@ -1,0 +1,182 @@
+"""Members fitted on a sample that label all rows: kernels against plain formulas, samples, and what does not matter."""
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import AgglomerativeClustering, KMeans
+
+import quorate as qt
+from quorate import ConsensusClustering, QuorateError
+from quorate.members.fitting import training_rows
+from quorate.members.labelling import Crew, Scaling, centres_of
+from quorate.members.sampling import ALL_ROWS, Sketch, sample_rows
+
+
+def blobs(n, d=5, k=6, seed=0):
+    random = np.random.default_rng(seed)
+    centres = random.normal(scale=4, size=(k, d))
+    truth = random.integers(k, size=n)
+    return centres[truth] + random.standard_normal((n, d)), truth
+
+
+def crew(X, ks=(2, 7, 12)):
+    return Crew(tuple(KMeans(k, n_init=1, random_state=k).fit(X[:500]) for k in ks))
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 8, 30])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_members_find_their_nearest_centres(n_features, dtype):
+    X = (1000 + 7 * blobs(1301, n_features)[0]).astype(dtype)
+    some = crew(X)
+    labels = some.label(X)
+    assert labels.dtype == np.uint8
+    for model, column in zip(some.models, labels, strict=True):
+        distances = ((X[:, None].astype(np.float64) - model.cluster_centers_) ** 2).sum(axis=2)
+        gaps = np.sort(distances, axis=1)
+        clear = gaps[:, 1] - gaps[:, 0] > 1e-3 * gaps[:, 1]
+        assert clear.mean() > 0.95
+        np.testing.assert_array_equal(column[clear], distances.argmin(axis=1)[clear])
+
+
+def test_labels_depend_neither_on_blocks_nor_on_threads():
+    X = blobs(40_000, 7)[0]
+    some = crew(X)
+    whole = some.label(X)
+    for cuts in ([1, 255, 256, 257, 20_001], list(range(0, 40_000, 777))):
+        pieces = np.concatenate([some.label(part) for part in np.split(X, cuts) if len(part)], axis=1)
+        np.testing.assert_array_equal(pieces, whole)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(some.label(X[order]), whole[:, order])
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        np.testing.assert_array_equal(some.label(X), whole)
+    finally:
+        numba.set_num_threads(before)
+
+
+def test_scaling_is_part_of_the_labelling():
+    X = blobs(1000)[0] * [1, 100, 0.01, 1, 1] + [0, 5000, 0, 0, 3]
+    X[:, 3] = 4.0
+    scaling = Scaling(X.mean(axis=0), np.array([1, 0.01, 100, 0, 1]))
+    some = crew(scaling.apply(X))
+    scaled = Crew(some.models, scaling)
+    np.testing.assert_array_equal(scaled.label(X), some.label(scaling.apply(X)))
+
+
+def test_rows_far_away_still_get_a_label():
+    X = blobs(600)[0]
+    far = np.array([[1e30, 0, 0, 0, 0], [-1e300, 1e300, 0, 0, 0]])
+    labels = crew(X).label(far)
+    assert (labels.max(axis=1) < [2, 7, 12]).all()
+
+
+def test_members_of_other_kinds_label_too():
+    X = blobs(400, 3)[0]
+    models = (KMeans(3, n_init=1, random_state=0).fit(X), qt.HMAC(random_state=0).fit(X))
+    assert centres_of(models[1]) is None
+    labels = Crew(models).label(X)
+    np.testing.assert_array_equal(labels[0], models[0].labels_)
+    np.testing.assert_array_equal(labels[1], models[1].predict(X))
+
+
+def test_the_sample_depends_on_what_is_in_the_rows_alone():
+    X = blobs(5000, 3)[0]
+    X[:1000] = X[1000:2000]  # rows that occur twice
+    whole = sample_rows(X, 100, 7)
+    assert len(whole.rows) == 500
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = sample_rows(X[order], 100, 7)
+    np.testing.assert_array_equal(shuffled.rows, whole.rows)
+    np.testing.assert_array_equal(shuffled.counts, whole.counts)
+    merged = Sketch(100, 7)
+    for part in np.array_split(X[order], 7):
+        sketch = Sketch(100, 7)
+        sketch.add(part)
+        merged.merge(sketch.sample)
+    np.testing.assert_array_equal(merged.sample.rows, whole.rows)
+    np.testing.assert_array_equal(merged.sample.counts, whole.counts)
+    occurs = {row.tobytes(): 0 for row in X}
+    for row in X:
+        occurs[row.tobytes()] += 1
+    assert [occurs[row.tobytes()] for row in whole.rows] == whole.counts.tolist()
+    assert {1, 2} == set(whole.counts.tolist())
+    assert not np.array_equal(sample_rows(X, 100, 8).rows, whole.rows)
+
+
+def test_a_sample_is_drawn_fairly():
+    X = np.repeat([[0.0], [1.0], [2.0]], [6000, 3000, 1000], axis=0)
+    sample = sample_rows(X, 1000, 0)
+    assert sorted(sample.counts) == [1000, 3000, 6000]
+    drawn = sample.draw(1000, seed=3)
+    assert len(drawn) == 1000
+    shares = np.bincount(drawn[:, 0].astype(int)) / 1000
+    np.testing.assert_allclose(shares, [0.6, 0.3, 0.1], atol=0.05)
+    np.testing.assert_array_equal(drawn, sample.draw(1000, seed=3))
+
+
+def test_the_consensus_of_a_sample_ignores_the_order_of_rows_and_the_number_of_jobs():
+    X, truth = blobs(3000)
+    model = ConsensusClustering(6, fit_rows=500, n_members=8, random_state=1).fit(X)
+    assert qt.evaluate(model.labels_, truth).ari > 0.95
+    assert {len(member.labels_) for member in model.members_} == {500}
+    assert max(member.n_clusters for member in model.members_) <= 60
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    order = np.random.default_rng(0).permutation(len(X))
+    again = ConsensusClustering(6, fit_rows=500, n_members=8, random_state=1, n_jobs=1).fit(X[order])
+    np.testing.assert_array_equal(again.labels_, model.labels_[order])
+    single = ConsensusClustering(6, fit_rows=500, n_members=8, random_state=1).fit(X.astype(np.float32))
+    assert qt.evaluate(single.labels_, model.labels_).ari > 0.99
+
+
+def test_small_tables_are_fitted_whole_and_large_ones_are_not():
+    X = np.random.default_rng(0).normal(size=(ALL_ROWS + 1, 2))
+    assert training_rows(X[:-1], "auto", "auto", 0).data(0).n_rows == ALL_ROWS
+    large = training_rows(X, "auto", "auto", 0).data(0)
+    assert (large.n_rows, large.k_range) == (10_000, (2, 60))
+    assert training_rows(X, None, "auto", 0).data(0).n_rows == ALL_ROWS + 1
+    assert training_rows(X, None, (3, 5), 0).data(0).k_range == (3, 5)
+
+
+def test_sparse_features_are_sampled_too():
+    X = np.maximum(blobs(1000)[0], 0)
+    model = ConsensusClustering(4, fit_rows=200, n_members=5, random_state=0).fit(sp.csr_array(X))
+    np.testing.assert_array_equal(model.predict(sp.csr_array(X)), model.labels_)
+
+
+def test_pools_of_samples():
+    X = blobs(900, 3)[0]
+    methods = ("kmeans", "rpcl", "ill")
+    pool = qt.members.draw_pool(X, 2, methods, fit_rows=300, k_range=(5, 9), random_state=0, scale=None)
+    assert pool.labels.shape == (900, 6)
+    assert all(5 <= member.params["n_clusters"] <= 9 for member in pool.members if member.method == "kmeans")
+    again = qt.members.draw_pool(X[::-1], 1, methods, fit_rows=300, k_range=(5, 9), random_state=0, scale=None)
+    np.testing.assert_array_equal(again.labels[::-1], pool.labels[:, [pool.names.index(name) for name in again.names]])
+
+
+def test_a_pool_of_samples_goes_on_where_it_was(tmp_path):
+    X = blobs(600, 3)[0]
+    path = tmp_path / "pool"
+    qt.members.draw_pool(X, 1, ("kmeans",), fit_rows=200, path=path)
+    resumed = qt.members.draw_pool(X, 3, ("kmeans",), fit_rows=200, path=path)
+    np.testing.assert_array_equal(resumed.labels, qt.members.draw_pool(X, 3, ("kmeans",), fit_rows=200).labels)
+    with pytest.raises(QuorateError, match="fit_rows"):
+        qt.members.draw_pool(X, 3, ("kmeans",), fit_rows=300, path=path)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"fit_rows": "all"}, "fit_rows must be \"auto\", a number of rows, or None for all rows; got 'all'"),
+        ({"fit_rows": 2}, "fit_rows must be an integer of at least 4; got 2"),
+        ({"fit_rows": 50, "k_range": (2, 60)}, "Members of up to 60 clusters cannot be fitted on 50 rows"),
+        ({"fit_rows": 50, "n_clusters": 51}, "51 clusters cannot be found by members fitted on 50 rows"),
+        ({"k_range": 5}, "k_range must be .auto. or two numbers of clusters such as"),
+        ({"k_range": (5, 3)}, "k_range must be an integer of at least 5; got 3"),
+        ({"fit_rows": 50, "members": AgglomerativeClustering(3)}, "AgglomerativeClustering cannot label rows"),
+    ],
+)
+def test_refuses_what_cannot_be(parameters, message):
+    with pytest.raises(QuorateError, match=message):
+        ConsensusClustering(**{"n_clusters": 3, **parameters}).fit(blobs(300)[0])

@@ -8,6 +8,7 @@ import pytest
 
 from quorate import QuorateError
 from quorate._support.resume import Store, fingerprint, pack, unpack
+from quorate.members.pool import draw_pool
 
 ABOUT = {"task": "test", "version": 1}
 
@@ -80,13 +81,51 @@ def test_a_file_about_something_else_is_refused_and_kept(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"my notes", b"a,b\n1,2\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"my notes",
+        b"a,b\n1,2\n",
+        b"line 1\nline 2 without newline",
+        b'["a list of my own',
+        b'["about", {"task": "another", "ver',
+        b"\n",
+        b"\nlast line",
+    ],
+)
 def test_any_other_file_is_refused_and_kept(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     with pytest.raises(QuorateError, match="cannot be resumed"):
         Store(path, ABOUT)
     assert path.read_bytes() == content
+
+
+def test_a_torn_tail_is_kept_where_the_file_is_about_something_else(tmp_path):
+    path = tmp_path / "work.jsonl"
+    with Store(path, ABOUT) as store:
+        store.add("a", 1)
+    with open(path, "ab") as file:
+        file.write(b'["b", 2')
+    before = path.read_bytes()
+    with pytest.raises(QuorateError, match="cannot be resumed"):
+        Store(path, {**ABOUT, "version": 2})
+    assert path.read_bytes() == before
+    with Store(path, ABOUT) as store:
+        assert dict(store) == {"a": 1}
+
+
+def test_a_pool_never_touches_a_file_of_others(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_bytes(b"line 1\nline 2 without newline")
+    with pytest.raises(QuorateError, match="It was left as it is"):
+        draw_pool("iris", path=path)
+    assert path.read_bytes() == b"line 1\nline 2 without newline"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(QuorateError, match=r"cannot be written: Is a directory"):
+        Store(tmp_path, ABOUT)
 
 
 def test_damage_is_noticed(tmp_path):

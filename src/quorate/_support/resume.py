@@ -48,8 +48,11 @@ class Store(Mapping[str, Any]):
 
     def __init__(self, path: str | PathLike[str], about: dict[str, Any]) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: IO[bytes] = open(self.path, "a+b")  # noqa: SIM115 - closed by close()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = open(self.path, "a+b")  # noqa: SIM115 - closed by close()
+        except OSError as error:
+            raise QuorateError(f"{str(path)!r} cannot be written: {error.strerror}. Choose another path.") from None
         try:
             _lock(self._file, self.path)
             self._pieces = self._read(json.loads(json.dumps(about)))
@@ -58,20 +61,24 @@ class Store(Mapping[str, Any]):
             raise
 
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
-        """Return the pieces on disk, cut off a last line that was not finished, and start an empty file."""
+        """Return the pieces on disk, and start an empty file; a last line that was not finished is cut off.
+
+        Nothing is written before the first line proves the file ours: it is about the same work, or, where it was not
+        finished, the beginning of the very line that would be written now.
+        """
         self._file.seek(0)
         content = self._file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole == 0 and content and not content.startswith(b'["'):
-            raise self._foreign("it was not written by this program")
-        if whole < len(content):
-            self._file.truncate(whole)
-        lines = content[:whole].splitlines()
-        if not lines:
+        if _line(["about", about]).startswith(content) and not content.endswith(b"\n"):
+            self._file.truncate(0)
             self._write(["about", about])
             return {}
+        *lines, torn = content.split(b"\n")
+        if not lines:
+            raise self._foreign("it was not written by this program")
         records = [self._parse(number, line) for number, line in enumerate(lines, start=1)]
         self._compare(records[0], about)
+        if torn:
+            self._file.truncate(len(content) - len(torn))
         return dict(records[1:])
 
     def _parse(self, number: int, line: bytes) -> Any:
@@ -83,7 +90,9 @@ class Store(Mapping[str, Any]):
 
     def _compare(self, first: Any, about: dict[str, Any]) -> None:
         """Refuse a file that is about something else."""
-        found = first[1]
+        name, found = first
+        if name != "about":
+            raise self._foreign("its first line does not say what it is about")
         for name in sorted(about.keys() | found.keys()):
             if about.get(name) != found.get(name):
                 raise self._foreign(f"its {name} is {found.get(name)!r}, not {about.get(name)!r}")
@@ -94,8 +103,7 @@ class Store(Mapping[str, Any]):
         )
 
     def _write(self, record: Any) -> None:
-        text = json.dumps(record).encode()
-        self._file.write(text + b"\t" + _checksum(text) + b"\n")
+        self._file.write(_line(record))
         self._file.flush()
 
     def add(self, key: str, piece: Any) -> None:
@@ -125,6 +133,11 @@ class Store(Mapping[str, Any]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _line(record: Any) -> bytes:
+    text = json.dumps(record).encode()
+    return text + b"\t" + _checksum(text) + b"\n"
 
 
 def _checksum(text: bytes) -> bytes:

@@ -71,7 +71,7 @@ def test_what_cannot_be_merged_is_refused():
         ens.merge(qt.Ensemble(labels, names=["numbers", "text", "other"]))
     with pytest.raises(qt.QuorateError, match="needs the same noise"):
         ens.merge(part(labels, slice(None), noise="cluster"))
-    with pytest.raises(qt.QuorateError, match="member 'numbers' holds text in one ensemble and whole numbers"):
+    with pytest.raises(qt.QuorateError, match="member 'numbers' holds numbers in one ensemble and text"):
         ens.merge(qt.Ensemble([labels[1], labels[1], labels[2]], names=MEMBERS))
     with pytest.raises(qt.QuorateError, match="merge needs an Ensemble; got list"):
         ens.merge(labels)

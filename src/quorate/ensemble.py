@@ -137,7 +137,7 @@ class Ensemble:
 
     def _has_noise(self) -> list[bool]:
         """Return, for each member, whether its first level is noise."""
-        return [len(levels) > 0 and levels.dtype.kind == "i" and levels[0] < 0 for levels in self.levels]
+        return [len(levels) > 0 and levels.dtype.kind in "if" and levels[0] in (-1, -1.0) for levels in self.levels]
 
     def _check_not_empty(self, n_lines: int) -> None:
         if n_lines == 0:
@@ -521,7 +521,7 @@ def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:
 def _kind_of_levels(levels: Vector) -> str:
     if len(levels) == 0:
         return "nothing"
-    return {"O": "text", "f": "fractions"}.get(levels.dtype.kind, "whole numbers")
+    return "text" if levels.dtype.kind == "O" else "numbers"
 
 
 def _frozen(array: Any) -> Any:

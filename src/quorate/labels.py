@@ -3,10 +3,14 @@
 A member's label vector becomes a `LabelColumn`: its distinct values (`levels`) in a fixed order and, block by block,
 the position of each row's label among them (`codes`), -1 where the member says nothing. Numbers are ordered numerically
 and text by code point, in Python, so that every source of the same labels gives the same order.
+
+What a label means is told by itself, not by the other rows: a whole number is one whatever type holds it, and negative
+whole numbers are noise, in a column with fractions too. So the parts of a table say what the whole says.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -117,7 +121,7 @@ def _as_vector(vector: Any) -> Vector:
     array = np.asarray(items, dtype=object)
     if all(isinstance(item, int | np.integer) and not isinstance(item, bool) for item in array.ravel()):
         whole = np.asarray(items)
-        return array.astype(str) if whole.dtype.kind not in "iu" else whole  # too large for 64 bits: told apart as text
+        return whole if whole.dtype.kind in "iu" else array  # some are too large for 64 bits
     return array
 
 
@@ -152,6 +156,8 @@ def _frame_column(series: Any) -> Vector:
         # pandas: the categories may be of any type, and come back as objects with None for missing.
         values = np.array([*native.cat.categories, None], dtype=object)
         return np.asarray(values[np.asarray(native.cat.codes)])
+    if series.dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has no such numbers
+        return np.asarray([*series.to_list(), None], dtype=object)[:-1]
     if series.dtype.is_numeric() and not series.is_null().any():
         return np.asarray(series.to_numpy())
     if series.dtype.is_float():
@@ -196,6 +202,8 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
         How many rows each label stands for. Default: one.
     """
     kind = vector.dtype.kind
+    if vector.dtype == np.uint64 and _extent(vector)[1] > np.iinfo(np.int64).max:
+        vector, kind = vector.astype(object), "O"
     if isinstance(vector, np.ma.MaskedArray):
         if kind in "iub" and vector.mask.any():
             where = ~np.ma.getmaskarray(vector)
@@ -215,7 +223,7 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
 
 def _unmasked(vector: np.ma.MaskedArray[Any, Any]) -> Vector:
     """Return an array with NaN or None where labels are masked; whole numbers must not be."""
-    values: Vector = vector.data.copy()
+    values: Vector = vector.data.astype(object) if vector.dtype.kind in "UT" else vector.data.copy()
     if values.dtype.kind in "fO":
         values[np.ma.getmaskarray(vector)] = np.nan if values.dtype.kind == "f" else None
     return values
@@ -223,7 +231,7 @@ def _unmasked(vector: np.ma.MaskedArray[Any, Any]) -> Vector:
 
 def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
     low, high = _extent(vector)
-    if high - low >= _TABLE_SIZE or high > np.iinfo(np.int64).max:
+    if high - low >= _TABLE_SIZE:
         return _sorted_column(vector, noise)
     seen = np.zeros(high - low + 1, dtype=bool)
     for start in range(0, len(vector), _BLOCK):
@@ -237,7 +245,7 @@ def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
 
 def _extent(vector: Vector) -> tuple[int, int]:
     """Return the smallest and the largest integer as Python integers (0, 0 if there is none)."""
-    if len(vector) == 0:
+    if len(vector) == 0 or (isinstance(vector, np.ma.MaskedArray) and vector.mask.all()):
         return 0, 0
     return int(vector.min()), int(vector.max())
 
@@ -251,7 +259,7 @@ def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[
     present = vector[~missing]
     if np.all(present == np.floor(present)) and np.all(np.abs(present) < 2.0**63):
         return _sorted_column(present.astype(np.int64), noise, ~missing)
-    column = _sorted_column(present, "cluster", ~missing)
+    column = _sorted_column(present, noise, ~missing)
     n_present = len(present) if row_counts is None else int(row_counts[~missing].sum())
     if len(column.levels) > n_present / 2:
         raise QuorateError(
@@ -273,15 +281,20 @@ def _sorted_column(present: Vector, noise: Noise, where: Vector | None = None) -
 
 
 def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int64]]:
-    """Return levels of sorted distinct numbers and the code of each: negative integers are one level -1, or missing."""
-    n_noise = int(np.searchsorted(values, 0))
-    if n_noise == 0 or values.dtype.kind == "f":
+    """Return levels of sorted distinct numbers, and the code of each.
+
+    Negative whole numbers are noise: one level -1 before the others, or missing.
+    """
+    is_noise = values < 0
+    if values.dtype.kind == "f":
+        is_noise &= values == np.floor(values)
+    if not is_noise.any():
         return values, np.arange(len(values))
-    regular = values[n_noise:]
+    regular = values[~is_noise]
+    codes = np.where(is_noise, -1, np.cumsum(~is_noise) - 1)
     if noise == "missing":
-        return regular, np.concatenate([np.full(n_noise, -1), np.arange(len(regular))])
-    levels = np.concatenate([np.array([-1], dtype=values.dtype), regular])
-    return levels, np.concatenate([np.zeros(n_noise, dtype=np.int64), 1 + np.arange(len(regular))])
+        return regular, codes
+    return np.concatenate([np.array([-1], dtype=values.dtype), regular]), codes + 1
 
 
 def _encode_objects(
@@ -296,23 +309,34 @@ def _encode_objects(
     except TypeError:
         raise QuorateError(f"Labels must be numbers or text; member {name!r} holds other objects.") from None
     present = np.array([not _is_missing(value) for value in index], dtype=bool)
-    values = [value for value, kept in zip(index, present, strict=True) if kept]
-    kinds = {_kind(value, name) for value in values}
-    if len(kinds) > 1 and "text" in kinds:
+    values = [_number_or_text(value, name) for value, kept in zip(index, present, strict=True) if kept]
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 and str in kinds:
         raise QuorateError(
             f"Labels of one member must all be numbers or all text; member {name!r} mixes them. Convert them to text."
         )
-    if "fraction" in kinds:
+    if float in kinds:
         numbers = np.full(len(index), np.nan)
         numbers[present] = values
         return _encode_floats(numbers[first_seen], name, noise, row_counts)
-    levels = np.array(sorted(values), dtype=object if "text" in kinds else np.int64)
-    levels, level_codes = (levels, np.arange(len(levels))) if "text" in kinds else _noise_levels(levels, noise)
-    code_of = dict(zip(sorted(values), level_codes, strict=True))
-    codes = np.array(
-        [code_of.get(value, -1) if kept else -1 for value, kept in zip(index, present, strict=True)], dtype=np.int64
-    )
+    distinct = sorted(set(values))
+    levels, level_codes = _levels(distinct, noise)
+    code_of = dict(zip(distinct, level_codes.tolist(), strict=True))
+    codes = np.full(len(index), -1, dtype=np.int64)
+    codes[present] = [code_of[value] for value in values]
     return LabelColumn(levels, codes[first_seen])
+
+
+def _levels(distinct: list[Any], noise: Noise) -> tuple[Vector, NDArray[np.int64]]:
+    """Return levels of sorted text or whole numbers, and the code of each.
+
+    Where some numbers are too large for 64 bits, all but noise are told apart as text.
+    """
+    if not distinct or isinstance(distinct[0], str):
+        return np.array(distinct, dtype=object if distinct else np.int64), np.arange(len(distinct))
+    levels, codes = _noise_levels(np.array(distinct, dtype=object), noise)
+    fits = len(levels) == 0 or (levels[-1] <= np.iinfo(np.int64).max and levels[0] >= np.iinfo(np.int64).min)
+    return (levels.astype(np.int64) if fits else np.array([str(level) for level in levels], dtype=object)), codes
 
 
 def _is_missing(value: Any) -> bool:
@@ -325,13 +349,17 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _kind(value: Any, name: str) -> str:
+def _number_or_text(value: Any, name: str) -> str | int | float:
+    """Return a label as text, as a whole number, or as a fraction; floats beyond 64 bits stay what they are."""
     if isinstance(value, str):
-        return "text"
+        return str(value)
     if isinstance(value, int | np.integer | np.bool_):
-        return "integer"
+        return int(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float | np.floating):
-        return "fraction"
+        fraction = float(value)
+        return int(fraction) if fraction.is_integer() and abs(fraction) < 2.0**63 else fraction
     raise QuorateError(
         f"Labels must be numbers or text; member {name!r} holds {value!r} of type {type(value).__name__}."
     )

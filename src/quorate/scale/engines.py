@@ -125,52 +125,71 @@ def unused_name(stem: str, columns: Sequence[str]) -> str:
     return stem
 
 
-def _collect_by_narwhals(native: Any, members: Sequence[str], limit: int) -> Any:
-    """Group a lazy frame by its members; categories become text, as groups of them would list absent ones."""
-    import narwhals as nw
-
-    frame = nw.from_native(native).select(*members)
-    schema = frame.collect_schema()
-    text = [name for name in members if schema[name] in (nw.Categorical, nw.Enum)]
-    if text:
-        frame = frame.with_columns(nw.col(*text).cast(nw.String))
-    count = unused_name("rows", members)
-    grouped = frame.group_by(*members).agg(nw.len().alias(count)).head(limit).collect()
-    counts = np.asarray(grouped[count].to_numpy(), dtype=np.int64)
-    lines = grouped.select(*members)
-    return lines.to_native(), frame_vectors(lines), counts
-
-
 class _Polars:
-    """polars LazyFrame."""
+    """polars LazyFrame: categories are joined as text, as groups of them would list absent ones."""
 
-    collect = staticmethod(_collect_by_narwhals)
+    @staticmethod
+    def collect(native: Any, members: Sequence[str], limit: int) -> tuple[Any, list[Vector], NDArray[np.int64]]:
+        import narwhals as nw
+        import polars as pl
+
+        rows = native.select(*members).with_columns(_Polars._text(native, members))
+        count = unused_name("rows", members)
+        grouped = rows.group_by(*members).agg(pl.len().alias(count)).head(limit).collect()
+        lines = grouped.drop(count)
+        return lines, frame_vectors(nw.from_native(lines)), grouped[count].to_numpy().astype(np.int64)
+
+    @staticmethod
+    def _text(native: Any, members: Sequence[str]) -> list[Any]:
+        """Return the categories among the members as text."""
+        import polars as pl
+
+        schema = native.collect_schema()
+        return [pl.col(name).cast(pl.String) for name in members if schema[name] in (pl.Categorical, pl.Enum)]
 
     @staticmethod
     def attach(native: Any, lines: Any, members: Sequence[str], answer: dict[str, NDArray[Any]]) -> Any:
         import polars as pl
 
-        schema = native.collect_schema()
-        text = [name for name in members if schema[name] in (pl.Categorical, pl.Enum)]
-        keys = {name: unused_name(f"quorate_{j}", schema.names()) for j, name in enumerate(text)}
-        left = native.with_columns(pl.col(name).cast(pl.String).alias(key) for name, key in keys.items())
+        text = _Polars._text(native, members)
+        columns = native.collect_schema().names()
+        keys = {one.meta.output_name(): unused_name(f"quorate_{j}", columns) for j, one in enumerate(text)}
+        left = native.with_columns(one.alias(key) for one, key in zip(text, keys.values(), strict=True))
         right = lines.rename(keys).with_columns(pl.Series(name, values) for name, values in answer.items())
         on = [keys.get(name, name) for name in members]
+        require_distinct(right.select(on).is_duplicated().any())
         joined = left.join(right.lazy(), on=on, how="left", nulls_equal=True, maintain_order="left")
         return joined.drop(*keys.values())
 
 
 class _DuckDB:
-    """DuckDB relation: all queries run on the relation's own connection and leave nothing behind there."""
+    """DuckDB relation: all queries run on the relation's own connection and leave nothing behind there.
+
+    The lines stay in the engine, so that labels of any type are joined as what they are; the answer goes there as text,
+    which needs no leave to read Python's variables and no name that a table of the connection could have.
+    """
 
     @staticmethod
     def collect(native: Any, members: Sequence[str], limit: int) -> tuple[Any, list[Vector], NDArray[np.int64]]:
+        keys = _DuckDB._keys(native, members)
         labels = _DuckDB._labels(native, members)
-        columns = ", ".join(f"{label} AS m{j}" for j, label in enumerate(labels))
-        query = f"SELECT {columns}, count(*) AS n FROM quorate_rows GROUP BY ALL LIMIT {limit}"
-        lines = native.query("quorate_rows", query).fetchnumpy()
-        counts = np.asarray(lines.pop("n"), dtype=np.int64)
-        return lines, list(lines.values()), counts
+        columns = ", ".join(f"{label} AS {key}" for label, key in zip(labels, keys[1:], strict=True))
+        counted = f"SELECT {columns}, count(*) AS n FROM quorate_rows GROUP BY ALL LIMIT {limit}"
+        query = f"SELECT row_number() OVER () AS {keys[0]}, * FROM ({counted})"
+        lines = native.query("quorate_rows", query).materialize()
+        wide = [str(kind).startswith(_WIDE) for kind in lines.types[1:-1]]
+        shown = ", ".join(
+            f"CAST({key} AS VARCHAR) AS {key}" if w else key for key, w in zip(keys[1:], wide, strict=True)
+        )
+        found = lines.project(f"{shown}, n, {keys[0]}").order(keys[0]).fetchnumpy()
+        vectors = [_exact(found[key]) if w else found[key] for key, w in zip(keys[1:], wide, strict=True)]
+        return lines, vectors, np.asarray(found["n"], dtype=np.int64)
+
+    @staticmethod
+    def _keys(native: Any, members: Sequence[str]) -> list[str]:
+        """Return names that no column of the relation has: of the line, and of each member's label."""
+        taken = [name.lower() for name in (*native.columns, "n")]
+        return [unused_name(f"quorate_{j}", taken) for j in range(1 + len(members))]
 
     @staticmethod
     def _labels(native: Any, members: Sequence[str]) -> list[str]:
@@ -181,71 +200,154 @@ class _DuckDB:
             cell = f"quorate_rows.{quote_name(name)}"
             if types[name] in ("FLOAT", "DOUBLE"):
                 cell = f"CASE WHEN isnan({cell}) THEN NULL ELSE {cell} END"
-            elif types[name].startswith("ENUM"):
+            elif types[name].startswith(("ENUM", "UUID")):
                 cell = f"CAST({cell} AS VARCHAR)"
             labels.append(cell)
         return labels
 
     @staticmethod
     def attach(native: Any, lines: Any, members: Sequence[str], answer: dict[str, NDArray[Any]]) -> Any:
-        quorate_lines = {**lines, **{f"answer_{name}": values for name, values in answer.items()}}
-        labels = _DuckDB._labels(native, members)
-        on = " AND ".join(f"{label} IS NOT DISTINCT FROM quorate_lines.m{j}" for j, label in enumerate(labels))
-        columns = ", ".join(f"quorate_lines.answer_{name} AS {quote_name(name)}" for name in answer)
-        query = f"SELECT quorate_rows.*, {columns} FROM quorate_rows LEFT JOIN quorate_lines ON {on}"
-        # DuckDB finds the local variable quorate_lines by its name, and the relation keeps it alive.
-        assert quorate_lines
-        return native.query("quorate_rows", query)
+        keys = _DuckDB._keys(native, members)
+        distinct = lines.project(", ".join(keys[1:])).distinct()
+        require_distinct(lines.shape[0] != distinct.shape[0])
+        number = unused_name("quorate_answer", [name.lower() for name in native.columns])
+        answers = native.query("quorate_rows", _DuckDB._as_table(answer, number)).materialize()
+        right = lines.set_alias("quorate_lines").join(answers.set_alias("quorate_answers"), f"{keys[0]} = {number}")
+        on = " AND ".join(
+            f"{label} IS NOT DISTINCT FROM quorate_labelled.{key}"
+            for label, key in zip(_DuckDB._labels(native, members), keys[1:], strict=True)
+        )
+        columns = ", ".join(
+            [*(f"quorate_rows.{quote_name(name)}" for name in native.columns), *map(quote_name, answer)]
+        )
+        labelled = right.project(", ".join([*keys[1:], *answer])).materialize().set_alias("quorate_labelled")
+        return native.set_alias("quorate_rows").join(labelled, on, how="left").project(columns)
+
+    @staticmethod
+    def _as_table(answer: dict[str, NDArray[Any]], number: str) -> str:
+        """Return the query whose rows are the answer, line by line, and the number of the line."""
+        columns = []
+        for name, values in answer.items():
+            kind = "DOUBLE" if values.dtype.kind == "f" else "BIGINT"
+            columns.append(
+                f"CAST(unnest(string_split('{','.join(map(repr, values.tolist()))}', ',')) AS {kind}) AS {name}"
+            )
+        n_lines = len(next(iter(answer.values())))
+        return f"SELECT {', '.join(columns)}, unnest(range(1, {n_lines + 1})) AS {number}"
+
+
+# Numbers that NumPy has no type for; they come as text.
+_WIDE = ("HUGEINT", "UHUGEINT", "DECIMAL", "BIGNUM", "VARINT")
+
+
+def _exact(texts: Vector) -> Vector:
+    """Return numbers written as text as Python's exact numbers, None where they are missing."""
+    from decimal import Decimal
+
+    numbers = [None if text is None or text is np.ma.masked else Decimal(text) for text in texts]
+    return np.array([*numbers, None], dtype=object)[:-1]
 
 
 class _Dask:
-    """Dask frame: each partition is joined by itself, so that the index and the partitions stay as they are."""
+    """Dask frame: each partition is counted and joined by itself, so that index and partitions stay as they are.
 
-    collect = staticmethod(_collect_by_narwhals)
+    What is sent to the workers is defined where it is used, and so sent whole: they need pandas, but not this package.
+    Labels are compared as Python compares them, whatever type a partition holds them in.
+    """
+
+    @staticmethod
+    def collect(native: Any, members: Sequence[str], limit: int) -> tuple[Any, list[Vector], NDArray[np.int64]]:
+        names, keys = list(members), list(range(len(members)))
+
+        def tally(parts: Any, columns: Any, counts: Any) -> Any:
+            import numpy as np
+            import pandas as pd
+
+            found: dict[Any, Any] = {}
+            values: dict[Any, Any] = {}
+            for key, column in zip(keys, columns, strict=True):
+                found[key], distinct = pd.factorize(parts[column])
+                values[key] = np.array([*np.asarray(distinct, dtype=object), None], dtype=object)
+            lines = pd.DataFrame(found).assign(n=counts).groupby(keys, sort=False)["n"].sum().reset_index()
+            return pd.DataFrame({key: values[key][lines[key]] for key in keys}, dtype=object).assign(n=lines["n"])
+
+        def count(part: Any) -> Any:
+            return tally(part, names, 1)
+
+        def add_up(parts: Any) -> Any:
+            return tally(parts, keys, parts["n"].to_numpy(dtype="int64")).head(limit)
+
+        meta = add_up(count(native._meta))
+        try:
+            lines = native.reduction(count, aggregate=add_up, combine=add_up, meta=meta, split_every=8).compute()
+        except TypeError as error:
+            raise QuorateError(f"Labels must be numbers, text or categories ({error}).") from error
+        vectors = [lines[key].to_numpy() for key in keys]
+        return lines[keys], vectors, lines["n"].to_numpy(dtype=np.int64)
 
     @staticmethod
     def attach(native: Any, lines: Any, members: Sequence[str], answer: dict[str, NDArray[Any]]) -> Any:
-        names, keys, text = list(members), list(range(len(members))), []
-        for key, name in enumerate(names):
-            if str(native.dtypes[name]) == "category":
-                text.append(key)
-        right = lines.set_axis(keys, axis="columns").assign(**answer)
+        import pandas as pd
 
-        def attach_part(part: Any, right: Any) -> Any:
-            # Defined here, it is sent to the workers whole: they need pandas, but not this package.
-            left = part[names].set_axis(keys, axis="columns")
-            left = left.astype({key: right[key].dtype for key in text})
-            joined = left.merge(right, on=keys, how="left")
+        names, keys = list(members), list(range(len(members)))
+        codes: dict[Any, Any] = {}
+        lookups: list[dict[Any, int]] = []
+        for key in keys:
+            codes[key], distinct = pd.factorize(lines[key])
+            lookups.append({value: code for code, value in enumerate(distinct.tolist())})
+        right = pd.DataFrame({**codes, **answer})
+        require_distinct(right.duplicated(keys).any())
+
+        def attach_part(part: Any, right: Any, lookups: Any) -> Any:
+            import numpy as np
+            import pandas as pd
+
+            left: dict[Any, Any] = {}
+            for key, name in enumerate(names):
+                found, distinct = pd.factorize(part[name])
+                known = [lookups[key].get(value, -2) for value in np.asarray(distinct, dtype=object).tolist()]
+                left[key] = np.array([*known, -1])[found]
+            joined = pd.DataFrame(left).merge(right, on=keys, how="left", validate="many_to_one")
             return part.assign(**{name: joined[name].to_numpy() for name in answer})
 
         meta = native._meta.assign(**{name: values[:0] for name, values in answer.items()})
-        return native.map_partitions(attach_part, right, meta=meta)
+        return native.map_partitions(attach_part, right, lookups, meta=meta)
 
 
 class _Spark:
-    """PySpark frame: a null-safe join with the broadcast lines."""
+    """PySpark frame: a null-safe join with the broadcast lines; columns go by number, as names may hold any sign."""
 
-    collect = staticmethod(_collect_by_narwhals)
+    @staticmethod
+    def collect(native: Any, members: Sequence[str], limit: int) -> tuple[Any, list[Vector], NDArray[np.int64]]:
+        import narwhals as nw
+
+        rows = native.toDF(*(f"c{j}" for j in range(len(native.columns))))
+        places = [f"c{native.columns.index(name)}" for name in members]
+        grouped = rows.groupBy(*places).count().limit(limit).toArrow()
+        lines = grouped.drop_columns("count")
+        return lines, frame_vectors(nw.from_native(lines)), grouped["count"].to_numpy().astype(np.int64)
 
     @staticmethod
     def attach(native: Any, lines: Any, members: Sequence[str], answer: dict[str, NDArray[Any]]) -> Any:
         from pyspark.sql import functions
 
-        keys = [unused_name(f"quorate_{j}", native.columns) for j in range(len(members))]
+        keys = [f"k{j}" for j in range(len(members))]
         small = lines.rename_columns(keys)
+        require_distinct(small.group_by(keys).aggregate([]).num_rows < small.num_rows)
         for name, values in answer.items():
             small = small.append_column(name, [values])
         right = functions.broadcast(native.sparkSession.createDataFrame(small))
-        on = None
+        left = native.toDF(*(f"c{j}" for j in range(len(native.columns))))
+        on = functions.lit(True)
         for name, key in zip(members, keys, strict=True):
-            same = native[quoted_for_spark(name)].eqNullSafe(right[key])
-            on = same if on is None else on & same
-        return native.join(right, on, "left").drop(*keys)
+            on = on & left[f"c{native.columns.index(name)}"].eqNullSafe(right[key])
+        return left.join(right, on, "left").drop(*keys).toDF(*native.columns, *answer)
 
 
-def quoted_for_spark(name: str) -> str:
-    """Return a column name that Spark does not take for a path into a structure."""
-    return "`" + name.replace("`", "``") + "`"
+def require_distinct(repeated: bool) -> None:
+    """Refuse lines of which two are equal: joined to them, rows would be multiplied."""
+    if repeated:
+        raise AssertionError("Two lines of labels are equal; the number of rows would not be kept.")
 
 
 ENGINES: dict[str, Engine] = {"polars": _Polars(), "duckdb": _DuckDB(), "dask": _Dask(), "pyspark": _Spark()}

@@ -26,8 +26,8 @@ from quorate.paper.experiments import Measurement, experiment_methods, measureme
 from quorate.paper.measure import Task, measure
 from quorate.paper.pools import DatasetPool, drawing_seconds
 from quorate.paper.published import published_value
-from quorate.paper.report import read_results
-from quorate.paper.spec import METHODS, Method, Slow, Timing, select
+from quorate.paper.report import compose_page, read_results
+from quorate.paper.spec import EXPERIMENTS, FULL, METHODS, Method, Slow, Spec, Timing, select
 from quorate.paper.tables import (
     Results,
     Summary,
@@ -499,6 +499,22 @@ def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
     assert overall not in without("EAC-AL")
     assert stable in without("EAC-AL")
     assert stable not in without("WEAC-AL beta=4")
+
+
+def test_reasons_stand_only_beside_the_numbers_they_were_measured_on():
+    def page(spec, best_k="run"):
+        summaries = {name: [] for name in EXPERIMENTS}
+        for method, seconds in {"GP-MGLA": 2.0, "EAC-AL": 1.0}.items():
+            summaries["time"].append(Summary("time", "letters", method, "8000", "", "seconds", 3, seconds, 0.0, None))
+        return compose_page(Results(spec, {}, best_k), summaries, {}, [], "assets", 0.0)
+
+    assert Spec.from_plain(FULL.plain()) == FULL
+    with_equations, as_the_program = page(FULL).split("WEAC as the authors' program")
+    assert "work on patterns" in with_equations
+    assert "likely reason" not in as_the_program
+    for other in (page(FULL, "dataset"), page(replace(FULL, scale=None)), page(TINY)):
+        assert "**does not hold**" in other
+        assert "likely reason" not in other
 
 
 def test_the_published_numbers_on_parameters_are_those_of_best_k():

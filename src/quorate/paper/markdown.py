@@ -202,12 +202,14 @@ def time_table(rows: list[Summary]) -> str:
 
 
 def claims_table(claims: list[Claim]) -> str:
-    """The paper's statements and our findings."""
+    """The paper's statements and our findings, with reasons if there are any."""
+    header = ["where", "the paper says", "we measured", "verdict", "likely reason"]
     lines = [
         [claim.place, claim.statement, claim.measured or "–", f"**{claim.verdict}**", claim.reason or "–"]
         for claim in claims
     ]
-    return _text_table(["where", "the paper says", "we measured", "verdict", "likely reason"], lines)
+    width = 5 if any(claim.reason for claim in claims) else 4
+    return _text_table(header[:width], [line[:width] for line in lines])
 
 
 def claim_pairs_table(pairs: Iterable[tuple[Claim, Claim]]) -> str:

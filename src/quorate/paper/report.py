@@ -16,7 +16,7 @@ from quorate._support.resume import peek
 from quorate.bench.store import STORE, clear_disk_errors
 from quorate.paper import markdown
 from quorate.paper.choices import choice_name, claims_elsewhere, differences_elsewhere
-from quorate.paper.claims import FAILS, HOLDS, OPEN, Summaries, check_claims
+from quorate.paper.claims import EXPLAINED, FAILS, HOLDS, OPEN, Summaries, check_claims
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.pools import drawing_seconds
@@ -129,7 +129,7 @@ def compose_page(
         parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
     if others:
         parts.append("## Other choices, measured\n\n" + differences_elsewhere(spec, summaries["compare"], others))
-    parts.append("## Claims\n\n" + _claims_section(summaries) + claims_elsewhere(spec, summaries, others))
+    parts.append("## Claims\n\n" + _claims_section(results, summaries) + claims_elsewhere(spec, summaries, others))
     parts.append("## Table 1: the datasets\n\n" + markdown.datasets_table(spec))
     sections: dict[str, tuple[str, Any]] = {
         "parameters": ("Tables 2 and 3: parameters", markdown.parameter_tables),
@@ -239,13 +239,14 @@ def _agreement_section(compared: list[Summary]) -> str:
     )
 
 
-def _claims_section(summaries: Summaries) -> str:
+def _claims_section(results: Results, summaries: Summaries) -> str:
     text = ""
     for preset, words in (
         ("sqrt", "as the paper's equations define the crowd index"),
         ("max", "as the authors' program"),
     ):
-        claims = check_claims(summaries, preset=preset)
+        explain = (results.spec, results.best_k, preset) == EXPLAINED
+        claims = check_claims(summaries, preset=preset, explain=explain)
         verdicts = Counter(claim.verdict for claim in claims)
         text += (
             f'\nWith GP-MGLA and WEAC {words} (`normalise="{preset}"`): {verdicts[HOLDS]} hold, '

@@ -35,3 +35,70 @@ def local_evidence(labels, weights, theta=0.4):
 def embedding(links, k):
     """Eigenvalues and (n, k) unit rows of the transfer cut of the bipartite graph of rows with these links."""
     return oracles.transfer_cut_embedding(links[:, links.sum(axis=0) > 0], len(links), k)
+
+
+def cumulative_votes(labels, weights, adaptive):
+    """(n, k0) votes of rows for the clusters of the member of largest entropy, member after member."""
+    entropies = []
+    for column in labels.T:
+        share = np.unique(column[column >= 0], return_counts=True)[1] / max((column >= 0).sum(), 1)
+        entropies.append(round(-float(np.sum(share * np.log(share))), 12))
+    order = sorted(range(len(weights)), key=lambda j: (-entropies[j], j))
+    first = labels[:, order[0]]
+    votes = (first[:, None] == np.unique(first[first >= 0])).astype(float)
+    reference = votes.copy()
+    said = weights[order[0]] * votes.sum(axis=1)
+    for j in order[1:]:
+        if adaptive:
+            reference = votes.copy()
+        for value in np.unique(labels[:, j][labels[:, j] >= 0]):
+            rows = labels[:, j] == value
+            voted = rows & (reference.sum(axis=1) > 0)
+            if voted.any():
+                mean = reference[voted].mean(axis=0)
+                for i in np.flatnonzero(rows):
+                    said[i] += weights[j]
+                    votes[i] += (mean - votes[i]) * weights[j] / said[i]
+    return votes
+
+
+def merging_loss(pair):
+    """Information lost when two columns of a joint distribution become one: mass times Jensen-Shannon divergence."""
+    mass = pair.sum(axis=0)
+    if mass.min() == 0:
+        return 0.0
+    mixed = pair.sum(axis=1) / mass.sum()
+    loss = 0.0
+    for column, weight in zip(pair.T, mass, strict=True):
+        p = column / weight
+        inside = p > 0
+        loss += weight * np.sum(p[inside] * np.log(p[inside] / mixed[inside]))
+    return loss
+
+
+def mixture_round(labels, weights, memberships):
+    """Posteriors and log-likelihood of rows after one maximisation and one expectation."""
+    exponents = weights / weights.sum() * len(weights)
+    shares = memberships.mean(axis=0)
+    joint = np.tile(shares, (len(labels), 1))
+    for column, exponent in zip(labels.T, exponents, strict=True):
+        known = column >= 0
+        for value in np.unique(column[known]):
+            rows = column == value
+            probability = memberships[rows].sum(axis=0) / memberships[known].sum(axis=0)
+            joint[rows] *= np.maximum(probability, 1e-12) ** exponent
+    return joint / joint.sum(axis=1, keepdims=True), float(np.log(joint.sum(axis=1)).sum())
+
+
+def partition_gain(labels, weights, groups, gamma=0.5):
+    """Sum over pairs of rows of one group of their evidence minus gamma."""
+    evidence = oracles.evidence(labels, weights / weights.sum()) - gamma
+    together = np.asarray(groups)[:, None] == np.asarray(groups)
+    return float(evidence[together & np.triu(np.ones_like(together), 1)].sum())
+
+
+def partitions(n):
+    """All partitions of n rows, as labels."""
+    if n == 0:
+        return [[]]
+    return [[*rest, label] for rest in partitions(n - 1) for label in range(max(rest, default=-1) + 2)]

@@ -10,6 +10,9 @@ import field_oracles as dense
 import oracles
 import quorate as qt
 from baseline_oracles import quiet
+from quorate.consensus.cumulative_voting import cumulative_votes, merge_columns, voting_order
+from quorate.consensus.median import MedianCuts
+from quorate.consensus.mixture import MixtureCuts
 from quorate.ensemble import Ensemble
 from quorate.evidence import pattern_evidence
 from quorate.linkage import LINKS
@@ -136,3 +139,141 @@ def test_local_weights_of_other_methods(published):
     assert graph.eigenvalues_ == pytest.approx(values[: len(graph.eigenvalues_)], abs=1e-9)
     with pytest.raises(qt.QuorateError, match="weights must be one of 'ncai', 'equal'; got 'local'"):
         qt.SRS(n_clusters=2, weights="local").fit(labels)
+
+
+# --- cumulative voting -----------------------------------------------------------------------------------------------
+
+
+def test_cumulative_voting_on_the_running_example(running_example):
+    ens, equal = Ensemble(running_example), np.ones(3)
+    assert voting_order(ens, equal).tolist() == [1, 0, 2]
+    after_two = cumulative_votes(ens, np.array([1, 1, 0.0]))
+    assert after_two[[0, 2]] == pytest.approx(np.array([[0.8333, 0.1667, 0], [0, 0.6667, 0.3333]]), abs=5e-5)
+    votes = cumulative_votes(ens, equal)
+    expected = [[0.7222, 0.25, 0.0278], [0.3889, 0.5833, 0.0278], [0, 0.1667, 0.8333]]
+    assert votes[[0, 1, 3]] == pytest.approx(np.array(expected), abs=5e-5)
+    fixed = cumulative_votes(ens, equal, adaptive=False)
+    assert fixed[0] == pytest.approx([0.7222, 0.2778, 0], abs=5e-5)
+    joint = fixed * ens.counts[:, None] / 6
+    assert joint.sum(axis=0) == pytest.approx([1 / 3] * 3)
+    losses = [dense.merging_loss(joint[:, [i, j]]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert losses == pytest.approx([0.0864, 0.4178, 0.2653], abs=5e-5)
+    for adaptive in (True, False):
+        found = qt.CumulativeVoting(n_clusters=2, adaptive=adaptive).fit(ens)
+        assert found.labels_.tolist() == [0, 0, 0, 0, 1, 1]
+    with pytest.warns(qt.QuorateWarning, match="Only 3 clusters came back, not 4"):
+        qt.CumulativeVoting(n_clusters=4).fit(ens)
+    with pytest.raises(qt.QuorateError, match="adaptive must be True or False"):
+        qt.CumulativeVoting(adaptive="no").fit(ens)
+
+
+@given(labels=oracles.label_matrices(missing=True), seed=st.integers(0, 9), adaptive=st.booleans())
+@few
+def test_cumulative_votes_are_those_of_all_rows(labels, seed, adaptive):
+    ens = Ensemble(list(labels.T))
+    weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
+    found = cumulative_votes(ens, weights, adaptive=adaptive)[ens.row_pattern]
+    assert found == pytest.approx(dense.cumulative_votes(labels, weights, adaptive), abs=1e-12)
+
+
+@given(labels=oracles.label_matrices(max_clusters=6))
+@few
+def test_columns_of_votes_are_merged_by_least_loss(labels):
+    ens = Ensemble(list(labels.T))
+    votes = cumulative_votes(ens, np.ones(ens.n_members))
+    joint = votes * ens.counts[:, None] / ens.total
+    columns = dict(enumerate(joint.T))
+    for i, j in merge_columns(votes, ens.counts.astype(float)):
+        losses = {
+            (a, b): dense.merging_loss(np.stack([columns[a], columns[b]], axis=1))
+            for a in columns
+            for b in columns
+            if a < b
+        }
+        assert losses[i, j] == pytest.approx(min(losses.values()), abs=1e-11)
+        columns[i] = columns[i] + columns.pop(j)
+
+
+@pytest.mark.parametrize("method", [qt.CumulativeVoting, qt.MixtureModel])
+@given(labels=oracles.label_matrices(missing=True), k=st.integers(1, 4))
+@few
+def test_labels_are_the_largest_memberships(method, labels, k):
+    ens = Ensemble(list(labels.T))
+    with quiet():
+        fitted = method(n_clusters=min(k, ens.n_rows)).fit(ens)
+    assert fitted.memberships_.shape[1] >= fitted.n_clusters_
+    voted = fitted.memberships_.sum(axis=1) > 0
+    assert fitted.memberships_.sum(axis=1)[voted] == pytest.approx(1)
+    largest = fitted.memberships_[voted].max(axis=1)
+    own = fitted.memberships_[voted, fitted.labels_[voted]]
+    assert own == pytest.approx(largest, abs=1e-11)
+
+
+# --- hard voting, the best member, the mixture, the median -----------------------------------------------------------
+
+
+def test_small_ones_on_the_running_example(running_example):
+    assert qt.HardVoting(n_clusters=2).fit(running_example).agreement_ == 15
+    best = qt.BestMember().fit(running_example)
+    assert best.distances_.tolist() == [20, 18, 18]
+    assert best.labels_.tolist() == [0, 0, 1, 1, 2, 2]
+    with pytest.warns(qt.QuorateWarning, match="The best member, member_1, has 3 clusters, not 2"):
+        qt.BestMember(n_clusters=2).fit(running_example)
+
+
+def test_the_best_member_is_predicted_where_it_says_nothing():
+    fitted = qt.BestMember(weights=[1, 0.1]).fit([[0, 0, 0, 1, 1, None], [0, 0, 0, 0, 1, 1]])
+    assert fitted.best_member_ == "member_0"
+    assert fitted.distances_ * 0.55 == pytest.approx([11 + 1.9, 19])
+    assert fitted.labels_.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_mixture_on_the_running_example(running_example):
+    cuts = MixtureCuts(Ensemble(running_example), np.ones(3))
+    found = cuts.fit(np.eye(2)[[0, 0, 0, 1]])
+    assert -found.value == pytest.approx(-8.841014, abs=5e-7)
+    assert found.memberships == pytest.approx(np.eye(2)[[0, 0, 0, 1]], abs=1e-12)
+    fitted = qt.MixtureModel(n_clusters=2).fit(running_example)
+    assert fitted.bic_ == pytest.approx(-2 * fitted.log_likelihood_ + 9 * np.log(6))
+
+
+@given(labels=oracles.label_matrices(missing=True, max_clusters=3), k=st.integers(1, 3), seed=st.integers(0, 9))
+@few
+def test_a_round_of_the_mixture_is_that_of_all_rows(labels, k, seed):
+    ens = Ensemble(list(labels.T))
+    random = np.random.default_rng(seed)
+    weights, memberships = random.uniform(0.2, 1.0, ens.n_members), random.dirichlet(np.ones(k), ens.n_patterns)
+    cuts = MixtureCuts(ens, weights)
+    posterior = cuts.expect(*cuts.maximise(memberships))
+    expected, likelihood = dense.mixture_round(labels, weights, memberships[ens.row_pattern])
+    assert posterior.memberships[ens.row_pattern] == pytest.approx(expected, abs=1e-9)
+    assert posterior.log_likelihood == pytest.approx(likelihood, abs=1e-9)
+
+
+def test_the_median_on_the_running_example(running_example):
+    free = qt.MedianPartition().fit(running_example)
+    assert free.labels_.tolist() == [0, 0, 0, 2, 1, 1]
+    assert free.objective_ == pytest.approx(4 / 3)
+    cuts = MedianCuts(Ensemble(running_example), np.ones(3))
+    assert [cuts.objective(np.array(groups)) for groups in ([0, 0, 0, 1], [0, 1, 1, 2])] == pytest.approx([7 / 6] * 2)
+    every = [dense.partition_gain(running_example, np.ones(3), groups) for groups in dense.partitions(6)]
+    assert max(every) == pytest.approx(4 / 3)
+
+
+@given(labels=oracles.label_matrices(missing=True, max_rows=12), k=st.integers(1, 4), gamma=st.sampled_from([0.3, 0.5]))
+@few
+def test_the_median_gains_nothing_by_moving_a_pattern(labels, k, gamma):
+    ens = Ensemble(list(labels.T))
+    weights = np.ones(ens.n_members)
+    for n_clusters in ("auto", min(k, ens.n_patterns)):
+        with quiet():
+            fitted = qt.MedianPartition(n_clusters=n_clusters, gamma=gamma).fit(ens)
+        found, groups = fitted.objective_, fitted.pattern_labels_
+        assert found == pytest.approx(dense.partition_gain(labels, weights, fitted.labels_, gamma), abs=1e-9)
+        for u in range(ens.n_patterns):
+            if n_clusters != "auto" and np.sum(groups == groups[u]) == 1:
+                continue
+            for target in range(fitted.n_clusters_ + (n_clusters == "auto")):
+                moved = np.where(np.arange(ens.n_patterns) == u, target, groups)
+                gain = dense.partition_gain(labels, weights, moved[ens.row_pattern], gamma) - found
+                assert gain <= 2e-8

@@ -3,13 +3,18 @@
 from . import datasets, members, paper
 from ._support.memory import memory_limit
 from .consensus.base import ConsensusCluster
+from .consensus.best_member import BestMember
+from .consensus.cumulative_voting import CumulativeVoting
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
 from .consensus.from_features import ConsensusClustering
 from .consensus.gp_mgla import GPMGLA
+from .consensus.hard_voting import HardVoting
 from .consensus.hbgf import HBGF
 from .consensus.lwea import LWEA
 from .consensus.lwgp import LWGP
+from .consensus.median import MedianPartition
+from .consensus.mixture import MixtureModel
 from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
 from .consensus.srs import SRS
 from .consensus.wcc import WCC
@@ -47,13 +52,18 @@ __all__ = [
     "WCC",
     "WCT",
     "WEAC",
+    "BestMember",
     "ConsensusCluster",
     "ConsensusClustering",
     "ConsensusResult",
+    "CumulativeVoting",
     "Dendrogram",
     "Ensemble",
     "FileConsensus",
+    "HardVoting",
+    "MedianPartition",
     "MethodInfo",
+    "MixtureModel",
     "QuorateError",
     "QuorateWarning",
     "Scores",

@@ -60,7 +60,7 @@ def weighted_kmeans(
         return KMeansResult(labels, in_order.inertia)
     if start == "heaviest":
         return _lloyd(points, weights, farthest_first(points, int(np.argmax(weights)), k, ROUNDING), ROUNDING)
-    random = _generator(random_state)
+    random = random_generator(random_state)
     runs = [_lloyd(points, weights, _plus_plus(points, weights, k, random), ROUNDING) for _ in range(n_init)]
     return min(runs, key=lambda run: run.inertia)
 
@@ -117,7 +117,7 @@ def joint_kmeans(
         firsts = np.array([np.argmax(weights[:n_rows])])
     else:
         share = weights[:n_rows] / weights[:n_rows].sum()
-        firsts = _generator(random_state).choice(n_rows, size=n_init, p=share)
+        firsts = random_generator(random_state).choice(n_rows, size=n_init, p=share)
     runs = [_lloyd(points, weights, least_similar_first(rows, int(first), k), ROUNDING, n_rows) for first in firsts]
     return min(runs, key=lambda run: run.inertia)
 
@@ -173,7 +173,7 @@ def _reseed(labels: Ints, distances: Floats, k: int) -> None:
         labels[farthest], distances[farthest] = empty, 0.0
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def random_generator(random_state: Any) -> np.random.Generator:
     """Return the generator of random numbers that a `random_state` stands for."""
     try:
         return np.random.default_rng(random_state)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         segments,
         tables,
         threads,
+        votes,
     )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "segments",
     "tables",
     "threads",
+    "votes",
 ]
 
 __getattr__, _, _ = lazy_loader.attach(__name__, submodules=__all__)

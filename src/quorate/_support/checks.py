@@ -23,6 +23,13 @@ def check_choice(parameter: str, value: object, choices: Sequence[str]) -> str:
     raise QuorateError(f"{parameter} must be one of {listed}; got {value!r}.{nearest_name(value, choices)}")
 
 
+def check_flag(parameter: str, value: object) -> bool:
+    """Return `value` if it is True or False."""
+    if isinstance(value, bool):
+        return value
+    raise QuorateError(f"{parameter} must be True or False; got {value!r}.")
+
+
 def check_number(
     parameter: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf
 ) -> float:

@@ -73,6 +73,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """What all methods promise and this one cannot, with the reason."""
     limited_by_clusters: ClassVar[bool] = False
     """Whether k can be at most the number of clusters of the ensemble."""
+    finds_k: ClassVar[bool] = False
+    """Whether the method itself says how many clusters there are."""
     local_weights: ClassVar[bool] = False
     """Whether clusters may count by their own certainty: `weights="local"`."""
 
@@ -286,7 +288,7 @@ def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> 
     if n_lost:
         warn(f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0.")
     if n_clusters < wanted:
-        warn(f"Only {n_clusters} clusters came back, not {wanted}: the members tell no more groups of rows apart.")
+        warn(f"Only {n_clusters} clusters came back, not {wanted}: no more groups of rows could be told apart.")
     elif caution := cuts.caution(wanted):
         warn(caution)
 

@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 from quorate._support.checks import nearest_name
 from quorate._support.typing import Labels
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.best_member import BestMember
+from quorate.consensus.cumulative_voting import CumulativeVoting
 from quorate.consensus.eac import EAC
 from quorate.consensus.ecmc import ECMC
 from quorate.consensus.gp_mgla import GPMGLA
+from quorate.consensus.hard_voting import HardVoting
 from quorate.consensus.hbgf import HBGF
 from quorate.consensus.lwea import LWEA
 from quorate.consensus.lwgp import LWGP
+from quorate.consensus.median import MedianPartition
+from quorate.consensus.mixture import MixtureModel
 from quorate.consensus.srs import SRS
 from quorate.consensus.wcc import WCC
 from quorate.consensus.wct import WCT
@@ -27,7 +32,24 @@ from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
 
 METHODS: dict[str, type[ConsensusMethod]] = {
-    method.name: method for method in (GPMGLA, WEAC, LWEA, LWGP, EAC, HBGF, WCC, ECMC, SRS, WCT)
+    method.name: method
+    for method in (
+        GPMGLA,
+        WEAC,
+        LWEA,
+        LWGP,
+        CumulativeVoting,
+        MixtureModel,
+        MedianPartition,
+        EAC,
+        HBGF,
+        WCC,
+        ECMC,
+        SRS,
+        WCT,
+        HardVoting,
+        BestMember,
+    )
 }
 
 

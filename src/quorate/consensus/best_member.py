@@ -1,0 +1,156 @@
+"""The best member: the clustering of the ensemble that is nearest to all others (best of k, a baseline)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from quorate._support.numbering import number_by_size
+from quorate._support.typing import Floats, Labels
+from quorate.consensus.base import ConsensusMethod
+from quorate.crowd import Normalise
+from quorate.ensemble import Ensemble
+from quorate.evidence import most_evident
+
+
+def mirkin_distances(ens: Ensemble) -> Floats:
+    """(M, M) Mirkin distance of every two members: the ordered pairs of rows that one joins and the other parts.
+
+    It is sum s_a^2 + sum s_b^2 - 2 ||C_ab||^2 over the rows that both label. Pairs of rows that are not labelled by
+    both count too: a member is trusted as far as it could be tested.
+    """
+    shared = ens.cooccurrence
+    member = ens.cluster_member
+    joined, together = np.zeros((2, ens.n_members, ens.n_members))
+    np.add.at(joined, member, ens.coverage**2)
+    rows = np.repeat(member, np.diff(shared.indptr))
+    np.add.at(together, (rows, member[shared.indices]), shared.data.astype(np.float64) ** 2)
+    common = np.zeros_like(joined)
+    np.add.at(common, member, ens.coverage)
+    return joined + joined.T - 2 * together + ens.total**2 - common**2
+
+
+@dataclass(frozen=True)
+class MemberCuts:
+    """The member of least distance to all, whatever number of clusters is asked for."""
+
+    ensemble: Ensemble
+    influence: Floats
+
+    @cached_property
+    def distances(self) -> Floats:
+        """(M,) sum of each member's Mirkin distances to all members, by their weight, which is 1 on average."""
+        weights = self.influence / self.influence.sum() * self.ensemble.n_members
+        return mirkin_distances(self.ensemble) @ weights
+
+    @cached_property
+    def member(self) -> int:
+        """The member of least distance, the first of equals; members of influence 0 are out."""
+        relative = np.round(self.distances / self.ensemble.total**2, 12)
+        return int(np.argmin(np.where(self.influence > 0, relative, np.inf)))
+
+    @property
+    def max_clusters(self) -> int:
+        """The number of clusters of that member."""
+        return len(self.ensemble.levels[self.member])
+
+    def cut(self, k: int) -> Labels:
+        """Return the label of each pattern by that member; where it has none, that of highest mean evidence."""
+        ens = self.ensemble
+        labels = number_by_size(ens.patterns[:, self.member], ens.counts)
+        missing = labels < 0
+        if missing.any() and not missing.all():
+            labels[missing] = most_evident(ens, self.influence / self.influence.sum(), labels, ens.patterns[missing])
+        return number_by_size(labels, ens.counts)
+
+    def choose_k(self) -> int:
+        """Return the number of clusters of that member."""
+        return self.max_clusters
+
+    def caution(self, k: int) -> str | None:
+        """Return that the member has another number of clusters than k, if it has."""
+        if k == self.max_clusters:
+            return None
+        return (
+            f"The best member, {self.ensemble.names[self.member]}, has {self.max_clusters} clusters, not {k}, and is "
+            'returned as it is. Use another method for a number of clusters of your own, or n_clusters="auto".'
+        )
+
+
+class BestMember(ConsensusMethod):
+    """The best member: no combination, but the one member that is nearest to all others. A baseline.
+
+    A consensus that is no better than this was not worth it. The distance of two members is Mirkin's: the number of
+    pairs of rows that one joins and the other parts.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default "auto"
+        The member has the number of clusters it has: another number brings a warning, and the same answer.
+    weights : {"equal", "ncai"} or (M,) array, default "equal"
+        How much the distance to each member counts: all equal, by crowd agreement, or given.
+    beta : float, default 2.0
+        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalised, as in `agreement`.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Label of each row; 0 is the largest cluster.
+    n_clusters_ : int
+    best_member_ : str
+        The name of the member.
+    distances_ : (M,) array
+        Sum of the distances of each member to all.
+    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+        As in `WEAC`.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> found = qt.BestMember().fit(members)
+    >>> found.best_member_, found.distances_.tolist()
+    ('member_1', [20.0, 18.0, 18.0])
+    """
+
+    name: ClassVar[str] = "best-member"
+    citation: ClassVar[str] = "Mirkin distance; best of k"
+    cost: ClassVar[str] = "m M^2; memory m M"
+    exact: ClassVar[str] = "distances over all rows"
+    finds_k: ClassVar[bool] = True
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components": "the answer is a member, with the number of clusters it has",
+        "exactly k": "the answer is a member, with the number of clusters it has",
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        weights: Any = "equal",
+        beta: float = 2.0,
+        normalise: Normalise = "sqrt",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weights = weights
+        self.beta = beta
+        self.normalise = normalise
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> MemberCuts:
+        return MemberCuts(ens, influence)
+
+    @property
+    def best_member_(self) -> str:
+        """The name of the member."""
+        return self.ensemble_.names[cast(MemberCuts, self._cuts).member]
+
+    @property
+    def distances_(self) -> Floats:
+        """(M,) sum of each member's Mirkin distances to all members, by their weight, which is 1 on average."""
+        return cast(MemberCuts, self._cuts).distances

@@ -1,0 +1,220 @@
+"""What methods share that find an answer anew for every k: where they start, and how empty groups are filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from quorate._support.checks import check_choice, check_integer
+from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.numbering import number_by_size
+from quorate._support.typing import Floats, Ints, Labels
+from quorate.consensus.base import ConsensusMethod, Cuts
+from quorate.crowd import cluster_certainty
+from quorate.ensemble import Ensemble
+from quorate.evidence import covering_weight
+from quorate.kmeans import random_generator
+from quorate.linkage import Dendrogram, link_evidence
+
+GROUP_STARTS = ("lwea", "random")
+_MATRICES = 4  # of patterns x k that an iteration holds at once
+
+
+def covered_patterns(ens: Ensemble, influence: Floats) -> Ints:
+    """Return the patterns that some member of positive influence labels."""
+    return np.flatnonzero(covering_weight(ens.patterns, influence) > 0)
+
+
+def first_largest(values: Floats) -> Ints:
+    """Return the position of the largest value of each row; ties, after rounding to twelve decimals, to the first."""
+    return np.argmax(np.round(values, 12), axis=1)
+
+
+def fill_empty(groups: Ints, preference: Floats, counts: Floats | Ints) -> None:
+    """Give each empty group, in order, the pattern that prefers it most and leaves its own group another pattern.
+
+    Ties, after rounding to twelve decimals, go to the larger count, then to the first pattern.
+
+    Parameters
+    ----------
+    groups : (m,)
+        Group of each pattern, changed in place.
+    preference : (m, k)
+        How much each pattern prefers each group.
+    counts : (m,)
+        Number of rows (or their weight) of each pattern.
+    """
+    k = preference.shape[1]
+    sizes = np.bincount(groups, minlength=k)
+    for empty in np.flatnonzero(sizes == 0):
+        spare = np.flatnonzero(sizes[groups] > 1)
+        if len(spare) == 0:
+            break
+        order = np.lexsort((spare, -counts[spare], -np.round(preference[spare, empty], 12)))
+        moved = spare[order[0]]
+        sizes[groups[moved]] -= 1
+        sizes[empty] = 1
+        groups[moved] = empty
+
+
+class Solution(NamedTuple):
+    """An answer for some number of groups."""
+
+    groups: Ints
+    """(p,) group of each covered pattern."""
+    value: float = 0.0
+    """What the method minimises or maximises."""
+    memberships: Floats | None = None
+    """(p, k) how far each covered pattern belongs to each group, where the method tells."""
+
+
+@dataclass(frozen=True)
+class GroupCuts:
+    """Base of answers that are found anew for every k, over the patterns that some member of influence labels."""
+
+    ensemble: Ensemble
+    influence: Floats
+    _known: dict[int, Solution] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def covered(self) -> Ints:
+        """(p,) the patterns with a label by some member of positive influence."""
+        return covered_patterns(self.ensemble, self.influence)
+
+    @cached_property
+    def members_of(self) -> sp.csr_array:
+        """(p, n_clusters) which clusters each covered pattern is in, H."""
+        return sp.csr_array(self.ensemble.incidence[self.covered])
+
+    @cached_property
+    def counts(self) -> Floats:
+        """(p,) number of rows (or their weight) of each covered pattern."""
+        return self.ensemble.counts[self.covered].astype(np.float64)
+
+    @cached_property
+    def share_of_cluster(self) -> Floats:
+        """(n_clusters,) the weight of each cluster's member, 1 on average over members."""
+        weights = self.influence / self.influence.sum() * self.ensemble.n_members
+        return weights[self.ensemble.cluster_member]
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+        return len(self.covered)
+
+    def cut(self, k: int) -> Labels:
+        """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
+        labels = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        if self.max_clusters:
+            labels[self.covered] = self.solution(min(k, self.max_clusters)).groups
+        return number_by_size(labels, self.ensemble.counts)
+
+    def solution(self, k: int) -> Solution:
+        """Return the answer for k groups; only the last one is kept."""
+        if k not in self._known:
+            self._known.clear()
+            self._known[k] = self.solve(k)
+        return self._known[k]
+
+    def solve(self, k: int) -> Solution:
+        """Find k groups; every method has its own way."""
+        raise NotImplementedError
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters, if anything."""
+        return None
+
+    @cached_property
+    def lwea_tree(self) -> Dendrogram:
+        """The average-link tree of locally weighted evidence (LWEA), from which others start."""
+        return link_evidence(self.ensemble, self.influence, "average", cluster_certainty(self.ensemble))
+
+    def choose_k(self) -> int:
+        """Return the number of clusters that stands out in the tree of LWEA."""
+        return self.lwea_tree.choose_k()
+
+
+class GroupMethod(ConsensusMethod):
+    """Base of the methods that find their answer anew for every k."""
+
+    def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
+        super()._record(cuts, k, influence)
+        self._n_groups = min(k, cuts.max_clusters)
+
+    @property
+    def _solution(self) -> Solution:
+        if self._n_groups == 0:
+            return Solution(np.empty(0, dtype=np.int64), 0.0, np.empty((0, 0)))
+        return cast(GroupCuts, self._cuts).solution(self._n_groups)
+
+
+class SoftMethod(GroupMethod):
+    """Base of the methods that tell how far each row belongs to each cluster."""
+
+    @property
+    def pattern_memberships_(self) -> Floats:
+        """(m, k) how far each pattern belongs to each cluster; clusters that win no row come last."""
+        groups, _, memberships = self._solution
+        assert memberships is not None
+        covered = cast(GroupCuts, self._cuts).covered
+        label_of = np.full(self._n_groups, self._n_groups)
+        label_of[groups] = self.pattern_labels_[covered]
+        found = np.zeros((self.ensemble_.n_patterns, self._n_groups))
+        found[covered] = memberships[:, np.argsort(label_of, kind="stable")]
+        return found
+
+    @property
+    def memberships_(self) -> Floats:
+        """(n, k) how far each row belongs to each cluster, summing to 1; clusters that win no row come last."""
+        return self.pattern_memberships_[self.ensemble_.require_rows("memberships_")]
+
+
+@dataclass(frozen=True)
+class ImprovedCuts(GroupCuts):
+    """Base of answers that improve a start step by step: the tree of LWEA cut at k, or the best of random starts."""
+
+    start: str = "lwea"
+    n_init: int = 10
+    random_state: Any = None
+
+    def improve(self, groups: Ints, k: int) -> Solution:
+        """Return what becomes of some first groups; every method has its own way."""
+        raise NotImplementedError
+
+    def solve(self, k: int) -> Solution:
+        """Return the groups of least value over all starts."""
+        n = len(self.covered)
+        require_memory(8.0 * _MATRICES * n * k, f"{n:,} patterns beside {k} groups", USE_LINKAGE)
+        return min((self.improve(groups, k) for groups in self._starts(k)), key=lambda found: found.value)
+
+    def _starts(self, k: int) -> list[Ints]:
+        if self.start == "lwea":
+            return [self.lwea_tree.cut(k)[self.covered]]
+        random = random_generator(self.random_state)
+        return [self._random_start(k, random) for _ in range(self.n_init)]
+
+    def _random_start(self, k: int, random: np.random.Generator) -> Ints:
+        """(p,) the most similar of k random rows, for each pattern: the one it shares most clusters with."""
+        chosen = random.choice(len(self.covered), size=k, replace=False, p=self.counts / self.counts.sum())
+        return self.nearest_of(chosen)
+
+    def nearest_of(self, chosen: Ints) -> Ints:
+        """(p,) which of the chosen patterns each pattern shares most clusters with, by weight; ties to the first."""
+        weighted = self.members_of[chosen] @ sp.diags_array(self.share_of_cluster)
+        return first_largest(np.asarray((self.members_of @ weighted.T).toarray()))
+
+
+class ImprovingMethod(GroupMethod):
+    """Base of the methods that improve a start step by step."""
+
+    start: str
+    n_init: int
+    random_state: Any
+
+    def _check(self) -> None:
+        check_choice("start", self.start, GROUP_STARTS)
+        check_integer("n_init", self.n_init, low=1)

@@ -225,7 +225,7 @@ def test_the_best_member_is_predicted_where_it_says_nothing():
     fitted = qt.BestMember(weights=[1, 0.1]).fit([[0, 0, 0, 1, 1, None], [0, 0, 0, 0, 1, 1]])
     assert fitted.best_member_ == "member_0"
     assert fitted.distances_ * 0.55 == pytest.approx([11 + 1.9, 19])
-    assert fitted.labels_.tolist() == [0, 0, 0, 1, 1, 1]
+    assert fitted.labels_.tolist() == [1, 1, 1, 0, 0, 0]
 
 
 def test_the_mixture_on_the_running_example(running_example):

@@ -8,10 +8,10 @@ MISSING = -1
 
 
 @st.composite
-def label_matrices(draw, missing=False, max_rows=24, max_members=5, max_clusters=4, min_rows=2):
+def label_matrices(draw, missing=False, max_rows=24, max_members=5, max_clusters=4, min_rows=2, min_members=1):
     """Rows x members of small integers; with `missing`, some are -1 but every row has a label."""
     n_rows = draw(st.integers(min_rows, max_rows))
-    n_members = draw(st.integers(1, max_members))
+    n_members = draw(st.integers(min_members, max_members))
     low = MISSING if missing else 0
     labels = draw(arrays(np.int64, (n_rows, n_members), elements=st.integers(low, max_clusters - 1)))
     bare = np.all(labels < 0, axis=1)

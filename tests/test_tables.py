@@ -202,7 +202,7 @@ def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monke
     write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
     for method, params, message in (
         ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB is available. Use gp-mgla"),
-        ("gp-mgla", {"start": "k-means++"}, r"with start='k-means\+\+'.*Use start=\"heaviest\""),
+        ("gp-mgla", {"start": "k-means++"}, r"with start='k-means\+\+'.*Use start=\"ward\""),
     ):
         with pytest.raises(qt.QuorateError, match=message):
             qt.consensus_file(
@@ -234,9 +234,10 @@ class PatternsInMemory:
 
 
 @pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
+@pytest.mark.parametrize("start", ["ward", "heaviest"])
 @pytest.mark.parametrize("method", [qt.GPMGLA, qt.HBGF])
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, gaps):
+def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start, gaps):
     monkeypatch.setattr(blocks, "BLOCK", 37)
     rng = np.random.default_rng(3)
     labels = [vector.astype(float) for vector in drawn(500, k=12, noise=0.5, seed=4)]
@@ -248,26 +249,8 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, gaps)
     assert (stored.n_patterns, stored.total) == (ens.n_patterns, ens.total)
     np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
     for k in (1, 2, 4, 11, 40, "auto"):
-        expected, found = method(k).fit(ens), fit_blocks(method(k), stored)
+        expected, found = method(k, start=start).fit(ens), fit_blocks(method(k, start=start), stored)
         labels_of, confidence = map(np.concatenate, zip(*found.answers(), strict=True))
         assert labels_of.tolist() == expected.pattern_labels_.tolist()
         np.testing.assert_allclose(confidence, expected.pattern_confidence_, atol=1e-12)
         assert found.n_clusters == expected.n_clusters_
-
-
-def test_an_emptied_cluster_is_reseeded_in_blocks_as_in_memory(monkeypatch):
-    """More centres than the data wants: clusters run empty on the way."""
-    from quorate.kmeans import weighted_kmeans
-
-    rng = np.random.default_rng(0)
-    for seed in range(30):
-        points = np.random.default_rng(seed).normal(size=(60, 2)).round(1)
-        weights = rng.integers(1, 5, 60).astype(float)
-        for k in (3, 8, 20):
-
-            def read(points=points, weights=weights):
-                for start in range(0, 60, 7):
-                    yield blocks.Points(points[start : start + 7], weights[start : start + 7])
-
-            found = blocks.blocked_kmeans(read, k, blocks.farthest_key).labels(points, 0)[0]
-            assert found.tolist() == weighted_kmeans(points, weights, k).labels.tolist()

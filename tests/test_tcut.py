@@ -9,7 +9,6 @@ from quorate import tcut
 from quorate.consensus.gp_mgla import multi_granularity_graph
 from quorate.consensus.graphs import bipartite_graph, row_links
 from quorate.ensemble import Ensemble
-from quorate.kmeans import farthest_first, weighted_kmeans
 from quorate.tcut import TransferCut, leading_spectrum
 
 
@@ -80,32 +79,6 @@ def test_more_components_than_clusters_still_gives_k_clusters():
     assert gp.n_clusters_ == 3
 
 
-def test_farthest_first_starts_anywhere_and_stops_when_nothing_is_apart():
-    points = np.array([[0.0], [1.0], [5.0], [5.0], [9.0]])
-    assert farthest_first(points, 1, 3, 1e10).tolist() == [1, 4, 2]
-    assert farthest_first(points, 0, 9, 1e10).tolist() == [0, 4, 2, 1]
-
-
-@pytest.mark.parametrize("start", ["heaviest", "k-means++", "first-row"])
-def test_kmeans_finds_separated_blobs(start):
-    random = np.random.default_rng(0)
-    truth = np.repeat(np.arange(4), 30)
-    points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[truth] + random.normal(scale=0.3, size=(120, 2))
-    found = weighted_kmeans(
-        points, random.uniform(1, 5, 120), 4, start=start, first_seen=random.permutation(120), random_state=0
-    )
-    assert oracles.partition(found.labels) == oracles.partition(truth)
-    assert len(set(found.labels)) == 4
-
-
-def test_weights_pull_the_centres():
-    points = np.array([[0.0], [4.0], [5.0], [9.0]])
-    heavy_left = weighted_kmeans(points, np.array([1.0, 100.0, 1.0, 100.0]), 2)
-    assert oracles.partition(heavy_left.labels) == {frozenset({0, 1, 2}), frozenset({3})}
-    heavy_ends = weighted_kmeans(points, np.array([100.0, 1.0, 1.0, 100.0]), 2)
-    assert oracles.partition(heavy_ends.labels) == {frozenset({0, 1}), frozenset({2, 3})}
-
-
 def test_random_starts_repeat_with_the_seed():
     labels = np.random.default_rng(2).integers(0, 4, (200, 4))
     runs = [qt.GPMGLA(n_clusters=5, start="k-means++", random_state=7).fit_predict(labels) for _ in range(2)]
@@ -116,9 +89,10 @@ def test_authors_rule_follows_the_first_row():
     labels = np.random.default_rng(4).integers(0, 5, (150, 4))
     order = np.random.default_rng(5).permutation(150)
     by_row = qt.GPMGLA(n_clusters=6, start="first-row")
-    heaviest = qt.GPMGLA(n_clusters=6)
     assert not np.array_equal(by_row.fit_predict(labels)[order], by_row.fit_predict(labels[order]))
-    assert np.array_equal(heaviest.fit_predict(labels)[order], heaviest.fit_predict(labels[order]))
+    for start in ("ward", "heaviest"):
+        by_pattern = qt.GPMGLA(n_clusters=6, start=start)
+        assert np.array_equal(by_pattern.fit_predict(labels)[order], by_pattern.fit_predict(labels[order]))
 
 
 @pytest.mark.parametrize("dense_nodes", [10**6, 0])

@@ -21,7 +21,7 @@ from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
-from quorate.kmeans import Start, weighted_kmeans
+from quorate.kmeans import Key, Points, Start, farthest, weighted_kmeans
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
 _DENSE_NODES = 1200
@@ -167,7 +167,7 @@ class TransferCut:
     graph: ReducedGraph = field(repr=False)
     links: sp.csr_array = field(repr=False)
     """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
-    start: Start = "heaviest"
+    start: Start = "ward"
     n_init: int = 10
     random_state: Any = None
     _known: list[Spectrum] = field(default_factory=list, init=False, repr=False)
@@ -193,6 +193,15 @@ class TransferCut:
         n_patterns = self.ensemble.n_patterns
         require_memory(24.0 * n_patterns * k, f"The embedding of {n_patterns:,} patterns for {k} clusters", USE_LINKAGE)
 
+    @property
+    def spread(self) -> Key:
+        """How centres of k-means spread out where they do not start otherwise."""
+        return farthest
+
+    def companions(self, k: int) -> tuple[Points, ...]:
+        """Return what is clustered along with the patterns: nothing."""
+        return ()
+
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
         k = min(k, self.max_clusters)
@@ -212,6 +221,8 @@ class TransferCut:
             self.ensemble.counts[linked].astype(np.float64),
             k,
             start=self.start,
+            key=self.spread,
+            along=self.companions(k),
             first_seen=None if first_row is None else first_row[linked],
             n_init=self.n_init,
             random_state=self.random_state,

@@ -53,12 +53,53 @@ def add_up(points, weights, labels, sums, total):
 
 
 @jit
-def weighted_means(points, weights, labels, k):
-    """Return the weighted mean of the points of each cluster (k, d), NaN for an empty one, summed in order."""
-    centres = np.zeros((k, points.shape[1]), dtype=np.float64)
-    total = np.zeros(k, dtype=np.float64)
-    add_up(points, weights, labels, centres, total)
-    for j in range(k):
-        for d in range(points.shape[1]):
-            centres[j, d] = centres[j, d] / total[j] if total[j] > 0 else np.nan
-    return centres
+def _cost(means, weights, a, b, scale):
+    """Return what joining two groups adds to the weighted sum of squares: w_a w_b / (w_a + w_b) |a - b|^2, rounded."""
+    distance = 0.0
+    for d in range(means.shape[1]):
+        difference = means[a, d] - means[b, d]
+        distance += difference * difference
+    return weights[a] * weights[b] / (weights[a] + weights[b]) * np.rint(distance * scale)
+
+
+@jit
+def _find_cheapest(means, weights, a, scale, partner, cost):
+    """Write the later group that is cheapest to join with group `a`, the first among equals, and its cost."""
+    cost[a] = np.inf
+    for b in range(a + 1, len(weights)):
+        if weights[b] > 0:
+            this = _cost(means, weights, a, b, scale)
+            if this < cost[a]:
+                partner[a], cost[a] = b, this
+
+
+@jit
+def merge_groups(means, weights, k, scale):
+    """Return the means (at most k, d) that are left when groups are joined two by two, the cheapest first (Ward).
+
+    means : (g, d); weights : (g,), positive
+    scale : squared distances are rounded to 1 / scale; among equal costs the first pair is joined
+    """
+    means, weights = means.copy(), weights.copy()
+    n_groups = len(weights)
+    partner = np.zeros(n_groups, dtype=np.int64)
+    cost = np.full(n_groups, np.inf)
+    for a in range(n_groups):
+        _find_cheapest(means, weights, a, scale, partner, cost)
+    for _ in range(n_groups - k):
+        a = int(np.argmin(cost))
+        b = int(partner[a])
+        total = weights[a] + weights[b]
+        for d in range(means.shape[1]):
+            means[a, d] = (weights[a] * means[a, d] + weights[b] * means[b, d]) / total
+        weights[a], weights[b], cost[b] = total, 0.0, np.inf
+        for c in range(b):
+            if weights[c] == 0:
+                continue
+            if c == a or partner[c] == a or partner[c] == b:
+                _find_cheapest(means, weights, c, scale, partner, cost)
+            elif c < a:
+                this = _cost(means, weights, c, a, scale)
+                if this < cost[c] or (this == cost[c] and a < partner[c]):
+                    partner[c], cost[c] = a, this
+    return means[weights > 0]

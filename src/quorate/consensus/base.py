@@ -268,9 +268,7 @@ class GraphMethod(ConsensusMethod):
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
         """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
         if self.start == "first-row" and ens.first_row is None:
-            raise QuorateError(
-                'start="first-row" needs the rows in order; use start="heaviest" for a table of patterns.'
-            )
+            raise QuorateError('start="first-row" needs the rows in order; use start="ward" for a table of patterns.')
         return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:

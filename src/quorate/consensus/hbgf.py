@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice, check_integer
-from quorate._support.typing import Floats, Ints
+from quorate._support.typing import Floats
 from quorate.consensus.base import GraphMethod
 from quorate.consensus.graphs import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.kmeans import joint_kmeans
+from quorate.kmeans import Key, Points, Start, least_similar
 from quorate.tcut import ReducedGraph, TransferCut
 
-_STARTS = ("heaviest", "random")
+_STARTS = ("ward", "heaviest", "random")
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
@@ -26,8 +25,10 @@ _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 class JointCut(TransferCut):
     """The cut of HBGF: rows and clusters are embedded by singular vectors and clustered together."""
 
-    n_starts: int = 0
-    """Number of random starts of k-means; 0 starts it once, at the heaviest pattern."""
+    @property
+    def spread(self) -> Key:
+        """How centres of k-means spread out where they do not start otherwise."""
+        return least_similar
 
     def _singular_values(self, k: int) -> Floats:
         """(k,) singular values of the normalised links; infinite where they are 0, so that dividing by them gives 0."""
@@ -47,24 +48,10 @@ class JointCut(TransferCut):
         vectors = self.spectrum(k).vectors[:, :k] * np.sqrt(self.graph.degrees)[:, None]
         return _unit_rows(np.where(np.isinf(self._singular_values(k)), 0.0, vectors))
 
-    @property
-    def node_weight(self) -> float:
-        """What a cluster weighs in the k-means of rows and clusters: as much as one row."""
-        return self.ensemble.total / self.ensemble.n_rows
-
-    def _cluster(self, linked: NDArray[np.bool_], k: int) -> Ints:
-        """Return the cluster of each linked pattern by k-means of rows and clusters together."""
-        ens = self.ensemble
-        rows = self.embedding(k)[linked]
+    def companions(self, k: int) -> tuple[Points, ...]:
+        """Return the embedded clusters, each of which weighs as much as one row."""
         nodes = self.cluster_embedding(k)
-        return joint_kmeans(
-            np.concatenate([rows, nodes]),
-            np.concatenate([ens.counts[linked].astype(np.float64), np.full(len(nodes), self.node_weight)]),
-            len(rows),
-            k,
-            n_init=self.n_starts,
-            random_state=self.random_state,
-        ).labels[: len(rows)]
+        return (Points(nodes, np.full(len(nodes), self.ensemble.total / self.ensemble.n_rows), fixed=True),)
 
 
 def _unit_rows(points: Floats) -> Floats:
@@ -77,16 +64,18 @@ class HBGF(GraphMethod):
     What is known: the spectral version by the authors' program, which divides the columns of the row-cluster matrix by
     the square roots of the cluster sizes, takes its leading singular vectors, scales rows and clusters to unit length
     and clusters them together; centres start at a random row and go on to rows of least absolute cosine to those
-    chosen. What is chosen: the first centre is the heaviest pattern by default, so that neither rows nor luck matter,
-    and a cluster in which no row remains is re-seeded at the farthest row. The other version, with METIS, is not here.
+    chosen. What is chosen: k-means starts from merged seeds by default, so that neither rows nor luck matter, and a
+    cluster in which no row remains is re-seeded at the farthest row. The other version, with METIS, is not here.
 
     Parameters
     ----------
     n_clusters : int or "auto", default 8
         Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
         leading eigenvalues of the graph.
-    start : {"heaviest", "random"}, default "heaviest"
-        Where k-means starts: at the heaviest pattern, or at a random row (the original), the best of `n_init`.
+    start : {"ward", "heaviest", "random"}, default "ward"
+        Where k-means starts: from many seeds merged by Ward's criterion, as good as the others and without luck
+        (docs/starts.md); at the heaviest pattern and those of least cosine; or at a random row and those of least
+        cosine (the original), the best of `n_init`.
     n_init : int, default 10
         Number of random starts, for "random".
     random_state : int, Generator or None
@@ -131,7 +120,7 @@ class HBGF(GraphMethod):
         self,
         n_clusters: int | str = 8,
         *,
-        start: Literal["heaviest", "random"] = "heaviest",
+        start: Literal["ward", "heaviest", "random"] = "ward",
         n_init: int = 10,
         random_state: Any = None,
         weights: Any = "equal",
@@ -157,8 +146,7 @@ class HBGF(GraphMethod):
         return bipartite_links(ens, influence)
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> JointCut:
-        n_starts = self.n_init if self.start == "random" else 0
-        return JointCut(ens, graph, links, random_state=self.random_state, n_starts=n_starts)
+        return JointCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
 
     @property
     def singular_values_(self) -> Floats:

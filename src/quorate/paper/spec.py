@@ -54,12 +54,15 @@ def _with_linkages(name: str, slow: bool = False, **params: Any) -> list[Method]
     ]
 
 
+_FARTHEST_FIRST = {"start": "heaviest"}
+"""As in the authors' programs, but from the heaviest pattern instead of the first or a random row."""
+
 METHODS = (
-    Method("GP-MGLA", "gp-mgla"),
-    Method("GP-MGLA" + MAX_PRESET, "gp-mgla", {"normalise": "max"}),
+    Method("GP-MGLA", "gp-mgla", _FARTHEST_FIRST),
+    Method("GP-MGLA" + MAX_PRESET, "gp-mgla", {**_FARTHEST_FIRST, "normalise": "max"}),
     *_with_linkages("WEAC"),
     Method("WEAC-AL" + MAX_PRESET, "weac", {"linkage": "average", "normalise": "max"}),
-    Method("HBGF", "hbgf"),
+    Method("HBGF", "hbgf", _FARTHEST_FIRST),
     Method("WCC", "wcc", slow=True),
     *_with_linkages("EAC"),
     *_with_linkages("ECMC", slow=True, tolerance=1e-3, max_iterations=200),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from quorate._support.memory import show_bytes
-from quorate._support.typing import Floats, Labels
+from quorate._support.typing import Bools, Floats, Labels
 from quorate.consensus.base import (
     ConsensusCluster,
     ConsensusMethod,
@@ -19,18 +19,11 @@ from quorate.consensus.base import (
     opposition,
     warn_of_surprises,
 )
-from quorate.consensus.hbgf import JointCut
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import confidence_within, group_sizes, histograms, shared_rows
-from quorate.scale.blocks import (
-    Assignment,
-    Points,
-    StoredEnsemble,
-    blocked_kmeans,
-    farthest_key,
-    least_similar_key,
-)
+from quorate.kmeans import Assignment, Points, blocked_kmeans
+from quorate.scale.blocks import StoredEnsemble
 from quorate.tcut import TransferCut
 
 
@@ -55,10 +48,10 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
             f"{many}: {estimator.name} keeps all of them in memory and needs about {needed}, but "
             f"{show_bytes(available)} is available. Use gp-mgla or hbgf, which read them in blocks, or fewer members."
         )
-    if estimator.start != "heaviest":
+    if estimator.start not in ("ward", "heaviest"):
         raise QuorateError(
             f"{many}, which need about {needed} with start={estimator.start!r}, but {show_bytes(available)} is "
-            'available. Use start="heaviest", which reads them in blocks.'
+            'available. Use start="ward", which reads them in blocks.'
         )
     return estimator
 
@@ -93,6 +86,14 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     return BlockedConsensus(numbered.n_groups, index, weights, clusters, answers)
 
 
+class Embedded(NamedTuple):
+    """A block of patterns, which of them have any evidence, and those embedded."""
+
+    block: Ensemble
+    linked: Bools
+    values: Floats
+
+
 @dataclass(frozen=True)
 class _Blocks:
     """The cut of a graph into k clusters, applied to blocks of patterns."""
@@ -104,28 +105,23 @@ class _Blocks:
     """(n_clusters,)"""
     k: int
 
-    def embedded(self) -> Iterator[tuple[Ensemble, NDArray[np.bool_], Floats]]:
-        """Yield blocks, which of their patterns have any evidence, and those embedded."""
-        self.cut.spectrum(self.k)
-        for block in self.ens.blocks():
-            links = self.estimator._links(block, self.influence)
-            part = replace(self.cut, ensemble=block, links=links)
-            part._known.extend(self.cut._known)
-            linked = np.diff(links.indptr) > 0
-            yield block, linked, np.ascontiguousarray(part.embedding(self.k)[linked])
+    def embedded(self) -> Iterator[Embedded]:
+        """Yield all blocks in order."""
+        return map(self.embed, range(self.ens.n_blocks))
 
-    def points(self) -> Iterator[Points]:
-        """Yield what the k-means clusters: embedded patterns and, in HBGF, clusters."""
-        for block, linked, values in self.embedded():
-            yield Points(values, block.counts[linked].astype(np.float64))
-        if isinstance(self.cut, JointCut):
-            nodes = self.cut.cluster_embedding(self.k)
-            yield Points(nodes, np.full(len(nodes), self.cut.node_weight), fixed=True)
+    def embed(self, i: int) -> Embedded:
+        """Return a block, which of its patterns have any evidence, and those embedded."""
+        self.cut.spectrum(self.k)
+        block = self.ens.block(i)
+        links = self.estimator._links(block, self.influence)
+        part = replace(self.cut, ensemble=block, links=links)
+        part._known.extend(self.cut._known)
+        linked = np.diff(links.indptr) > 0
+        return Embedded(block, linked, np.ascontiguousarray(part.embedding(self.k)[linked]))
 
     def numbered(self) -> _Numbered:
         """Return the clusters, numbered by decreasing size, ties by their first pattern."""
-        key = least_similar_key if isinstance(self.cut, JointCut) else farthest_key
-        assignment = blocked_kmeans(self.points, self.k, key) if self.k > 1 else None
+        assignment = blocked_kmeans(_Points(self), self.k, self.cut.start, self.cut.spread) if self.k > 1 else None
         plain = _Numbered(self, assignment, np.arange(max(self.k, 1)), np.empty(0))
         sizes, first = np.zeros(self.k), np.full(self.k, self.ens.n_patterns)
         offset = 0
@@ -140,6 +136,24 @@ class _Blocks:
         rank = np.empty(self.k, dtype=np.int64)
         rank[order] = np.arange(self.k)
         return _Numbered(self, assignment, rank, sizes[order][:n_groups])
+
+
+class _Points(Sequence[Points]):
+    """What the k-means clusters: embedded patterns, read when asked for, and what is clustered along with them."""
+
+    def __init__(self, blocks: _Blocks) -> None:
+        self._blocks = blocks
+        self._companions = blocks.cut.companions(blocks.k)
+
+    def __len__(self) -> int:
+        return self._blocks.ens.n_blocks + len(self._companions)
+
+    def __getitem__(self, i: Any) -> Any:
+        n_blocks = self._blocks.ens.n_blocks
+        if i >= n_blocks:
+            return self._companions[i - n_blocks]
+        block, linked, values = self._blocks.embed(i)
+        return Points(values, block.counts[linked].astype(np.float64))
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class LWGP(GraphMethod):
         weights: Any = "equal",
         beta: float = 2.0,
         normalise: Normalise = "sqrt",
-        start: Start = "heaviest",
+        start: Start = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:

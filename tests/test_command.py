@@ -137,14 +137,14 @@ def test_a_pipe(table, labels, tmp_path):
     done = process("combine", "-", "-k", 3, "-o", "-", input=labels.read_text())
     assert done.returncode == 0, done.stderr
     header, *lines = done.stdout.splitlines()
-    assert header == "id,consensus"
+    assert header == "id,class,consensus"
     assert [line.split(",")[0] for line in lines] == table["id"].tolist()
     assert "3 clusters by gp-mgla" in done.stderr
     packed = process("combine", "-", "-k", 3, "-o", "-", "--output-format", "parquet", text=False,
                      input=_parquet(table, tmp_path))  # fmt: skip
     assert packed.returncode == 0, packed.stderr
     (tmp_path / "out.parquet").write_bytes(packed.stdout)
-    assert pd.read_parquet(tmp_path / "out.parquet").shape == (60, 2)
+    assert pd.read_parquet(tmp_path / "out.parquet").shape == (60, 3)
 
 
 def _parquet(table, folder):
@@ -155,7 +155,7 @@ def _parquet(table, folder):
 def test_a_reader_that_leaves_early_is_no_failure_to_read_about(labels):
     command = f"{sys.executable} -m quorate combine {labels} -k 2 -o - --quiet | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
-    assert done.stdout.strip() == "id,consensus"
+    assert done.stdout.strip() == "id,class,consensus"
     assert "Traceback" not in done.stderr
 
 
@@ -169,8 +169,8 @@ def test_several_numbers_of_clusters_write_a_column_each(table, labels, tmp_path
     )
     found = pd.read_parquet(out)
     columns = [f"{what}_{k}" for what in ("consensus", "confidence") for k in range(2, 6)]
-    assert list(found.columns) == ["id", "fair_3", *columns]
-    members = [name for name in table.columns if name not in ("id", "fair_3")]
+    assert list(found.columns) == ["id", "class", "fair_3", *columns]
+    members = [name for name in table.columns if name not in ("id", "class", "fair_3")]
     for k in range(2, 6):
         fitted = qt.WEAC(k).fit(table[members])
         assert found[f"consensus_{k}"].tolist() == fitted.labels_.tolist()
@@ -317,7 +317,7 @@ def test_force_replaces_and_nothing_else_does(labels, tmp_path, capsys):
     assert "--force" in printed.err
     assert out.read_text() == "precious"
     run("combine", labels, "-k", 2, "-o", out, "--force", capsys=capsys)
-    assert out.read_text().startswith("id,consensus")
+    assert out.read_text().startswith("id,class,consensus")
 
 
 def test_a_device_is_written_to_not_replaced(labels, capsys):
@@ -418,7 +418,7 @@ def check_complaint(printed, words):
         (["generate", "{labels}"], ["is text, not a feature", "--features"]),
         (["generate", "seeds", "--method", "kmean"], ["--method must be one of", "Did you mean 'kmeans'?"]),
         (["generate", "seeds", "--scale", "log"], ["--scale must be one of"]),
-        (["generate", "seeds", "--jobs", "0"], ["n_jobs must be"]),
+        (["generate", "seeds", "--jobs", "0"], ["--jobs must be"]),
         (["generate", "seeds", "--features", "a"], ["is a packaged dataset", "--features"]),
         (["combine", "{labels}", "--set", "start=k-means++", "--set", "random_state=x"], ["random_state must be"]),
         (["demo", "--folder", "{labels}"], ["is not a folder"]),
@@ -450,7 +450,7 @@ def test_a_disk_that_fills_up_leaves_nothing(labels, tmp_path, capsys, monkeypat
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(os, "link", fail)
     before = files_with(tmp_path)
     printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", code=2, capsys=capsys)
     check_complaint(printed, ["cannot be written", "No space left"])
@@ -458,7 +458,7 @@ def test_a_disk_that_fills_up_leaves_nothing(labels, tmp_path, capsys, monkeypat
 
 
 def test_a_defect_is_a_failure_in_one_line(labels, capsys, monkeypatch):
-    monkeypatch.setattr("quorate.cli.combining.fit_best", lambda *_: 1 / 0)
+    monkeypatch.setattr("quorate.scale.combine.fit_best", lambda *_: 1 / 0)
     printed = run("combine", labels, code=1, capsys=capsys)
     assert printed.err.startswith("Error: Quorate failed (ZeroDivisionError")
     assert len(printed.err.splitlines()) == 1
@@ -469,7 +469,7 @@ def test_an_interrupt_while_writing_leaves_nothing(labels, tmp_path, capsys, mon
         assert Path(source).exists()  # all is written, but not yet under its name
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "replace", interrupt)
+    monkeypatch.setattr(os, "link", interrupt)
     before = files_with(tmp_path)
     printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", code=130, capsys=capsys)
     assert printed.err == "Error: Interrupted; no file is half-written. Run the same command again.\n"

@@ -205,7 +205,7 @@ def test_an_input_under_another_name_is_still_the_input(tmp_path):
     (tmp_path / "in.csv").write_text("a\n1\n")
     (tmp_path / "also.csv").symlink_to(tmp_path / "in.csv")
     with pytest.raises(qt.QuorateError, match="is the input"):
-        check_output(tmp_path / "also.csv", force=True, inputs=[tmp_path / "in.csv"])
+        check_output(tmp_path / "also.csv", force=True, source=tmp_path / "in.csv")
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate.scale import blocks, counted
+from quorate._support import memory
+from quorate.scale import blocks
 from quorate.scale.blockwise import fit_blocks
 
 MEMBERS = ["a", "b", "c", "d"]
@@ -108,7 +109,7 @@ def test_what_cannot_work_is_refused_before_any_work(tmp_path, labels):
         qt.consensus_file(tmp_path / "*.pq", tmp_path / "out.parquet")
     with pytest.raises(qt.QuorateError, match="is the input"):
         qt.consensus_file(source, source)
-    with pytest.raises(qt.QuorateError, match="out is in the folder that is read"):
+    with pytest.raises(qt.QuorateError, match="is in the folder that is read"):
         qt.consensus_file(tmp_path, tmp_path / "out.parquet")
     with pytest.raises(qt.QuorateError, match="no column 'e'"):
         qt.consensus_file(source, tmp_path / "out.parquet", members=["a", "e"])
@@ -170,7 +171,7 @@ def test_a_full_disk_leaves_a_clear_error_and_no_file(tmp_path, ending):
 
 def test_an_exceeded_memory_limit_leaves_a_clear_error_and_no_file(tmp_path):
     write(tmp_path / "labels.parquet", drawn(300_000, k=90, noise=1.0))
-    with pytest.raises(qt.QuorateError, match=r"does not fit: Out of Memory.* Raise memory_limit"):
+    with pytest.raises(qt.QuorateError, match=r"does not fit: Out of Memory.* Raise memory_limit="):
         qt.consensus_file(
             tmp_path / "labels.parquet", tmp_path / "out.parquet", members=MEMBERS, n_clusters=4, memory_limit="8MB"
         )
@@ -181,7 +182,7 @@ def test_an_exceeded_memory_limit_leaves_a_clear_error_and_no_file(tmp_path):
 def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, monkeypatch, method):
     """With room for a few patterns only, graph methods read them in blocks from DuckDB."""
     monkeypatch.setattr(blocks, "BLOCK", 5000)
-    monkeypatch.setattr(counted, "_BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
+    monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
     labels = drawn(40_000, k=25, noise=0.7)
     columns = "* REPLACE (CASE WHEN a % 5 = 4 THEN NULL ELSE a END AS a, 'x' || b AS b, CAST(c AS DOUBLE) AS c)"
     write(tmp_path / "labels.parquet", labels, columns)
@@ -198,7 +199,7 @@ def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, mon
 
 
 def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monkeypatch):
-    monkeypatch.setattr(counted, "_BYTES_PER_LABEL", 10_000)
+    monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)
     write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
     for method, params, message in (
         ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB is available. Use gp-mgla"),

@@ -18,6 +18,10 @@ USE_NO_MATRIX = (
 USE_LINKAGE = "Use fewer clusters or members, or WEAC or EAC with average or single link, which need less."
 """The advice for what grows with patterns or clusters times k."""
 
+BYTES_PER_LABEL = 120
+"""What a distinct combination of labels costs per member: its label, cluster ids, links and what a consensus function
+makes of them."""
+
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
@@ -63,6 +67,11 @@ def available_memory() -> int:
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError):
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def labels_memory(n_lines: int, n_members: int) -> int:
+    """Return about how many bytes a consensus of distinct combinations of labels takes that holds all of them."""
+    return BYTES_PER_LABEL * n_lines * n_members
 
 
 def require_memory(needed: float, what: str, advice: str) -> None:

@@ -23,14 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             quiet = "--quiet" in arguments or "-q" in arguments
             warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, category, *_, **__: _show_warning(message, category, arguments)
             app(arguments, prog_name="quorate", standalone_mode=True)
     except SystemExit as finished:
         if finished.code == INTERRUPTED:
             return _complain("Interrupted; no file is half-written. Run the same command again.", INTERRUPTED)
         return finished.code if isinstance(finished.code, int) else FAILURE if finished.code else 0
     except QuorateError as error:
-        return _complain(str(error), BAD_INPUT)
+        return _complain(_in_flags(str(error), arguments), BAD_INPUT)
     except MemoryError:
         return _complain("Memory ran out. Combine fewer members, or choose weac or eac, which need least.", FAILURE)
     except BrokenPipeError:
@@ -54,6 +54,13 @@ def _forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+def _in_flags(message: str, arguments: Sequence[str]) -> str:
+    """Return a message of the library in the words of the command that was called."""
+    from quorate.cli.options import in_flags
+
+    return in_flags(message, next((argument for argument in arguments if not argument.startswith("-")), ""))
+
+
+def _show_warning(message: Warning | str, category: type[Warning], arguments: Sequence[str]) -> None:
     if issubclass(category, QuorateWarning):
-        print(f"Warning: {message}", file=sys.stderr)
+        print(f"Warning: {_in_flags(str(message), arguments)}", file=sys.stderr)

@@ -64,6 +64,8 @@ def combine(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     output: opt.Output = None,
     output_format: opt.OutputFormat = None,
     keep: opt.Keep = None,
@@ -84,12 +86,12 @@ def combine(
     """Combine the clusterings in the columns of a table into one.
 
     Writes the row id (if there is one) with the consensus beside it, and prints what came out and which clusterings
-    were trusted. Cluster 0 is the largest.
+    were trusted. Cluster 0 is the largest. With -o and -q it prints nothing.
     """
     from quorate.cli.columns import Source
     from quorate.cli.combining import Request, run_combine
 
-    source = Source(file, members, id_column, truth, keep, noise, format, delimiter, header)
+    source = Source(file, members, id_column, truth, keep, noise, format, delimiter, header, encoding, memory_limit)
     run_combine(
         Request(source, k, method, tuple(set_ or ()), seed, output, output_format, confidence, report, summary, force),
         quiet=quiet,
@@ -108,6 +110,8 @@ def weigh(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
@@ -115,9 +119,8 @@ def weigh(
     from quorate.cli.columns import Source
     from quorate.cli.weighing import run_weigh
 
-    run_weigh(
-        Source(file, members, id_column, truth, None, noise, format, delimiter, header), beta, quiet=quiet, json=json
-    )
+    source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding, memory_limit)
+    run_weigh(source, beta, quiet=quiet, json=json)
 
 
 @app.command(
@@ -133,15 +136,18 @@ def evaluate(
         str | None, typer.Option(metavar="FILE", help="Table that holds it, row for row. Default: FILE itself.")
     ] = None,
     members: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--labels", metavar="A,B,...", help="Clusterings to score. Default: all columns but id and truth."
+            "--labels",
+            metavar="A,B,...",
+            help="Clusterings to score; repeatable. Default: all columns but id and truth.",
         ),
     ] = None,
     id_column: opt.Id = None,
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    encoding: opt.Encoding = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
@@ -149,7 +155,7 @@ def evaluate(
     from quorate.cli.columns import Source
     from quorate.cli.evaluating import run_evaluate
 
-    source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header)
+    source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header, encoding)
     run_evaluate(source, truth_file, quiet=quiet, json=json)
 
 
@@ -170,8 +176,10 @@ def generate(
         ),
     ] = None,
     features: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Columns of features. Default: all but the id and the truth."),
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...", help="Columns of features; repeatable. Default: all but the id and known classes."
+        ),
     ] = None,
     scale: Annotated[str, typer.Option(metavar="KIND", help="standard, minmax or none.")] = "standard",
     id_column: opt.Id = None,
@@ -181,6 +189,7 @@ def generate(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    encoding: opt.Encoding = None,
     output: opt.Output = None,
     output_format: opt.OutputFormat = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes to use.")] = None,
@@ -193,7 +202,7 @@ def generate(
     from quorate.cli.columns import Source
     from quorate.cli.generating import Drawing, run_generate
 
-    source = Source(file, features, id_column, truth, None, "cluster", format, delimiter, header)
+    source = Source(file, features, id_column, truth, None, "cluster", format, delimiter, header, encoding)
     drawing = Drawing(n_members, tuple(method or ("kmeans",)), scale, seed or 0, jobs)
     run_generate(source, drawing, output, output_format, force=force, quiet=quiet, json=json)
 

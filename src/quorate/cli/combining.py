@@ -7,24 +7,28 @@ import json as json_format
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from quorate.cli.columns import Columns, Source, choose_columns, count_members, note_id
+from quorate.cli.columns import Source, say_guesses
 from quorate.cli.output import bar, console, note, print_json, progress, table
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method, methods
 from quorate.errors import QuorateError
-from quorate.evidence import confidence
-from quorate.scale.counted import CountedTable
-from quorate.scale.files import STREAM, check_output, output_format, write_table, write_text
+from quorate.scale.combine import TableConsensus, combine_table
+from quorate.scale.files import STREAM, check_ending, check_output, output_format, write_text
+from quorate.scores import score_table
 from quorate.show import KnownClasses, Origin, render_report, summarise
+from quorate.show.plotdata import member_rows
+from quorate.show.summary import describe_trust
 
 _MEMBERS_SHOWN = 20
 _CLUSTERS_SHOWN = 30
+_MOST_KS = 1000
 
 
 @dataclass(frozen=True)
@@ -50,36 +54,43 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     _check_outputs(request, json)
     with request.source.open() as opened, progress("Combining", quiet=quiet):
-        columns = choose_columns(opened, request.source)
-        counted = count_members(opened, columns, request.source.noise)
-        fitted = fit_best(estimator, counted, ks)
+        columns = request.source.choose(opened)
+        found = combine_table(
+            opened,
+            columns,
+            estimator,
+            noise=request.source.checked_noise,
+            n_clusters=ks,
+            with_confidence=request.confidence,
+            whole="report=" if request.report else "summary=" if request.summary else None,
+        )
         if request.output is not None:
-            answers = answer_columns(fitted, ks, with_confidence=request.confidence)
-            write_table(counted.answered(answers, columns.keep), request.output, format=request.output_format)
-        summary = summarise(fitted, _origin(request, counted, columns), n_clusters=_swept(request, ks, fitted))
+            found.write(request.output, format=request.output_format, force=request.force)
+        summary = _summary(request, found, ks)
     _write_reports(request, summary)
     if json:
         print_json(summary)
     elif request.output is None or not quiet:
         print_summary(summary, to_stderr=STREAM in (request.output, request.report, request.summary))
-    note_id(columns, quiet=quiet)
+    say_guesses(columns, quiet=quiet)
     for written in (request.output, request.report, request.summary):
         if written is not None and written != STREAM:
             note(f"Written: {written}", quiet=quiet)
 
 
-def parse_ks(text: str) -> list[int]:
+def parse_ks(text: str) -> Sequence[int]:
     """Return the numbers of clusters: "3", "2:20" (both ends included) or "2,5,9"; none for "auto"."""
     if text.strip().lower() == "auto":
-        return []
-    try:
+        return ()
+    ks: Sequence[int] = ()
+    with suppress(ValueError):
         if ":" in text:
             low, high = (int(part) for part in text.split(":"))
-            ks = list(range(low, high + 1))
+            ks = range(low, high + 1)
         else:
             ks = [int(part) for part in text.split(",")]
-    except ValueError:
-        ks = []
+    if len(ks) > _MOST_KS:
+        raise QuorateError(f"-k may name up to {_MOST_KS:,} numbers of clusters; {text!r} names {len(ks):,}.")
     if not ks or min(ks) < 1 or len(set(ks)) < len(ks):
         raise QuorateError(
             f"-k must be a number of clusters such as 3, several such as 2:20 or 2,5,9, or auto; got {text!r}."
@@ -108,38 +119,56 @@ def _check_outputs(request: Request, json: bool) -> None:
     """Refuse, before any work, what could not be written in the end."""
     outputs = [path for path in (request.output, request.report, request.summary) if path is not None]
     for path in outputs:
-        check_output(path, force=request.force, inputs=[request.source.file])
-    if len({str(Path(path).resolve()) for path in outputs if path != STREAM}) < len(
-        [path for path in outputs if path != STREAM]
-    ):
+        check_output(path, force=request.force, source=request.source.file)
+    files = [Path(path).resolve() for path in outputs if path != STREAM]
+    if len(set(files)) < len(files):
         raise QuorateError("Two outputs have the same name. Write each to a file of its own.")
     if [*outputs, *([STREAM] if json else [])].count(STREAM) > 1:
         raise QuorateError("Only one result can go to standard output. Write the others to files.")
     if request.output is not None:
         output_format(request.output, request.output_format)
+    check_ending(request.report, (".html", ".htm"), "the report")
+    check_ending(request.summary, (".json",), "the summary")
 
 
-def fit_best(estimator: ConsensusMethod, counted: CountedTable, ks: Sequence[int]) -> ConsensusMethod:
-    """Fit; of several numbers of clusters, at the automatic choice or, if it is none of them, at the nearest."""
-    fitted = estimator.fit(counted.ensemble)
-    if len(ks) > 1 and fitted.n_clusters_ not in ks:
-        nearest = min(ks, key=lambda k: (abs(k - fitted.n_clusters_), k))
-        fitted = estimator.set_params(n_clusters=nearest).fit(counted.ensemble)
-    return fitted
+def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
+    """Return what came out; where patterns were read in blocks, as much of it as can be known then."""
+    if found.fitted is None:
+        return _outline(request, found)
+    return summarise(found.fitted, _origin(request, found), n_clusters=_swept(request, ks, found.fitted))
 
 
-def answer_columns(fitted: ConsensusMethod, ks: Sequence[int], *, with_confidence: bool) -> dict[str, Any]:
-    """Return the columns to write, for each pattern: the consensus, or one for each k; confidence if wanted."""
-    if len(ks) <= 1:
-        answers: dict[str, Any] = {"consensus": fitted.pattern_labels_}
-        return {**answers, "confidence": fitted.pattern_confidence_} if with_confidence else answers
-    cuts = {k: fitted._answer_at(k) for k in sorted(ks, reverse=True)}  # the largest first serves the others
-    answers = {f"consensus_{k}": cuts[k][0] for k in ks}
-    if with_confidence:
-        for k in ks:
-            labels, weights = cuts[k]
-            answers[f"confidence_{k}"] = confidence(fitted.ensemble_, weights, labels)
-    return answers
+def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
+    ens, truth = found.ensemble, found.columns.truth
+    total = sum(cluster.size for cluster in found.clusters)
+    clusters = [
+        {"label": c.label, "size": c.size, "share": c.size / total, "stability": c.stability} for c in found.clusters
+    ]
+    rows = member_rows(ens, found.member_weights)
+    return {
+        "source": {
+            "name": _source_name(request),
+            "rows": ens.n_rows,
+            "members": ens.n_members,
+            "clusters": ens.n_clusters,
+            "patterns": ens.n_patterns,
+            "id": found.columns.id,
+            "truth": truth,
+        },
+        "method": {"name": request.method},
+        "choice": {
+            "k": found.n_clusters,
+            "explanation": f"{ens.n_patterns:,} combinations of labels exceed the memory and were read in blocks.",
+        },
+        "members": [{**asdict(row), **describe_trust(row)} for row in rows],
+        "answers": [
+            {
+                "k": found.n_clusters,
+                "clusters": clusters,
+                "scores": None if truth is None else asdict(score_table(found.counted.class_table())),
+            }
+        ],
+    }
 
 
 def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequence[int] | None:
@@ -149,10 +178,11 @@ def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequ
     return None if request.report or request.summary else [fitted.n_clusters_]
 
 
-def _origin(request: Request, counted: CountedTable, columns: Columns) -> Origin:
+def _origin(request: Request, found: TableConsensus) -> Origin:
     wanted = request.report is not None or request.summary is not None
+    columns, counted = found.columns, found.counted
     return Origin(
-        name="standard input" if request.source.file == STREAM else Path(request.source.file).name,
+        name=_source_name(request),
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
@@ -160,11 +190,15 @@ def _origin(request: Request, counted: CountedTable, columns: Columns) -> Origin
     )
 
 
+def _source_name(request: Request) -> str:
+    return "standard input" if request.source.file == STREAM else Path(request.source.file).name
+
+
 def _write_reports(request: Request, summary: dict[str, Any]) -> None:
     if request.report is not None:
-        write_text(request.report, render_report(summary))
+        write_text(request.report, render_report(summary), force=request.force)
     if request.summary is not None:
-        write_text(request.summary, json_format.dumps(summary, allow_nan=False))
+        write_text(request.summary, json_format.dumps(summary, allow_nan=False), force=request.force)
 
 
 def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
@@ -189,12 +223,16 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
 
 def _cluster_table(answer: dict[str, Any]) -> Any:
     rows = [
-        (c["label"], c["size"], f"{c['share']:.1%}", f"{c['stability']:.3f} {bar(c['stability'], 8)}")
+        (c["label"], _whole(c["size"]), f"{c['share']:.1%}", f"{c['stability']:.3f} {bar(c['stability'], 8)}")
         for c in answer["clusters"][:_CLUSTERS_SHOWN]
     ]
     left = len(answer["clusters"]) - len(rows)
     title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
     return table(title, ("cluster", "rows", "share", "stability"), rows)
+
+
+def _whole(size: float) -> int | float:
+    return int(size) if float(size).is_integer() else size
 
 
 def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:

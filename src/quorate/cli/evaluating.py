@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.cli.columns import Columns, Source, choose_columns
+from quorate.cli.columns import Source
 from quorate.cli.output import bar, console, print_json, progress, table
 from quorate.errors import QuorateError
+from quorate.scale.columns import Columns
 from quorate.scale.files import ROW, LabelTable
 from quorate.scores import score_table
 
@@ -21,11 +22,10 @@ def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: b
     """Score each clustering of a table against known classes and print the scores."""
     with source.open() as opened, progress("Scoring", quiet=quiet):
         if truth_file is None:
-            columns = _clusterings(opened, choose_columns(opened, source, labels=False), source)
+            columns = _clusterings(opened, source, source.truth)
             tables = _tables_within(opened, columns)
         else:
-            columns = choose_columns(opened, replace(source, truth=None), labels=False)
-            columns = _clusterings(opened, columns, source)
+            columns = _clusterings(opened, source, None)
             with replace(source, file=truth_file).open() as other:
                 tables = _tables_between(opened, columns, other, str(source.truth))
     scored = {name: _evaluation(cells) for name, cells in tables.items()}
@@ -41,13 +41,15 @@ def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: b
         out.print(_cluster_table(next(iter(scored.values()))))
 
 
-def _clusterings(opened: LabelTable, columns: Columns, source: Source) -> Columns:
-    """Leave out columns of fractions, such as a confidence, unless they were named."""
+def _clusterings(opened: LabelTable, source: Source, truth: str | None) -> Columns:
+    """Unless some were named, score all columns but the id, the truth and fractions, such as a confidence."""
+    columns = replace(source, truth=truth).choose(opened, labels=False)
     if source.members is not None:
         return columns
-    members = tuple(name for name in columns.members if opened.profile[name].kind != "number")
+    uses = (columns.id, truth)
+    members = tuple(name for name in opened.columns if name not in uses and opened.profile[name].kind != "number")
     if not members:
-        raise QuorateError(f"{opened.path} has no column of labels left to score. Name one with --labels.")
+        raise QuorateError(f"{opened.path} has no column of labels left to score. Name one with members=.")
     return replace(columns, members=members)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice
-from quorate.cli.columns import Source, choose_columns
+from quorate.cli.columns import Source, say_guesses
 from quorate.cli.output import console, note, print_json, table
 from quorate.datasets import NAMES, load
 from quorate.errors import QuorateError
@@ -55,17 +56,17 @@ def run_generate(
 ) -> None:
     """Cluster features many times, write the labels and print what was drawn."""
     for method in drawing.methods:
-        check_choice("--method", method, tuple(GENERATORS))
-    check_choice("--scale", drawing.scale, (*SCALERS, "none"))
+        check_choice("method", method, tuple(GENERATORS))
+    check_choice("scale", drawing.scale, (*SCALERS, "none"))
     if output == STREAM and json:
         raise QuorateError("Only one result can go to standard output. Write the labels to a file.")
-    check_output(output, force=force, inputs=[source.file])
+    check_output(output, force=force, source=None if _is_packaged(source) else source.file)
     if output is not None:
         output_format_of(output, output_format)
-    features = _read_features(source)
+    features = _read_features(source, quiet=quiet)
     labels, drawn = draw_members(features.values, drawing, quiet=quiet)
     if output is not None:
-        _write_labels({**features.beside, **labels}, output, output_format)
+        _write_labels({**features.beside, **labels}, output, output_format, force=force)
     if json:
         print_json([_described(member) for member in drawn])
     elif output is None or not quiet:
@@ -100,9 +101,13 @@ def draw_members(
     return {member.name: pool.labels[:, j] for member, j in zip(members, order, strict=True)}, members
 
 
-def _read_features(source: Source) -> Features:
+def _is_packaged(source: Source) -> bool:
+    return source.file in NAMES and not Path(source.file).exists()
+
+
+def _read_features(source: Source, *, quiet: bool) -> Features:
     """Read a table of numbers, or a packaged dataset."""
-    if source.file in NAMES and not Path(source.file).exists():
+    if _is_packaged(source):
         if source.members is not None or source.id_column is not None or source.truth is not None:
             raise QuorateError(
                 f"{source.file} is a packaged dataset, whose features and classes are known. Leave out --features, "
@@ -112,7 +117,9 @@ def _read_features(source: Source) -> Features:
         beside = {} if data.classes is None else {"class": np.asarray(data.classes)}
         return Features(data.features, beside)
     with source.open() as opened:
-        columns = choose_columns(opened, source, labels=False)
+        columns = source.choose(opened, labels=False)
+        _check_features(opened, columns.members)
+        say_guesses(columns, quiet=quiet)
         values = [_numbers(opened, name) for name in columns.members]
         beside = {name: _plain(opened.fetch(_one(opened.raw(name), opened))) for name in columns.keep}
     for name in beside:
@@ -130,26 +137,38 @@ def _plain(found: dict[str, Any]) -> NDArray[Any]:
     return np.asarray(np.ma.filled(cells.astype(object), None) if np.ma.isMaskedArray(cells) else cells)
 
 
+def _check_features(opened: LabelTable, names: Sequence[str]) -> None:
+    """Refuse columns that are no features, all at once."""
+    kinds = {name: opened.profile[name].kind for name in names}
+    text = [name for name, kind in kinds.items() if kind not in ("integer", "number", "boolean")]
+    gaps = [f"{name!r} ({opened.profile[name].n_missing:,})" for name in names if opened.profile[name].n_missing]
+    if text:
+        raise QuorateError(
+            f"{_named(text)} of {opened.path} {'is' if len(text) == 1 else 'are'} text, not a feature. Name the "
+            "features with members=, or name a column with id= or truth=."
+        )
+    if gaps:
+        raise QuorateError(
+            f"Missing values are in these columns of {opened.path}: {', '.join(gaps)}. Fill them in, or name the other "
+            "columns with members=."
+        )
+
+
+def _named(names: Sequence[str]) -> str:
+    listed = ", ".join(map(repr, names))
+    return f"Column {listed}" if len(names) == 1 else f"Columns {listed}"
+
+
 def _numbers(opened: LabelTable, name: str) -> NDArray[np.float64]:
-    if opened.profile[name].kind not in ("integer", "number", "boolean"):
-        raise QuorateError(
-            f"Column {name!r} of {opened.path} is text, not a feature. Leave it out with --features, or name it with "
-            "--id or --truth."
-        )
-    if opened.profile[name].n_missing:
-        raise QuorateError(
-            f"Column {name!r} of {opened.path} has {opened.profile[name].n_missing:,} missing values. Fill them in, or "
-            "leave the column out with --features."
-        )
     return np.asarray(opened.fetch(_one(opened.label(name), opened))["cell"], dtype=np.float64)
 
 
-def _write_labels(columns: dict[str, Any], output: str, output_format: str | None) -> None:
+def _write_labels(columns: dict[str, Any], output: str, output_format: str | None, *, force: bool) -> None:
     with ExitStack() as resources:
         connection = connect(resources)
         connection.register("members", {f"c{j}": values for j, values in enumerate(columns.values())})
         named = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate(columns))
-        write_table(connection.sql(f"SELECT {named} FROM members"), output, format=output_format)
+        write_table(connection.sql(f"SELECT {named} FROM members"), output, format=output_format, force=force)
 
 
 def _described(member: PoolMember) -> dict[str, Any]:

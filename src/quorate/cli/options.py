@@ -1,5 +1,6 @@
 """The options that several commands share."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -10,13 +11,13 @@ Table = Annotated[
     str, typer.Argument(metavar="FILE", help="A table: CSV, TSV, Parquet, Arrow, NPY or NPZ; - for standard input.")
 ]
 Members = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--members",
         metavar="A,B,...",
         rich_help_panel=_IN,
-        help="Columns that hold clusterings: names or patterns such as 'kmeans_*'. "
-        "Default: all but the id, the truth and what is kept.",
+        help="Columns that hold clusterings: names or patterns such as 'kmeans_*'; repeatable. "
+        "Default: all but the id, known classes and what is kept.",
     ),
 ]
 Id = Annotated[
@@ -34,11 +35,12 @@ Truth = Annotated[
         "--truth",
         metavar="COLUMN",
         rich_help_panel=_IN,
-        help="Column of known classes: scores are shown, the answer does not depend on it.",
+        help="Column of known classes: scores are shown, the answer does not depend on it. "
+        "Default: a column named class, truth, target or the like.",
     ),
 ]
 Keep = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option("--keep", metavar="A,B,...", rich_help_panel=_OUT, help="Further columns to copy to the output."),
 ]
 Noise = Annotated[
@@ -62,6 +64,21 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", rich_help_panel=_IN, help="Whether the first line names the columns."),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", metavar="NAME", rich_help_panel=_IN, help="Encoding of a text table, if it is not UTF-8."
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        rich_help_panel=_IN,
+        help="Memory to keep to, such as 2GB; disk is used beyond.",
+    ),
+]
 Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", rich_help_panel=_OUT, help="Where to write; - for standard output."),
@@ -79,3 +96,36 @@ Seed = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, notes or warnings.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
+
+FLAGS = {
+    "members": "--members",
+    "id": "--id",
+    "truth": "--truth",
+    "keep": "--keep",
+    "noise": "--noise",
+    "format": "--format",
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
+    "memory_limit": "--memory-limit",
+    "report": "--report",
+    "summary": "--summary",
+    "n_clusters": "-k",
+    "beta": "--beta",
+    "method": "--method",
+    "scale": "--scale",
+    "n_jobs": "--jobs",
+}
+"""The options by the library's names of parameters."""
+_OTHER_FLAGS = {"evaluate": {"members": "--labels"}, "generate": {"members": "--features"}}
+_SWITCHES = {"header=False": "--no-header", "header=True": "--header", "force=True": "--force"}
+
+
+def in_flags(message: str, command: str = "") -> str:
+    """Return a message of the library with its parameters, written `name=`, as the options of a command."""
+    flags = {**FLAGS, **_OTHER_FLAGS.get(command, {})}
+    for words, flag in _SWITCHES.items():
+        message = message.replace(words, flag)
+    names = "|".join(flags)
+    message = re.sub(rf"^({names})(?= (?:must|names|may) )", lambda found: flags[found[1]], message)
+    message = re.sub(rf"\b({names})=(?=['\"\w])", lambda found: flags[found[1]] + " ", message)
+    return re.sub(rf"\b({names})=", lambda found: flags[found[1]], message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from quorate._support.checks import check_number
-from quorate.cli.columns import Source, choose_columns, count_members, note_id
+from quorate.cli.columns import Source, say_guesses
 from quorate.cli.combining import member_table
 from quorate.cli.output import console, print_json, progress
 from quorate.crowd import member_weights
@@ -15,10 +15,10 @@ from quorate.show.summary import describe_trust
 
 def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
     """Rank members by NCAI and print the table."""
-    check_number("--beta", beta, low=0)
+    check_number("beta", beta, low=0)
     with source.open() as opened, progress("Weighing", quiet=quiet):
-        columns = choose_columns(opened, source)
-        ens = count_members(opened, columns, source.noise).ensemble
+        columns = source.choose(opened)
+        ens = source.count(opened, columns).ensemble
         rows = member_rows(ens, member_weights(ens, beta))
     members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.ncai)]
     if json:
@@ -27,4 +27,4 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
     out = console()
     out.print(f"{ens.n_rows:,} rows, {ens.n_members} members, {ens.n_clusters:,} clusters in all", markup=False)
     out.print(member_table(members, most=len(members)))
-    note_id(columns, quiet=quiet)
+    say_guesses(columns, quiet=quiet)

@@ -15,11 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate._support.memory import require_memory
+from quorate._support.columns import Seen
+from quorate._support.memory import labels_memory, require_memory
 from quorate._support.typing import Ints
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
+from quorate.scale.columns import refuse_features
 from quorate.scale.files import ROW, Column, LabelTable, explained, quote_name
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 
 LINES, _CLASSES, ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
-# What a distinct line costs per member, with its ids, links and what a consensus function makes of them.
-_BYTES_PER_LABEL = 120
 
 
 @dataclass
@@ -59,15 +59,32 @@ class CountedTable:
         return LabelTable(self.table.path, self.table.format, self.table.connection, columns, view=LINES)
 
     @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        ((n_lines, n_rows),) = self.lines.connection.execute(f"SELECT count(*), sum(n)::BIGINT FROM {LINES}").fetchall()
+        if n_lines == 0:
+            raise QuorateError(f"{self.table.path} has columns but no rows. Pass a table with one row per instance.")
+        return int(n_lines), int(n_rows)
+
+    @property
     def n_lines(self) -> int:
         """Number of distinct lines of cells."""
-        ((n_lines,),) = self.lines.connection.execute(f"SELECT count(*) FROM {LINES}").fetchall()
-        return int(n_lines)
+        return self._sizes[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._sizes[1]
 
     @property
     def bytes_needed(self) -> int:
         """About how much memory a consensus takes that holds all patterns."""
-        return _BYTES_PER_LABEL * self.n_lines * len(self.members)
+        return labels_memory(self.n_lines, len(self.members))
+
+    def refuse_features(self) -> None:
+        """Refuse members in which more than half of all values differ, which the first rows did not show."""
+        profiles = self.lines.profile
+        seen = {name: Seen(self.n_rows, 0, one.n_distinct, one.kind == "number") for name, one in profiles.items()}
+        refuse_features(self.table.path, {name: one for name, one in seen.items() if one.is_odd})
 
     @cached_property
     def _counted(self) -> tuple[Ensemble, Ints, Ints]:
@@ -76,8 +93,7 @@ class CountedTable:
         require_memory(
             self.bytes_needed,
             f"The {self.n_lines:,} distinct rows of labels",
-            "Combine fewer members at once, or use quorate.consensus_file with gp-mgla or hbgf, which needs them in "
-            "blocks only.",
+            "Raise memory_limit=, or combine fewer members at once.",
         )
         labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
         fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
@@ -90,6 +106,22 @@ class CountedTable:
         """The ensemble of the members; the rows stay in the file."""
         return self._counted[0]
 
+    def class_table(self) -> NDArray[np.float64]:
+        """(clusters, classes) how many rows of each consensus cluster belong to each known class, from the answer."""
+        found = self.table.fetch(
+            f"SELECT a.a0 AS cluster, c.truth AS truth, sum(c.n)::BIGINT AS n FROM {_CLASSES} c JOIN {ANSWER} a "
+            f"ON {self._same('c', 'a')} WHERE c.truth IS NOT NULL AND a.a0 >= 0 GROUP BY ALL"
+        )
+        if len(found["n"]) == 0:
+            raise self._no_classes()
+        classes, code = np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
+        counts = np.zeros((int(np.max(found["cluster"])) + 1, len(classes)))
+        counts[np.asarray(found["cluster"]), code] = np.asarray(found["n"])
+        return counts
+
+    def _no_classes(self) -> QuorateError:
+        return QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
+
     def class_counts(self) -> tuple[tuple[str, ...], sp.csr_array]:
         """Return the known classes, and (m, classes) how many rows of each pattern belong to each."""
         ens, line, pattern = self._counted
@@ -99,7 +131,7 @@ class CountedTable:
             "WHERE c.truth IS NOT NULL"
         )
         if len(found["n"]) == 0:
-            raise QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
+            raise self._no_classes()
         classes, code = np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
         pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
         pattern_of[line] = pattern
@@ -134,32 +166,8 @@ class CountedTable:
         examples = dict(zip(np.asarray(found["pattern"]).tolist(), np.ma.filled(found["example"], ""), strict=True))
         return [str(examples.get(int(one), "")) for one in patterns]
 
-    def answered(
-        self,
-        answers: dict[str, NDArray[Any]],
-        keep: Sequence[str] = (),
-        *,
-        keep_order: bool = True,
-        typed: bool = False,
-    ) -> duckdb.DuckDBPyRelation:
-        """Return the rows: the columns to keep, then one column per answer.
-
-        Parameters
-        ----------
-        answers : dict
-            Name of each new column, and its value for each pattern.
-        keep : sequence of str
-            Columns of the file that go before them.
-        keep_order : bool, default True
-            Whether the rows come in their order, which is one sort more.
-        typed : bool, default False
-            Whether members in a text table are kept as the labels they stand for, not as the text that is there.
-        """
-        for name in answers:
-            if name in keep:
-                raise QuorateError(
-                    f"The answer is a column {name!r}, but a column kept has that name. Rename it first."
-                )
+    def store(self, answers: dict[str, NDArray[Any]]) -> None:
+        """Store an answer in the engine: name of each new column, and its value for each pattern."""
         _, line, pattern = self._counted
         values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
         self._register("quorate_fitted", {"line": line, **values})
@@ -168,12 +176,23 @@ class CountedTable:
                 f"CREATE OR REPLACE TEMP TABLE {ANSWER} AS SELECT {LINES}.* EXCLUDE (n), {', '.join(values)} "
                 f"FROM {LINES} JOIN quorate_fitted ON {LINES}.rowid = quorate_fitted.line"
             )
-        return self.rows(list(answers), keep, keep_order=keep_order, typed=typed)
 
     def rows(
         self, names: Sequence[str], keep: Sequence[str], *, keep_order: bool = True, typed: bool = False
     ) -> duckdb.DuckDBPyRelation:
-        """Return the rows joined with the answers stored in the engine, as `answered` describes them."""
+        """Return the rows: the columns to keep, then one column per answer stored.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the answers.
+        keep : sequence of str
+            Columns of the file that go before them.
+        keep_order : bool, default True
+            Whether the rows come in their order, which is one sort more.
+        typed : bool, default False
+            Whether members in a text table are kept as the labels they stand for, not as the text that is there.
+        """
         kept = ""
         for name in keep:
             cell = f"t.{self.table.raw(name)}"

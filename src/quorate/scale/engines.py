@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import nearest_name
-from quorate._support.memory import available_memory, show_bytes
+from quorate._support.memory import available_memory, labels_memory, show_bytes
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Vector, frame_vectors
 from quorate.scale.files import quote_name
-
-# What collecting one line costs, at least: labels, cluster ids and what a consensus function makes of them.
-_BYTES_PER_LABEL = 40
 
 
 class Engine(Protocol):
@@ -94,22 +91,15 @@ def open_frame(frame: Any, members: Sequence[str] | None) -> FrameSource:
     return FrameSource(opened, chosen)
 
 
-def eager_members(source: FrameSource) -> Any:
-    """Return the members of a frame in memory, as a frame."""
-    import narwhals as nw
-
-    return source.frame.select(*(nw.col(name) for name in source.members)).to_native()
-
-
 def count_lines(source: FrameSource) -> CountedLines:
     """Let the engine of a lazy frame count its distinct rows of labels, and collect those.
 
     More lines than memory holds are refused before they are collected.
     """
-    limit = max(int(available_memory() / (_BYTES_PER_LABEL * len(source.members))), 1)
+    limit = max(available_memory() // labels_memory(1, len(source.members)), 1)
     native, vectors, counts = source.engine.collect(source.frame.to_native(), source.members, limit + 1)
     if len(counts) > limit:
-        needed = show_bytes(_BYTES_PER_LABEL * len(source.members) * (limit + 1))
+        needed = show_bytes(labels_memory(limit + 1, len(source.members)))
         raise QuorateError(
             f"The rows have more than {limit:,} distinct combinations of labels, which need more than {needed} of "
             "memory. Leave out the members with the most clusters, or write the frame to Parquet and use "

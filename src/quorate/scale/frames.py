@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice
+from quorate._support.columns import Seen, head_rows, look_at
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.labels import Noise
-from quorate.scale.engines import FrameSource, count_lines, eager_members, open_frame
-
-ANSWERS = ("consensus", "confidence")
-"""The columns that an answer adds to a table."""
+from quorate.labels import Noise, Vector, frame_vectors
+from quorate.scale.columns import Columns, guess_columns
+from quorate.scale.combine import answer_columns, answer_names, fit_best
+from quorate.scale.engines import FrameSource, count_lines, open_frame
 
 
 def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
@@ -30,7 +32,8 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     ----------
     frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
     members : sequence of str, optional
-        The columns that hold labels, one per member. Default: all columns.
+        The columns that hold labels, one per member. Default: all columns but those that name the rows or hold known
+        classes; a warning says which are left out.
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels mean, as in `Ensemble`; "singletons" needs the rows, so no lazy frame.
 
@@ -43,9 +46,9 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     Ensemble(n_rows=6, n_members=2, n_clusters=5, n_patterns=4)
     """
     check_choice("noise", noise, ("missing", "cluster", "singletons"))
-    source = open_frame(frame, members)
+    source = _open(frame, members)
     if source.is_eager:
-        return Ensemble(eager_members(source), noise=noise)
+        return Ensemble(_vectors(source), names=source.members, noise=noise)
     return Ensemble.from_lines(count_lines(source).lines, noise=noise)[0]
 
 
@@ -69,7 +72,8 @@ def consensus_frame(
     frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
     members : sequence of str, optional
         The columns that hold labels, one per member: numbers, text or categories, missing where the member says
-        nothing about the row. Default: all columns.
+        nothing about the row. Default: all columns but those that name the rows or hold known classes; a warning says
+        which are left out.
     n_clusters : int or "auto", default "auto"
     method : str, default "gp-mgla"
         A name from `methods()`.
@@ -100,22 +104,81 @@ def consensus_frame(
             f"For {members} clusters pass n_clusters={members}."
         )
     check_choice("noise", noise, ("missing", "cluster", "singletons"))
-    source = open_frame(frame, members)
-    for name in ANSWERS:
+    source = _open(frame, members)
+    for name in answer_names():
         if name in source.frame.collect_schema().names():
             raise QuorateError(f"The frame has a column named {name!r} already. Rename or drop it first.")
     estimator = make_method(method, n_clusters, params)
     if source.is_eager:
-        fitted = estimator.fit(Ensemble(eager_members(source), noise=noise))
-        return _with_columns(source, {"consensus": fitted.labels_, "confidence": fitted.confidence_})
+        ens = Ensemble(_vectors(source), names=source.members, noise=noise)
+        answers = answer_columns(fit_best(estimator, ens))
+        rows = ens.require_rows("consensus_frame")
+        return _with_columns(source, {name: answer[rows] for name, answer in answers.items()})
     counted = count_lines(source)
     ens, line_pattern = Ensemble.from_lines(counted.lines, noise=noise)
-    fitted = estimator.fit(ens)
-    answer = {
-        "consensus": fitted.pattern_labels_[line_pattern],
-        "confidence": fitted.pattern_confidence_[line_pattern],
-    }
-    return source.engine.attach(source.frame.to_native(), counted.native, source.members, answer)
+    answers = answer_columns(fit_best(estimator, ens))
+    on_lines = {name: answer[line_pattern] for name, answer in answers.items()}
+    return source.engine.attach(source.frame.to_native(), counted.native, source.members, on_lines)
+
+
+def _open(frame: Any, members: Sequence[str] | None) -> FrameSource:
+    """Return a frame as a source of members: those named, or else all columns without another use."""
+    source = open_frame(frame, members)
+    if members is not None:
+        return source
+    chosen = guess_columns(_FramePeek(source), Columns(()))
+    chosen.warn()
+    return replace(source, members=chosen.members)
+
+
+def _vectors(source: FrameSource) -> list[Vector]:
+    """Return the members of a frame in memory."""
+    return frame_vectors(source.frame.select(*source.members))
+
+
+@dataclass(frozen=True)
+class _FramePeek:
+    """The first rows of a frame of any engine, and how many values differ in all of them."""
+
+    source: FrameSource
+    path: str = "the frame"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.source.members
+
+    @cached_property
+    def head(self) -> dict[str, Vector]:
+        """The first rows."""
+        first = self.source.frame.head(head_rows(len(self.columns)) + 1)
+        first = first if self.source.is_eager else first.collect()
+        return dict(zip(self.columns, frame_vectors(first), strict=True))
+
+    @property
+    def head_is_all(self) -> bool:
+        """Whether the first rows are all rows."""
+        return len(self.head[self.columns[0]]) <= head_rows(len(self.columns))
+
+    def seen(self, names: Sequence[str]) -> dict[str, Seen]:
+        """Return what all rows show of some columns; the first ones tell whether there are fractions."""
+        import narwhals as nw
+
+        parts = [nw.len().alias("n")]
+        for j, name in enumerate(names):
+            parts += [nw.col(name).n_unique().alias(f"distinct_{j}"), nw.col(name).null_count().alias(f"missing_{j}")]
+        counted = self.source.frame.select(*parts)
+        counted = counted if self.source.is_eager else counted.collect()
+        found = {name: int(values[0]) for name, values in counted.to_dict(as_series=False).items()}
+        return {
+            name: Seen(
+                found["n"] - found[f"missing_{j}"],
+                found[f"missing_{j}"],
+                found[f"distinct_{j}"],
+                look_at(self.head[name]).fractions,
+            )
+            for j, name in enumerate(names)
+        }
 
 
 def _with_columns(source: FrameSource, columns: dict[str, NDArray[np.generic]]) -> Any:

@@ -114,7 +114,7 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalise: Normalise
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass
     weights = index**2 / np.sum(index**2) if weights is None else weights
-    coverage = np.array([ens.counts[ens.patterns[:, j] >= 0].sum() for j in range(ens.n_members)]) / ens.total
+    coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total
     return tuple(
         MemberRow(
             ens.names[j],

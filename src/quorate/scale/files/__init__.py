@@ -8,7 +8,15 @@ a label: a number where the whole column is numbers, NULL where it is missing).
 from quorate.scale.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
 from quorate.scale.files.opening import connect, escaped, find_files, open_table
 from quorate.scale.files.table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name
-from quorate.scale.files.writing import check_output, make_folder, output_format, write_table, write_text, writing
+from quorate.scale.files.writing import (
+    check_ending,
+    check_output,
+    make_folder,
+    output_format,
+    write_table,
+    write_text,
+    writing,
+)
 
 __all__ = [
     "FORMATS",
@@ -18,6 +26,7 @@ __all__ = [
     "ColumnProfile",
     "FileFormat",
     "LabelTable",
+    "check_ending",
     "check_output",
     "connect",
     "escaped",

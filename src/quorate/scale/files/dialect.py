@@ -52,15 +52,13 @@ def find_dialect(
         delimiter = _find_delimiter(lines, name, prefer)
     rows = _split(lines, delimiter)
     if not rows:
-        raise QuorateError(
-            f"{name} cannot be read as a text table. Check its quotes, or name its format with --format."
-        )
+        raise QuorateError(f"{name} cannot be read as a text table. Check its quotes, or name its format with format=.")
     if header is None:
         header = _has_header(rows)
         if not header and _is_numbered(rows):
             header = True
             shown = delimiter.join(rows[0])
-            warn(f"The first line of {name} ({shown}) is taken for names of columns. Pass --no-header if it is data.")
+            warn(f"The first line of {name} ({shown}) is taken for names of columns. Pass header=False if it is data.")
     return Dialect(delimiter, header, _column_names(rows[0], header, name))
 
 
@@ -94,7 +92,7 @@ def _refuse_other_delimiter(lines: Sequence[str], name: str) -> None:
         if len(widths) == 1 and widths != {1}:
             raise QuorateError(
                 f"{name} has one column, but its lines look split by {spoken}. "
-                f"If they are, say so with --delimiter {delimiter!r}."
+                f"If they are, say so with delimiter={delimiter!r}."
             )
 
 
@@ -139,7 +137,7 @@ def _column_names(first: Sequence[str], header: bool, name: str) -> tuple[str, .
         return tuple(f"column_{j}" for j in range(len(first)))
     names = tuple(cell.strip() for cell in first)
     names = (names[0] or _UNNAMED, *names[1:])
-    rescue = "or pass --no-header if the first line is data."
+    rescue = "or pass header=False if the first line is data."
     if "" in names:
         raise QuorateError(f"Column {names.index('') + 1} of {name} has no name. Name every column, {rescue}")
     for column in names:

@@ -22,6 +22,9 @@ FORMATS = {
 """Formats and the endings of their files."""
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 """Endings of compressed text tables."""
+WRITTEN = ("csv", "tsv", "parquet", "arrow", "npy", "npz")
+"""Formats in which tables are written."""
+USE_ENDINGS = f"Use one of {', '.join(ending for name in WRITTEN for ending in FORMATS[name])}."
 STREAM = "-"
 """The name of standard input and standard output."""
 
@@ -47,10 +50,11 @@ class FileFormat:
         return "\t" if self.name == "tsv" else ","
 
 
-def find_format(path: str | Path, given: str | None = None) -> FileFormat:
-    """Return the format of a file: the one given, or else by its ending, or else by its first bytes.
+def find_format(path: str | Path, given: str | None = None, *, look: bool = True) -> FileFormat:
+    """Return the format of a file: the one given, or else by its ending, or else (`look`) by its first bytes.
 
-    Standard input and files with an unknown ending are taken for CSV unless their first bytes tell otherwise.
+    Standard input and files whose first bytes tell nothing are taken for CSV; without a look, unknown endings are
+    refused.
     """
     endings = [ending.lower() for ending in Path(path).suffixes]
     compression = COMPRESSIONS.get(endings[-1]) if endings else None
@@ -64,7 +68,11 @@ def find_format(path: str | Path, given: str | None = None) -> FileFormat:
     for name, known in FORMATS.items():
         if ending in known:
             return FileFormat(name, compression)
-    return _format_by_content(path, compression)
+    if look:
+        return _format_by_content(path, compression)
+    if ending:
+        raise QuorateError(f"{path} cannot be written: {ending} is no known ending of tables. {USE_ENDINGS}")
+    return FileFormat("csv", compression)
 
 
 def _format_by_content(path: str | Path, compression: str | None) -> FileFormat:
@@ -82,6 +90,9 @@ def _format_by_content(path: str | Path, compression: str | None) -> FileFormat:
     return FileFormat("csv", compression)
 
 
+NAME_ENCODING = "Save it in UTF-8, name its encoding with encoding=, or its format with format=."
+
+
 @contextmanager
 def explained(path: str) -> Iterator[None]:
     """Turn the engine's errors about a file into one sentence and a hint."""
@@ -93,7 +104,7 @@ def explained(path: str) -> Iterator[None]:
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:
         raise QuorateError(
-            f"{path} does not fit: {_first_line(error)} Raise memory_limit, free some disk space in the temporary "
+            f"{path} does not fit: {_first_line(error)} Raise memory_limit=, free some disk space in the temporary "
             "folder (TMPDIR), or use fewer members."
         ) from error
     except duckdb.Error as error:
@@ -118,10 +129,10 @@ def _explanation(message: str, path: str) -> str:
     if width:
         return (
             f"{where} has {width[2]} cells where {width[1]} are expected. "
-            "Give every line the same number of cells, or name the delimiter with --delimiter."
+            "Give every line the same number of cells, or name the delimiter with delimiter=."
         )
     if "utf-8" in message.lower() or "unicode" in message.lower():
-        return f"{where} is not text in UTF-8. Save the file in UTF-8, or name its format with --format."
+        return f"{where} is not text in UTF-8. {NAME_ENCODING}"
     if "quote" in message.lower():
         return f'{where} has a quote that does not close. Write cells with quotes as "like ""this"" one".'
     return f"{where} cannot be read: {_first_line(message)} Check that the file is whole and of the format it is named."

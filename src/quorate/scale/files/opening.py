@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import glob
 import gzip
 import lzma
@@ -24,7 +25,7 @@ from quorate._support.extras import import_extra
 from quorate._support.memory import parse_bytes
 from quorate.errors import QuorateError
 from quorate.scale.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
-from quorate.scale.files.formats import FORMATS, STREAM, FileFormat, explained, find_format
+from quorate.scale.files.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
 from quorate.scale.files.table import NUMBERED, ROW, VIEW, Column, LabelTable
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def open_table(
     format: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
     memory_limit: int | float | str | None = None,
     threads: int | None = None,
 ) -> LabelTable:
@@ -57,6 +59,8 @@ def open_table(
         What splits the columns of a text table. Default: found from its first lines.
     header : bool, optional
         Whether the first line of a text table names the columns. Default: found from its first lines.
+    encoding : str, optional
+        Encoding of a text table, such as "latin-1". Default: UTF-8.
     memory_limit : int or str, optional
         How much memory the engine may use before it spills to the temporary folder, such as "2GB".
     threads : int, optional
@@ -73,11 +77,18 @@ def open_table(
         connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
             opener = _text_view if kind.is_text else _OPENERS[kind.name]
-            source = _Source(connection, files, kind, shown, delimiter, header, resources)
+            source = _Source(connection, files, kind, shown, _delimiter(delimiter), header, encoding, resources)
             columns = opener(source)
             numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
         on_failure.pop_all()
     return LabelTable(shown, kind, connection, tuple(columns), numbered_view=numbered, resources=resources)
+
+
+def _delimiter(given: str | None) -> str | None:
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(given or "", given)
+    if delimiter is not None and len(delimiter) != 1:
+        raise QuorateError(f"delimiter must be one sign, or tab; got {delimiter!r}.")
+    return delimiter
 
 
 def connect(
@@ -109,6 +120,7 @@ class _Source:
     shown: str
     delimiter: str | None
     header: bool | None
+    encoding: str | None
     resources: ExitStack
 
     @property
@@ -188,7 +200,9 @@ _DECOMPRESSORS: dict[str | None, Callable[..., IO[bytes]]] = {
 
 def _text_view(source: _Source) -> list[Column]:
     """Open a text table; its columns are text named c0, c1, ..., whatever they are called in the file."""
-    if source.format.compression in ("bz2", "xz"):
+    if source.encoding is not None:
+        source = _recode(source)
+    elif source.format.compression in ("bz2", "xz"):
         source = _unpack(source)
     head = _read_head(source)
     prefer = source.format.delimiter
@@ -205,6 +219,28 @@ def _unpack(source: _Source) -> _Source:
     with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(unpacked, "wb") as copy:
         shutil.copyfileobj(packed, copy)
     return replace(source, files=[unpacked], format=FileFormat(source.format.name))
+
+
+def _recode(source: _Source) -> _Source:
+    """Return the source as UTF-8 in a temporary file."""
+    try:
+        reader = codecs.getreader(str(source.encoding))
+        "".encode(str(source.encoding))
+    except LookupError:
+        raise QuorateError(
+            f'encoding must be the name of an encoding of text, such as "latin-1" or "utf-16"; got {source.encoding!r}.'
+        ) from None
+    if source.format.compression == "zstd":
+        raise QuorateError(f"{source.shown} is packed by zstd and not in UTF-8. Unpack it first, or pack it by gzip.")
+    recoded = _temporary_file(source.resources)
+    try:
+        with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(recoded, "wb") as copy:
+            text = reader(packed)
+            while part := text.read(1 << 20):
+                copy.write(part.encode("utf-8"))
+    except UnicodeError:
+        raise QuorateError(f"{source.shown} is not text in {source.encoding}. Name another encoding=.") from None
+    return replace(source, files=[recoded], format=FileFormat(source.format.name))
 
 
 def _read_csv(source: _Source, dialect: Dialect) -> Any:
@@ -237,13 +273,11 @@ def _read_head(source: _Source) -> str:
     if len(head) == _HEAD_BYTES:
         head = head[: head.rfind(b"\n") + 1 or None]
     if b"\0" in head:
-        raise QuorateError(f"{source.shown} is not a text table. Name its format with --format if it is another one.")
+        raise QuorateError(f"{source.shown} is not a text table. Name its format with format= if it is another one.")
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise QuorateError(
-            f"{source.shown} is not text in UTF-8. Save it in UTF-8, or name its format with --format."
-        ) from None
+        raise QuorateError(f"{source.shown} is not text in UTF-8. {NAME_ENCODING}") from None
 
 
 def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
@@ -252,7 +286,7 @@ def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
     if len(found.columns) > 1:
         raise QuorateError(
             f"{source.shown} has one column when split by {source.delimiter!r}, but looks split by "
-            f"{DELIMITERS[found.delimiter]}. Leave --delimiter out, or pass {found.delimiter!r}."
+            f"{DELIMITERS[found.delimiter]}. Leave delimiter= out, or pass {found.delimiter!r}."
         )
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from quorate._support.checks import nearest_name
+from quorate._support.columns import Seen, head_rows
 from quorate.errors import QuorateError
 from quorate.scale.files.formats import FileFormat, explained
 
@@ -23,6 +24,8 @@ NUMBERED = "label_table_numbered"
 """The name of the same view with one more column, `ROW`: the number of the row, from 0."""
 ROW = "quorate_row"
 
+_BATCH = 50
+
 
 @dataclass(frozen=True)
 class ColumnProfile:
@@ -33,6 +36,12 @@ class ColumnProfile:
     n_missing: int
     n_distinct: int
     """About how many distinct values there are."""
+    n_rows: int
+
+    @property
+    def seen(self) -> Seen:
+        """What the rule for columns wants to know."""
+        return Seen(self.n_rows - self.n_missing, self.n_missing, self.n_distinct, self.kind == "number")
 
 
 @dataclass(frozen=True)
@@ -63,20 +72,23 @@ class LabelTable:
         """The rows with one more column, `ROW`: the number of the row, from 0."""
         return self.numbered_view or f"(SELECT *, row_number() OVER () - 1 AS {ROW} FROM {self.view})"
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.all_columns)
 
     def column(self, name: str) -> Column:
         """Return a column by name."""
-        for column in self.all_columns:
-            if column.name == name:
-                return column
-        listed = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
+        if name in self._by_name:
+            return self._by_name[name]
         raise QuorateError(
-            f"{self.path} has no column {name!r}.{nearest_name(name, self.columns)} Its columns are: {listed}."
+            f"{self.path} has no column {name!r}.{nearest_name(name, self.columns)} "
+            f"Its columns are: {_listed(self.columns)}."
         )
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.all_columns}
 
     def raw(self, name: str) -> str:
         """Return the SQL expression of a column's cells as they stand in the file."""
@@ -88,7 +100,7 @@ class LabelTable:
         if kind == "other":
             raise QuorateError(
                 f"Labels must be numbers, text or categories; column {name!r} of {self.path} holds "
-                f"{column.sql_type}. Leave it out of the members (--members)."
+                f"{column.sql_type}. Leave it out: name the clusterings with members=."
             )
         if kind == "integer":
             return f"TRY_CAST({cell} AS BIGINT)"  # all of them fit but NaN, which is no label
@@ -108,30 +120,52 @@ class LabelTable:
             return self.connection.sql(query).fetchnumpy()
 
     @cached_property
-    def _counted(self) -> tuple[int, dict[str, ColumnProfile]]:
-        parts = ["count(*)"]
-        for column in self.all_columns:
-            parts += _profile_sql(column)
-        with explained(self.path):
-            n_rows, *figures = self.connection.execute(f"SELECT {', '.join(parts)} FROM {self.view}").fetchall()[0]
-        if n_rows == 0:
+    def head(self) -> dict[str, Any]:
+        """The first rows: the cells of each column as an array, masked where they are missing."""
+        n_rows = head_rows(len(self.all_columns)) + 1
+        columns = ", ".join(f"{quote_name(column.sql_name)} AS c{j}" for j, column in enumerate(self.all_columns))
+        cells = self.fetch(f"SELECT {columns} FROM {self.view} LIMIT {n_rows}")
+        if len(cells["c0"]) == 0:
             raise QuorateError(f"{self.path} has columns but no rows. Pass a table with one row per instance.")
+        return dict(zip(self.columns, cells.values(), strict=True))
+
+    @property
+    def head_is_all(self) -> bool:
+        """Whether the first rows are all rows."""
+        return len(self.head[self.columns[0]]) <= head_rows(len(self.all_columns))
+
+    def profiled(self, names: Sequence[str]) -> dict[str, ColumnProfile]:
+        """Return what one pass over the file tells about some columns.
+
+        Of many columns it is a pass for each batch of them: the engine's memory grows with the square of their number.
+        """
         profiles = {}
-        for j, column in enumerate(self.all_columns):
-            present, distinct, not_numbers, fractions, largest = figures[5 * j : 5 * j + 5]
-            kind = _kind(column.sql_type, not_numbers, fractions, largest)
-            profiles[column.name] = ColumnProfile(kind, n_rows - present, distinct)
-        return n_rows, profiles
+        for start in range(0, len(names), _BATCH):
+            columns = [self.column(name) for name in names[start : start + _BATCH]]
+            parts = ["count(*)", *(part for column in columns for part in _profile_sql(column))]
+            with explained(self.path):
+                n_rows, *figures = self.connection.execute(f"SELECT {', '.join(parts)} FROM {self.view}").fetchall()[0]
+            if n_rows == 0:
+                raise QuorateError(f"{self.path} has columns but no rows. Pass a table with one row per instance.")
+            for j, column in enumerate(columns):
+                present, distinct, not_numbers, fractions, largest = figures[5 * j : 5 * j + 5]
+                kind = _kind(column.sql_type, not_numbers, fractions, largest)
+                profiles[column.name] = ColumnProfile(kind, n_rows - present, min(distinct, present), n_rows)
+        return profiles
+
+    def seen(self, names: Sequence[str]) -> dict[str, Seen]:
+        """Return what the rule for columns wants to know of some columns."""
+        return {name: profile.seen for name, profile in self.profiled(names).items()}
+
+    @cached_property
+    def profile(self) -> dict[str, ColumnProfile]:
+        """What one pass over the file tells about each column."""
+        return self.profiled(self.columns)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; found with `profile` in one pass over the file."""
-        return self._counted[0]
-
-    @property
-    def profile(self) -> dict[str, ColumnProfile]:
-        """What one pass over the file tells about each column."""
-        return self._counted[1]
+        """Number of rows; found with `profile`."""
+        return self.profile[self.columns[0]].n_rows
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
@@ -199,11 +233,16 @@ def quote_name(name: str) -> str:
 def match_columns(table: LabelTable, wanted: Sequence[str]) -> list[str]:
     """Return the columns that names or patterns such as "kmeans_*" stand for, in the order given, each once."""
     found: list[str] = []
+    known = set(table.columns)
     for name in wanted:
-        matches = [name] if name in table.columns else [c for c in table.columns if fnmatchcase(c, name)]
+        matches = [name] if name in known else [c for c in table.columns if fnmatchcase(c, name)]
         if not matches and any(sign in name for sign in "*?["):
             raise QuorateError(
-                f"No column of {table.path} matches {name!r}. Its columns are: {', '.join(table.columns)}."
+                f"No column of {table.path} matches {name!r}. Its columns are: {_listed(table.columns)}."
             )
         found += matches or [table.column(name).name]
     return list(dict.fromkeys(found))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

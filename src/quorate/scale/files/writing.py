@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +18,22 @@ import numpy as np
 
 from quorate._support.extras import import_extra
 from quorate.errors import QuorateError
-from quorate.scale.files.formats import STREAM, FileFormat, explained, find_format
+from quorate.scale.files.formats import STREAM, USE_ENDINGS, WRITTEN, FileFormat, explained, find_format
+from quorate.scale.files.opening import find_files
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def check_output(path: str | Path | None, *, force: bool = False, inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse, before any work, an output that cannot or must not be written."""
+# What file systems without links answer.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+def check_output(path: str | Path | None, *, force: bool = False, source: str | Path | None = None) -> None:
+    """Refuse, before any work, an output that cannot or must not be written.
+
+    It must not be the `source` that is read, one of its files, or a file that would be read with them the next time.
+    """
     if path is None or str(path) == STREAM:
         return
     target = Path(path)
@@ -31,12 +41,30 @@ def check_output(path: str | Path | None, *, force: bool = False, inputs: Iterab
         raise QuorateError(f"The output {target} is a directory. Name a file in it.")
     if not target.parent.is_dir():
         raise QuorateError(f"The folder of the output {target} does not exist. Create {target.parent} first.")
-    if any(str(other) != STREAM and _same_file(target, Path(other)) for other in inputs):
-        raise QuorateError(f"The output {target} is the input. Write to another file.")
+    if source is not None and str(source) != STREAM:
+        _refuse_input(target, source)
     if target.exists() and target.is_file() and not force:
-        raise QuorateError(f"The output {target} exists already. Pass --force (in Python force=True) to replace it.")
+        raise _exists(target)
     if not os.access(target.resolve().parent, os.W_OK):
         raise QuorateError(f"The folder {target.parent} cannot be written to. Check its permissions.")
+
+
+def _refuse_input(target: Path, source: str | Path) -> None:
+    if any(_same_file(target, file) for file in find_files(source)):
+        raise QuorateError(f"The output {target} is the input, or one of its files. Write to another file.")
+    if Path(source).is_dir() and target.resolve().is_relative_to(Path(source).resolve()):
+        raise QuorateError(f"The output {target} is in the folder that is read, {source}. Write to another folder.")
+    if not Path(source).exists() and _matches(target, Path(source)):
+        raise QuorateError(
+            f"The output {target} matches {source}, which is read: it would be read the next time. Name another file."
+        )
+
+
+def _matches(target: Path, pattern: Path) -> bool:
+    parts, signs = Path(os.path.abspath(target)).parts, Path(os.path.abspath(pattern)).parts
+    if "**" in signs:
+        return fnmatch(os.path.join(*parts), os.path.join(*signs))
+    return len(parts) == len(signs) and all(map(fnmatch, parts, signs))
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -45,11 +73,16 @@ def _same_file(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
+def _exists(target: Path) -> QuorateError:
+    return QuorateError(f"The output {target} exists already. Pass force=True to replace it.")
+
+
 @contextmanager
-def writing(path: str | Path) -> Iterator[Path]:
+def writing(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     """Give a temporary path to write to, which becomes `path` at the end of the block, or vanishes on an error.
 
-    What is meant for "-" or for a device is copied there at the end.
+    What is meant for "-" or for a device is copied there at the end. Without `force`, a file that appeared there in the
+    meantime stays.
     """
     target = Path(path)
     streamed = str(path) == STREAM or (target.exists() and not target.is_file())
@@ -60,8 +93,10 @@ def writing(path: str | Path) -> Iterator[Path]:
         yield temporary
         if streamed:
             _copy_out(temporary, path)
-        else:
+        elif force:
             os.replace(temporary, target)
+        else:
+            _create(temporary, target)
     except OSError as error:
         raise QuorateError(
             f"{path} cannot be written: {error.strerror or error}. Check space and permissions."
@@ -70,9 +105,23 @@ def writing(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(path: str | Path, text: str) -> None:
+def _create(temporary: Path, target: Path) -> None:
+    """Move a file to a place where there must be none; a link fails where a move would replace."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if target.exists():
+            raise _exists(target) from None
+        os.replace(temporary, target)
+
+
+def write_text(path: str | Path, text: str, *, force: bool = True) -> None:
     """Write a text file whole, or not at all."""
-    with writing(path) as temporary:
+    with writing(path, force=force) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -97,17 +146,32 @@ def _copy_out(temporary: Path, path: str | Path) -> None:
 
 
 def output_format(path: str | Path, format: str | None = None) -> FileFormat:
-    """Return the format in which a table is written to a path: the one given, or else by its ending, or else CSV."""
-    kind = FileFormat("csv") if str(path) == STREAM and format is None else find_format(path, format)
+    """Return the format in which a table is written to a path: the one given, or else by its ending; CSV has none."""
+    if str(path) == STREAM and format is None:
+        return FileFormat("csv")
+    kind = find_format(path, format, look=False)
     if kind.compression in ("bz2", "xz"):
         raise QuorateError(f"{path} cannot be written: only .gz and .zst are written compressed. Use one of them.")
+    if kind.compression and not kind.is_text:
+        raise QuorateError(f"{path} cannot be written: only text tables are written compressed. Leave out the ending.")
+    if kind.name not in WRITTEN:
+        raise QuorateError(f"{path} cannot be written: {kind.name} is only read. {USE_ENDINGS}")
     return kind
 
 
-def write_table(relation: duckdb.DuckDBPyRelation, path: str | Path, *, format: str | None = None) -> None:
+def check_ending(path: str | Path | None, endings: Sequence[str], what: str) -> None:
+    """Refuse an output whose ending promises another format than the one it is written in."""
+    ending = "" if path is None or str(path) == STREAM else Path(path).suffix.lower()
+    if ending and ending not in endings:
+        raise QuorateError(f"{path} cannot be written: {what} is written as {endings[0]}. Use that ending.")
+
+
+def write_table(
+    relation: duckdb.DuckDBPyRelation, path: str | Path, *, format: str | None = None, force: bool = True
+) -> None:
     """Write a relation to a file (or "-"), atomically and as a stream where the format allows it."""
     kind = output_format(path, format)
-    with writing(path) as temporary, explained(str(path)):
+    with writing(path, force=force) as temporary, explained(str(path)):
         if kind.is_text:
             compression = kind.compression or "none"
             relation.write_csv(str(temporary), sep=kind.delimiter, header=True, compression=compression)

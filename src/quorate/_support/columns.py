@@ -1,0 +1,89 @@
+"""What the name and the values of a column tell about its use: a clustering, a name of the rows, or known classes.
+
+One rule for arrays, frames, files and the command. Only the first rows are looked at; who asks counts the rest of the
+few columns that look odd there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ID_NAMES = ("id", "index", "row", "rowid", "row_id", "name", "key", "__index_level_0__")
+"""What columns that name rows are called."""
+CLASS_NAMES = ("class", "classes", "truth", "ground_truth", "target", "true_label", "true_labels", "y_true")
+"""What columns of known classes are called; `quorate generate` writes "class"."""
+FEW_ROWS = 20
+"""In fewer rows all labels may differ by chance."""
+NEARLY_ALL = 0.9
+"""A column with more distinct values than this share of its rows names the rows."""
+HEAD_CELLS, HEAD_ROWS = 1_000_000, 1000
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen in a column."""
+
+    present: int
+    """How many cells are not missing."""
+    missing: int
+    distinct: int
+    """About how many values differ."""
+    fractions: bool
+    """Whether numbers with fractions are among them."""
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether more than half of the values differ, as in no clustering."""
+        return self.present >= FEW_ROWS and self.distinct > self.present / 2
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether it has another value in (nearly) every row."""
+        return self.is_odd and not self.missing and not self.fractions and self.distinct > NEARLY_ALL * self.present
+
+
+def is_id(name: str) -> bool:
+    """Return whether a column is called like a name of the rows."""
+    return name.lower() in ID_NAMES
+
+
+def is_class(name: str) -> bool:
+    """Return whether a column is called like known classes."""
+    return name.lower() in CLASS_NAMES
+
+
+def head_rows(n_columns: int) -> int:
+    """Return how many of the first rows to look at: not many cells in all, but enough rows to tell."""
+    return min(HEAD_ROWS, max(HEAD_CELLS // max(n_columns, 1), 2 * FEW_ROWS))
+
+
+def look_at(cells: NDArray[Any]) -> Seen:
+    """Return what is seen in some cells, masked, None or NaN where they are missing."""
+    listed = cells.tolist()
+    try:
+        present = [cell for cell in listed if cell is not None and cell == cell]
+        values = set(present)
+    except (TypeError, ValueError):  # lists and the like: whatever they are, no labels and no names
+        return Seen(len(listed), 0, 0, False)
+    return Seen(len(present), len(listed) - len(present), len(values), any(map(_is_fraction, values)))
+
+
+def _is_fraction(value: Any) -> bool:
+    try:
+        return not float(value).is_integer()
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def looks_transposed(rows: Sequence[Sequence[Any]] | NDArray[Any], n_members: int) -> int | None:
+    """Return how many distinct labels rows hold at most if the table looks transposed, else None.
+
+    A table with fewer rows than members, whose rows repeat their labels, has members as rows.
+    """
+    if not 0 < len(rows) < n_members:
+        return None
+    most = max(len(set(np.asarray(row).tolist())) for row in rows)
+    return most if most <= n_members // 2 else None

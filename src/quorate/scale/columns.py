@@ -49,8 +49,8 @@ class Columns:
 
     def warn(self) -> None:
         """Warn of what was guessed and of what looks wrong."""
-        for sentence in (*self.guesses, *self.doubts):
-            warn(sentence)
+        if self.guesses or self.doubts:
+            warn(" ".join((*self.guesses, *self.doubts)))
 
 
 class Peek(Protocol):

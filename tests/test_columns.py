@@ -1,0 +1,214 @@
+"""One rule for columns everywhere: names of rows, known classes, features, transposed tables; and how often a file is
+read on the way from a table to an answer."""
+
+import json
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import quorate as qt
+from quorate._support import memory
+from quorate.cli import main
+from quorate.scale.files import opening
+
+
+@pytest.fixture
+def frame():
+    """Sixty rows: ids, known classes, three fair members."""
+    rng = np.random.default_rng(3)
+    truth = np.repeat([0, 1, 2], 20)
+    members = {f"m{j}": np.where(rng.random(60) < 0.15, rng.integers(0, 3, 60), truth) for j in range(3)}
+    return pd.DataFrame({"cell": [f"c{i}" for i in range(60)], "class": truth, **members})
+
+
+MEMBERS = ["m0", "m1", "m2"]
+
+
+def run(*arguments, capsys, code=0):
+    found = main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    assert found == code, printed
+    return printed
+
+
+def test_ids_and_known_classes_are_no_members_of_a_file(frame, tmp_path, capsys):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    expected = qt.consensus(frame[MEMBERS], 3)
+    with pytest.warns(qt.QuorateWarning) as warned:
+        result = qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=3)
+    said = " ".join(str(one.message) for one in warned)
+    assert "Rows are named by column 'cell'" in said
+    assert "Column 'class' is taken for known classes" in said
+    assert "members=" in said
+    assert result.names == tuple(MEMBERS)
+    assert pd.read_csv(tmp_path / "out.csv")["consensus"].tolist() == expected.labels.tolist()
+    printed = run("combine", tmp_path / "t.csv", "-k", 3, "--json", capsys=capsys)
+    assert [member["name"] for member in json.loads(printed.out)["members"]] == MEMBERS
+    assert "Column 'class' is taken for known classes, by name, and is no member" in printed.err
+    assert "--members" in printed.err
+    assert "members=" not in printed.err
+
+
+def test_members_decide(frame, tmp_path):
+    frame.to_parquet(tmp_path / "t.parquet")
+    result = qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet", members=["class", "m0", "m1"])
+    assert result.names == ("class", "m0", "m1")
+
+
+@pytest.mark.parametrize("native", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, "duckdb"])
+def test_ids_and_known_classes_are_no_members_of_a_frame(frame, native):
+    held = duckdb.from_df(frame) if native == "duckdb" else native(dict(frame))
+    with pytest.warns(qt.QuorateWarning, match="Rows are named by column 'cell'.*'class' is taken for known classes"):
+        ens = qt.ensemble_from_frame(held)
+    assert ens.names == tuple(MEMBERS)
+    assert qt.ensemble_from_frame(held, members=["class", "m0"]).names == ("class", "m0")
+
+
+def test_ids_anywhere_in_many_rows_are_found_without_reading_all(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 3000
+    frame = pd.DataFrame({"a": rng.integers(0, 4, n), "b": rng.integers(0, 4, n), "serial": rng.permutation(n)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, pl.LazyFrame(frame)):
+        with pytest.warns(qt.QuorateWarning, match="Column 'serial' has another value in every row"):
+            assert qt.ensemble_from_frame(source).names == ("a", "b")
+    with pytest.warns(qt.QuorateWarning, match="Column 'serial' has another value in every row"):
+        result = qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet", n_clusters=2)
+    assert result.names == ("a", "b")
+
+
+def test_features_are_named_all_at_once(tmp_path, frame, capsys):
+    rng = np.random.default_rng(1)
+    frame[["x", "y"]] = rng.normal(size=(60, 2)).round(3)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(qt.QuorateError, match=r"Columns 'x', 'y' of .* each is a feature, not a clustering.*members="):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv")
+    printed = run("combine", tmp_path / "t.csv", code=2, capsys=capsys)
+    assert "Columns 'x', 'y'" in printed.err
+    assert "--members;" in printed.err
+
+
+def test_features_that_begin_like_labels_are_found_when_counted(tmp_path):
+    values = np.concatenate([np.zeros(1100, dtype=int), np.arange(3000)])
+    pd.DataFrame({"a": values % 3, "b": values}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(qt.QuorateError, match="Column 'b' of .* a feature or a name, not a clustering"):
+        qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet")
+
+
+def test_odd_tables_are_said_to_be(tmp_path, capsys):
+    lines = [",".join([f"m{j}", *("012"[(i * j) % 3] for i in range(61))]) for j in range(4)]
+    (tmp_path / "transposed.csv").write_text("\n".join([",".join(["id", *(f"r{i}" for i in range(61))]), *lines]))
+    assert "it looks transposed" in run("combine", tmp_path / "transposed.csv", "-k", 2, capsys=capsys).err
+    rows = "\n".join(f"{i // 2},{i % 2},{i // 20}" for i in range(40))
+    (tmp_path / "twice.csv").write_text("id,a,b\n" + rows)
+    assert "names 20 of the rows as others before" in run("combine", tmp_path / "twice.csv", "-k", 2, capsys=capsys).err
+    (tmp_path / "one.csv").write_text("a\n1\n1\n2\n")
+    assert "one member only" in run("combine", tmp_path / "one.csv", "-k", 2, capsys=capsys).err
+
+
+def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):
+    frame.rename(columns={"m0": "k, small"}).to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["--members", "k, small", "--members", "m1,m2", "-k", 3, "--json"]
+    found = json.loads(run("combine", tmp_path / "t.csv", *arguments, capsys=capsys).out)
+    assert [member["name"] for member in found["members"]] == ["k, small", "m1", "m2"]
+
+
+# How often a file is read ------------------------------------------------------------------------------------------
+
+
+class Counting:
+    """A connection that notes each query that reads all rows of the file."""
+
+    def __init__(self, connection, scans):
+        self.connection, self.scans = connection, scans
+
+    def note(self, query):
+        if isinstance(query, str) and "label_table" in query and "LIMIT" not in query:
+            self.scans.append(query)
+
+    def execute(self, query, *parameters):
+        self.note(query)
+        return self.connection.execute(query, *parameters)
+
+    def sql(self, query, **options):
+        self.note(query)
+        return self.connection.sql(query, **options)
+
+    def __getattr__(self, name):
+        return getattr(self.connection, name)
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    found = []
+    connect = opening.connect
+    monkeypatch.setattr(opening, "connect", lambda *args, **options: Counting(connect(*args, **options), found))
+    return found
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_is_read_once_to_count_and_once_to_answer(frame, tmp_path, scans, capsys, ending):
+    path, out = tmp_path / f"t.{ending}", tmp_path / f"out.{ending}"
+    big = pd.concat([frame] * 50, ignore_index=True).drop(columns="cell")
+    big.to_csv(path, index=False) if ending == "csv" else big.to_parquet(path)
+    qt.consensus_file(path, out, members=MEMBERS, n_clusters=3)
+    assert len(scans) == 2, scans
+    scans.clear()
+    run("combine", path, "-k", 3, "-o", out, "--force", capsys=capsys)
+    assert len(scans) == 2, scans
+    scans.clear()
+    run("combine", path, "-k", 3, "-o", out, "--force", "--report", tmp_path / "r.html", capsys=capsys)
+    assert len(scans) == 3, scans
+    scans.clear()
+    run("weigh", path, capsys=capsys)
+    assert len(scans) == 1, scans
+
+
+# Blocks, by the command as by the library ---------------------------------------------------------------------------
+
+
+def test_the_command_reads_patterns_in_blocks_where_they_do_not_fit(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 20_000)
+    members = {f"m{j}": np.where(rng.random(20_000) < 0.6, rng.integers(0, 20, 20_000), truth) for j in range(4)}
+    pd.DataFrame({"class": truth, **members}).to_parquet(tmp_path / "t.parquet")
+    whole, parts = tmp_path / "whole.parquet", tmp_path / "parts.parquet"
+    arguments = ["combine", tmp_path / "t.parquet", "-k", 4, "--confidence", "--json"]
+    expected = json.loads(run(*arguments, "-o", whole, capsys=capsys).out)
+    monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
+    found = json.loads(run(*arguments, "-o", parts, "--memory-limit", "150MB", capsys=capsys).out)
+    pd.testing.assert_frame_equal(pd.read_parquet(parts), pd.read_parquet(whole))
+    assert [c["size"] for c in found["answers"][0]["clusters"]] == [
+        c["size"] for c in next(a for a in expected["answers"] if a["k"] == 4)["clusters"]
+    ]
+    assert found["answers"][0]["scores"] == pytest.approx(expected["answers"][-1]["scores"], abs=1e-6)
+    for one, other in zip(found["members"], expected["members"], strict=True):
+        assert (one["name"], one["trust"]) == (other["name"], other["trust"])
+        assert one["coverage"] == pytest.approx(other["coverage"])
+    assert "read in blocks" in run(*arguments[:-1], "--memory-limit", "150MB", capsys=capsys).out
+    for more in (["--report", tmp_path / "r.html"], ["-k", "2:4"]):
+        printed = run(*arguments, *more, "--memory-limit", "150MB", code=2, capsys=capsys)
+        assert "only one answer can be found in blocks" in printed.err
+        assert "--memory-limit" in printed.err
+
+
+# How a file is written, told to the library ------------------------------------------------------------------------
+
+
+def test_a_text_table_can_be_described_to_the_library(tmp_path):
+    (tmp_path / "t.dat").write_bytes("1:ä:x\n1:ä:x\n2:ö:y\n2:ö:y\n".encode("latin-1"))
+    with pytest.raises(qt.QuorateError, match="not text in UTF-8.*encoding="):
+        qt.consensus_file(tmp_path / "t.dat", tmp_path / "out.csv", delimiter=":", header=False)
+    options = {"format": "csv", "delimiter": ":", "header": False, "encoding": "latin-1", "n_clusters": 2}
+    result = qt.consensus_file(tmp_path / "t.dat", tmp_path / "out.csv", **options)
+    assert (result.n_rows, result.names) == (4, ("column_0", "column_1", "column_2"))
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert found["column_1"].tolist() == ["ä", "ä", "ö", "ö"]
+    assert found["consensus"].tolist() == [0, 0, 1, 1]
+    with pytest.raises(qt.QuorateError, match="encoding must be the name of an encoding"):
+        qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", encoding="base64")
+    with pytest.raises(qt.QuorateError, match="delimiter must be one sign"):
+        qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", delimiter="::")

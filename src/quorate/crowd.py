@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate._support.checks import check_choice, check_number
+from quorate._support.checks import check_choice, check_number, check_weight_range
 from quorate._support.typing import Floats
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
@@ -212,4 +212,4 @@ def resolve_influence(ens: Ensemble, weights: Any, index: Floats, beta: float, *
         )
     if not np.all(np.isfinite(given)) or np.any(given < 0) or given.max() == 0:
         raise QuorateError("weights must be finite, not negative, and not all zero.")
-    return given / given.max()
+    return check_weight_range("weights", given) / given.max()

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate._support.checks import check_choice, nearest_name
+from quorate._support.checks import check_choice, check_weight_range, nearest_name
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, is_plain, match_levels, split_members
@@ -549,4 +549,4 @@ def _check_row_weights(row_weights: Any, n_rows: int) -> Floats:
         raise QuorateError(f"row_weights must hold one weight per row; got shape {weights.shape} for {n_rows} rows.")
     if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
         raise QuorateError("row_weights must be positive and finite; drop rows that should not count.")
-    return weights
+    return check_weight_range("row_weights", weights)

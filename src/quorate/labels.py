@@ -8,6 +8,7 @@ What a label means is told by itself, not by the other rows: a whole number is o
 whole numbers are noise, in a column with fractions too. So the parts of a table say what the whole says.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -90,7 +91,13 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
 
 def frame_vectors(frame: Any) -> list[Vector]:
     """Return the columns of a narwhals frame in memory as arrays."""
-    return [_frame_column(frame.get_column(name)) for name in frame.columns]
+    vectors = []
+    for name in frame.columns:
+        try:
+            vectors.append(_frame_column(frame.get_column(name)))
+        except UnicodeDecodeError:
+            raise QuorateError(f"Column {name!r} holds text that is not UTF-8. Decode it first.") from None
+    return vectors
 
 
 def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
@@ -131,10 +138,22 @@ def _as_frame(labels: Any) -> Any:
         return None
     import narwhals as nw
 
-    frame = nw.from_native(labels, pass_through=True)
+    frame = known_frame(labels)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def known_frame(frame: Any) -> Any:
+    """Return a narwhals frame, or `frame` itself if it is none of a library that narwhals knows."""
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        return nw.from_native(frame, pass_through=True)
+    except DuplicateError as error:
+        names = ", ".join(re.findall(r"'.*'", str(error)))
+        raise QuorateError(f"The frame has several columns named {names}. Give each a name of its own.") from None
 
 
 def _as_series(vector: Any) -> Any:

@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from quorate._support.typing import Floats
 from quorate.errors import QuorateError
 
 
@@ -45,6 +46,18 @@ def check_number(
     if not is_number or not math.isfinite(value) or value < low or value <= above or value > high:
         raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
     return float(value)
+
+
+def check_weight_range(parameter: str, weights: Floats) -> Floats:
+    """Return weights if their sums, products and quotients are numbers; those that are zero aside."""
+    smallest, largest = 1e-12, 1e12
+    counted = weights[weights > 0]
+    if len(counted) and (counted.min() < smallest or counted.max() > largest):
+        raise QuorateError(
+            f"{parameter} must lie between {smallest:g} and {largest:g}; got {counted.min():g} to {counted.max():g}. "
+            "Multiply all of them by one number."
+        )
+    return weights
 
 
 def check_jobs(value: Any) -> int | None:

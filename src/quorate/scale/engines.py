@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from quorate._support.checks import nearest_name
 from quorate._support.memory import available_memory, labels_memory, show_bytes
 from quorate.errors import QuorateError
-from quorate.labels import Lines, Vector, frame_vectors
+from quorate.labels import Lines, Vector, frame_vectors, known_frame
 from quorate.scale.files import quote_name
 
 
@@ -71,7 +71,7 @@ def open_frame(frame: Any, members: Sequence[str] | None) -> FrameSource:
     """Return a frame as a source of members, or say what is wrong with it."""
     import narwhals as nw
 
-    opened = nw.from_native(frame, pass_through=True)
+    opened = known_frame(frame)
     if not isinstance(opened, nw.DataFrame | nw.LazyFrame):
         raise QuorateError(
             f"frame must be a frame of pandas, polars, pyarrow, DuckDB, Dask or PySpark; got {type(frame).__name__}. "

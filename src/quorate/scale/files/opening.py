@@ -27,6 +27,7 @@ from quorate.errors import QuorateError
 from quorate.scale.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
 from quorate.scale.files.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
 from quorate.scale.files.table import NUMBERED, ROW, VIEW, Column, LabelTable
+from quorate.scale.files.untrusted import check_arrow, load_npy, load_npz
 
 if TYPE_CHECKING:
     import duckdb
@@ -320,15 +321,9 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
 
 
 def _arrow_view(source: _Source) -> list[Column]:
+    check_arrow(source.file, source.shown)
     dataset = import_extra("pyarrow.dataset", "Reading Arrow and Feather files")
-    arrow = import_extra("pyarrow", "Reading Arrow and Feather files")
-    try:
-        table = dataset.dataset(str(source.file), format="feather")
-    except arrow.ArrowException:
-        raise QuorateError(
-            f"{source.shown} is not an Arrow file. Write it in the IPC file format (Feather version 2)."
-        ) from None
-    source.connection.register(VIEW, table)
+    source.connection.register(VIEW, dataset.dataset(str(source.file), format="feather"))
     return _columns_of(source.connection.table(VIEW))
 
 
@@ -339,21 +334,18 @@ def _columns_of(relation: Any) -> list[Column]:
 def _npy_view(source: _Source) -> list[Column]:
     """Open an array of rows x members, or a vector; it stays on disk until it is read."""
     try:
-        array = np.load(source.file, mmap_mode="r", allow_pickle=False)
-    except Exception:  # NumPy passes on whatever error the header of a broken file leads to
+        array = load_npy(source.file)
+    except Exception:  # NumPy passes on whatever error a broken file leads to
         raise _not_arrays(source) from None
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise _not_arrays(source)
     return _register_arrays(source, {"": array})
 
 
 def _npz_view(source: _Source) -> list[Column]:
     """Open named arrays: vectors are columns, a matrix is one column per column."""
     try:
-        with open(source.file, "rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            arrays = {name: loaded[name] for name in loaded.files}
+        arrays = load_npz(source.file, source.shown)
+    except QuorateError:
+        raise
     except Exception:
         raise _not_arrays(source) from None
     return _register_arrays(source, arrays)

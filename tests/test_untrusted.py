@@ -1,0 +1,141 @@
+"""Files and values nobody vouches for: refused in one sentence, never believed."""
+
+import struct
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pytest
+
+import quorate as qt
+from quorate._support.memory import memory_limit
+from quorate.cli import main
+from quorate.scale.files import open_table
+
+METHODS = ["gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "wct", "srs"]
+A, B = [0] * 7 + [1] * 5, [0] * 6 + [1] * 3 + [2] * 3
+
+
+def complaint(path, capsys, *more):
+    assert main(["combine", str(path), "-k", "2", "-q", *more]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Error: ")
+    assert len(said.splitlines()) == 1
+    return said
+
+
+def test_arrow_offsets_are_checked_before_use(tmp_path, capsys):
+    """Offsets that point beyond the text would send the reader anywhere in memory."""
+    path = tmp_path / "labels.arrow"
+    table = pa.table({"a": ["x", "x", "y", "y"], "b": [0, 0, 1, 1]})
+    feather.write_feather(table, path, compression="uncompressed")
+    offsets = struct.pack("<5i", 0, 1, 2, 3, 4)
+    damaged = path.read_bytes().replace(offsets, struct.pack("<5i", 0, 1, 2_000_000_000, 3, 4))
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+    assert "is not an Arrow file, or it is damaged" in complaint(path, capsys)
+
+
+def test_arrow_dictionary_indices_are_checked(tmp_path, capsys):
+    path = tmp_path / "labels.arrow"
+    indices = pa.array([0, 1, 2, 3] * 20, pa.int32())
+    table = pa.table({"a": pa.DictionaryArray.from_arrays(indices, ["w", "x", "y", "z"]), "b": [0, 0, 1, 1] * 20})
+    feather.write_feather(table, path, compression="uncompressed")
+    whole = struct.pack("<4i", 0, 1, 2, 3)
+    path.write_bytes(path.read_bytes().replace(whole, struct.pack("<4i", 0, 1, 2, 77_000_000), 1))
+    assert "is damaged" in complaint(path, capsys)
+
+
+def test_arrow_files_that_are_whole_are_read(tmp_path):
+    path = tmp_path / "labels.feather"
+    frame = pd.DataFrame({"a": ["x", None, "ü"], "b": pd.Categorical(["u", "v", "u"]), "c": [1, 2, 3]})
+    frame.to_feather(path)
+    with open_table(path) as table:
+        assert table.columns == ("a", "b", "c")
+        assert table.n_rows == 3
+
+
+@pytest.mark.parametrize("point", [0x110000, 0xFFFFFFFF, 0xD800])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_numpy_text_of_invalid_code_points(tmp_path, capsys, point, order):
+    path = tmp_path / "labels.npy"
+    np.save(path, np.array([["ab", "cd"]] * 4 + [["ef", "gh"]] * 4).astype(f"{order}U2"))
+    content = path.read_bytes()
+    path.write_bytes(content[:-4] + struct.pack(f"{order}I", point))
+    assert "is not a NPY file of numbers or text" in complaint(path, capsys)
+    np.savez(tmp_path / "labels.npz", a=np.array(["x", "y"] * 4))
+    path.write_bytes(content)
+    assert main(["combine", str(path), "-k", "2", "-q"]) == 0
+
+
+def test_an_archive_is_refused_before_it_is_unpacked(tmp_path, capsys):
+    """26 MB may unpack to 6 GB: what the arrays declare is compared with the memory there is."""
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, a=np.zeros(2_000_000, dtype=np.int64), b=np.zeros(2_000_000, dtype=np.int64))
+    assert path.stat().st_size < 100_000
+    with memory_limit("20MB"), pytest.raises(qt.QuorateError, match=r"unpacked, needs about 32 MB, but 20 MB"):
+        open_table(path)
+
+
+def test_an_archive_that_declares_more_than_it_holds(tmp_path, capsys):
+    path = tmp_path / "labels.npz"
+    header = np.lib.format.magic(1, 0)
+    text = repr({"descr": "<i8", "fortran_order": False, "shape": (10**12,)}).ljust(117) + "\n"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", header + struct.pack("<H", len(text)) + text.encode() + bytes(80))
+    assert "is not a NPZ file" in complaint(path, capsys)
+
+
+def test_an_archive_without_arrays(tmp_path, capsys):
+    path = tmp_path / "labels.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "no labels here")
+    assert "is not a NPZ file" in complaint(path, capsys)
+
+
+def invalid_text():
+    offsets = pa.py_buffer(np.arange(0, 10, 2, dtype=np.int32).tobytes())
+    return pa.Array.from_buffers(pa.string(), 4, [None, offsets, pa.py_buffer(b"\xff\xfe\xff\xfeab\xc3\x28")])
+
+
+def test_text_that_is_not_utf8(tmp_path, capsys):
+    import pyarrow.parquet
+
+    table = pa.table({"x": invalid_text(), "y": [1, 1, 2, 2]})
+    pyarrow.parquet.write_table(table, tmp_path / "labels.parquet")
+    assert "labels.parquet" in complaint(tmp_path / "labels.parquet", capsys)
+    feather.write_feather(table, tmp_path / "labels.arrow")
+    assert "is damaged" in complaint(tmp_path / "labels.arrow", capsys)
+    with pytest.raises(qt.QuorateError, match="Column 'x' holds text that is not UTF-8"):
+        qt.consensus_frame(table, n_clusters=2)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e-13, 1e13, 1e308])
+def test_weights_whose_sums_are_no_numbers(weight):
+    with pytest.raises(qt.QuorateError, match=r"row_weights must lie between 1e-12 and 1e\+12; got"):
+        qt.Ensemble([A, B], row_weights=[weight] * 12)
+    with pytest.raises(qt.QuorateError, match="weights must lie between"):
+        qt.consensus([A, B], 2, weights=[weight, 1.0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_at_the_ends_of_what_is_allowed(method):
+    expected = qt.consensus(qt.Ensemble([A, B], row_weights=np.ones(12)), 2, method).labels
+    for weight in (1e-12, 1e12):
+        found = qt.consensus(qt.Ensemble([A, B], row_weights=np.full(12, weight)), 2, method).labels
+        assert len(np.unique(found)) <= 2
+        if method != "wcc":  # it stops by an absolute tolerance
+            assert found.tolist() == expected.tolist()
+    mixed = qt.Ensemble([A, B], row_weights=[1e-12, 1e12] * 6)
+    assert len(qt.consensus(mixed, 2, method).labels) == 12
+
+
+def test_columns_of_the_same_name():
+    frame = pd.DataFrame([[1, 2], [1, 2], [2, 1], [2, 1]], columns=["a", "a"])
+    for native in (frame, pa.table([pa.array([1, 1, 2, 2])] * 2, names=["a", "a"])):
+        with pytest.raises(qt.QuorateError, match="several columns named 'a'"):
+            qt.consensus(native, 2)
+        with pytest.raises(qt.QuorateError, match="several columns named 'a'"):
+            qt.consensus_frame(native, n_clusters=2)

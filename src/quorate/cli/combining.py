@@ -14,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from quorate._support.typing import Ints
 from quorate.cli.columns import Source, say_guesses
 from quorate.cli.output import bar, console, note, print_json, progress, table
+from quorate.cli.repeating import labels_command
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method, methods
 from quorate.errors import QuorateError
 from quorate.scale.combine import TableConsensus, combine_table
 from quorate.scale.files import STREAM, check_ending, check_output, output_format, write_text
+from quorate.scale.rowfacts import RowFacts, facts_in_memory
+from quorate.scale.tablefacts import facts_in_table
 from quorate.scores import score_table
 from quorate.show import KnownClasses, Origin, render_report, summarise
 from quorate.show.plotdata import member_rows
@@ -181,12 +185,18 @@ def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequ
 def _origin(request: Request, found: TableConsensus) -> Origin:
     wanted = request.report is not None or request.summary is not None
     columns, counted = found.columns, found.counted
+    described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
+
+    def look(patterns: Ints, most: int) -> RowFacts:
+        return facts_in_table(counted, patterns, most, id_column=columns.id, columns=described)
+
     return Origin(
         name=_source_name(request),
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
-        examples=(lambda patterns: counted.examples(patterns, columns.id)) if wanted else None,
+        command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),
+        look=look if wanted else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
     )
 
 

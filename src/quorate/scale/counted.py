@@ -150,22 +150,6 @@ class CountedTable:
         )
         return f"{self.table.numbered if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
 
-    def examples(self, patterns: Ints, id_column: str | None = None) -> list[str]:
-        """Return the first row of each of some patterns: its id, or its number counted from 0."""
-        _, line, pattern = self._counted
-        wanted = np.isin(pattern, patterns)
-        self._register("quorate_wanted", {"line": line[wanted], "pattern": pattern[wanted]})
-        lines = f"(SELECT l.*, w.pattern FROM {LINES} l JOIN quorate_wanted w ON l.rowid = w.line)"
-        shown = f"'row ' || min(t.{ROW})"
-        if id_column is not None:
-            shown = f"arg_min(t.{self.table.raw(id_column)}, t.{ROW})"
-        found = self.table.fetch(
-            f"SELECT a.pattern AS pattern, CAST({shown} AS VARCHAR) AS example FROM {self._rows_with(lines)} "
-            "WHERE a.pattern IS NOT NULL GROUP BY a.pattern"
-        )
-        examples = dict(zip(np.asarray(found["pattern"]).tolist(), np.ma.filled(found["example"], ""), strict=True))
-        return [str(examples.get(int(one), "")) for one in patterns]
-
     def store(self, answers: dict[str, NDArray[Any]]) -> None:
         """Store an answer in the engine: name of each new column, and its value for each pattern."""
         _, line, pattern = self._counted

@@ -1,13 +1,17 @@
 """One HTML file from a summary: everything it needs is inside, and nothing is loaded from elsewhere."""
 
 import json
+import re
+from base64 import b64encode
 from collections.abc import Iterable
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from quorate.errors import QuorateError
 from quorate.scale.files import check_output, write_text
+from quorate.scale.rowfacts import facts_in_memory
 from quorate.show.origin import Origin, known_classes
 from quorate.show.palette import SEQUENTIAL, cluster_colours
 from quorate.show.plotdata import Fitted, fitted_method
@@ -23,6 +27,8 @@ def report(
     *,
     name: str = "labels",
     truth: Any = None,
+    ids: Any = None,
+    columns: Any = None,
     n_clusters: Iterable[int] | None = None,
 ) -> Path:
     """Write the report of a consensus: one HTML file that opens anywhere, with everything it needs inside.
@@ -36,6 +42,10 @@ def report(
         What the report calls the data.
     truth : (n,) labels, optional
         Known classes, to compare the answer with; the answer does not depend on them.
+    ids : (n,) names of the rows, optional
+        By which rows are found in the report. Default: their numbers, counted from 0.
+    columns : frame or list of vectors, optional
+        Further columns of the same rows, to be summarised for each cluster.
     n_clusters : iterable of int, optional
         The numbers of clusters to show beside the fitted one. Default: up to twenty.
 
@@ -55,7 +65,16 @@ def report(
     """
     method = fitted_method(fitted)
     check_output(path, force=True)
-    origin = Origin(name=name, classes=None if truth is None else known_classes(method.ensemble_, truth))
+    ens = method.ensemble_
+    if ids is not None:
+        ids = list(ids)
+        if len(ids) != ens.n_rows:
+            raise QuorateError(f"ids must name each of {ens.n_rows} rows; got {len(ids)}.")
+    origin = Origin(
+        name=name,
+        classes=None if truth is None else known_classes(ens, truth),
+        look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids, columns=columns),
+    )
     write_text(path, render_report(summarise(method, origin, n_clusters=n_clusters)))
     return Path(path)
 
@@ -80,22 +99,43 @@ def render_report(summary: dict[str, Any]) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["count"] = _count
+    script = bundle("report.js")
     most = max(answer["k"] for answer in summary["answers"])
     colours = {"clusters": cluster_colours(most), "light": SEQUENTIAL, "dark": _SEQUENTIAL_DARK}
-    page = environment.from_string(_text("page.html"))
+    page = environment.from_string(web_text("report.html"))
     return str(
         page.render(
             summary=summary,
             data=Markup(_embedded(summary)),
             colours=Markup(_embedded(colours)),
-            style=Markup(_text("page.css")),
-            script=Markup(_text("page.js")),
+            style=Markup(web_text("look.css")),
+            script=Markup(script),
+            script_hash=Markup("sha256-" + b64encode(sha256(script.encode()).digest()).decode()),
         )
     )
 
 
-def _text(name: str) -> str:
-    return files("quorate.show").joinpath(name).read_text(encoding="utf-8")
+def web_text(name: str) -> str:
+    """Return a file of the page: style, script or template."""
+    return files("quorate.show").joinpath("web", name).read_text(encoding="utf-8")
+
+
+_IMPORT = re.compile(r'^import [^;]*? from "\./([\w.]+)";\n', re.MULTILINE)
+
+
+def bundle(entry: str) -> str:
+    """Return a script and all modules it imports as one module, each once and before those that need it."""
+    parts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name not in parts:
+            text = web_text(name)
+            for needed in _IMPORT.findall(text):
+                add(needed)
+            parts[name] = _IMPORT.sub("", text).replace("\nexport ", "\n")
+
+    add(entry)
+    return "\n".join(parts.values())
 
 
 def _embedded(value: Any) -> str:

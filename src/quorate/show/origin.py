@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,9 @@ from quorate._support.typing import Ints
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import encode, split_members
+from quorate.scale.rowfacts import RowFacts
 
-Examples = Callable[[Ints], Sequence[str]]
+Look = Callable[[Ints, int], RowFacts]
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,10 @@ class Origin:
     id_column: str | None = None
     classes: KnownClasses | None = None
     command: str | None = None
-    examples: Examples | None = None
-    """Gives a row (its id, or its number) for each of some patterns."""
+    command_at: Callable[[int], str] | None = None
+    """Gives the command that writes the labels at some number of clusters."""
+    look: Look | None = None
+    """Gives names for some patterns, and at most so many rows; None: the rows are the ensemble's, by their numbers."""
 
 
 def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:

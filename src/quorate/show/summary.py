@@ -13,11 +13,12 @@ import scipy.sparse as sp
 
 import quorate
 from quorate._support.typing import Floats, Ints
-from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.base import ConsensusMethod, opposition
 from quorate.ensemble import Ensemble
-from quorate.evidence import mean_evidence
+from quorate.evidence import mean_evidence, shared_rows
+from quorate.scale.rowfacts import RowFacts, facts_in_memory
 from quorate.scores import score_table
-from quorate.show.origin import Origin
+from quorate.show.origin import KnownClasses, Origin
 from quorate.show.plotdata import (
     Cut,
     MemberRow,
@@ -30,12 +31,17 @@ from quorate.show.plotdata import (
     sweep_view,
     transition,
 )
+from quorate.show.rows import embedded_rows, kept_columns, rows_that_fit
+from quorate.show.verdict import verdict
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 """Rises when a field of the summary changes its meaning or goes away."""
 
 _UNCERTAIN_SHOWN = 12
 _MEMBERS_IN_HEATMAP = 150
+_CLASSES_SHOWN = 40
+# How many figures on single members in single clusters a summary may hold.
+_MOST_SEPARATED = 20_000
 _TRUSTED, _PARTLY_TRUSTED = 0.5, 0.2
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
 
@@ -58,9 +64,14 @@ def summarise(
     ks = None if n_clusters is None else {*n_clusters, fitted.n_clusters_}
     sweep = sweep_view(fitted, ks)
     answers = [_answer(fitted, cut, origin) for cut in sweep.cuts]
-    _name_uncertain(answers, ens, origin)
+    facts = _name_rows(answers, ens, origin)
+    for answer, cut in zip(answers, sweep.cuts, strict=True):
+        answer["columns"] = kept_columns(facts, cut)
+    if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
+        for answer, cut in zip(answers, sweep.cuts, strict=True):
+            answer["separated"] = _separated(ens, cut)
     members = member_rows(ens, fitted.member_weights_, normalise=fitted.normalise)  # type: ignore[arg-type]
-    return {
+    summary = {
         "schema": "quorate-summary",
         "version": SUMMARY_VERSION,
         "source": _source(ens, origin),
@@ -74,8 +85,11 @@ def summarise(
             for one, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
         ],
         "matrix": _matrix(fitted, sweep),
+        "rows": embedded_rows(ens, sweep, facts),
+        "not_told": list(facts.too_many),
         "repeat": {"command": origin.command, "versions": _versions()},
     }
+    return {**summary, "verdict": verdict(summary)}
 
 
 def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
@@ -89,6 +103,7 @@ def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
         "missing": round(missing, 6),
         "id": origin.id_column,
         "truth": None if origin.classes is None else origin.classes.column,
+        "classes": None if origin.classes is None else _class_names(origin.classes),
     }
 
 
@@ -188,10 +203,52 @@ def _answer(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> dict[str, Any]
         "confidence_histogram": cut.histogram.tolist(),
         "uncertain": _uncertain(fitted, cut),
         "scores": None,
+        "classes": None,
+        "separated": None,
+        "command": _call(fitted, cut.n_clusters) if origin.command_at is None else origin.command_at(cut.n_clusters),
     }
     if origin.classes is not None:
-        answer["scores"] = _rounded(asdict(score_table(_class_table(cut.labels, origin.classes.counts))))
+        table = _class_table(cut.labels, origin.classes.counts)
+        answer["scores"] = _rounded(asdict(score_table(table)))
+        answer["classes"] = _shown_classes(table, origin.classes).tolist()
     return answer
+
+
+def _separated(ens: Ensemble, cut: Cut) -> list[list[int]]:
+    """Return, for each cluster, the percentage of its pairs of rows that each member puts in different clusters."""
+    shared, squared = (shared_rows(ens, cut.labels, cut.n_clusters, squared=squared) for squared in (False, True))
+    return np.rint(100 * opposition(ens, shared, squared)).astype(int).tolist()
+
+
+def _call(fitted: ConsensusMethod, k: int) -> str:
+    """Return the Python code that gives the labels at k clusters."""
+    defaults = type(fitted)(k).get_params()
+    given = {**_parameters(fitted), "n_clusters": k}
+    settings = "".join(f", {name}={value!r}" for name, value in given.items() if value != defaults[name])
+    return f'quorate.consensus(labels, {k}, "{fitted.name}"{settings}).labels'
+
+
+def _largest_classes(classes: KnownClasses) -> Ints:
+    """Return the classes that are shown, by size: all, or the largest."""
+    sizes = np.asarray(classes.counts.sum(axis=0)).ravel()
+    return np.sort(
+        np.argsort(-sizes, kind="stable")[: len(sizes) if len(sizes) <= _CLASSES_SHOWN else _CLASSES_SHOWN - 1]
+    )
+
+
+def _class_names(classes: KnownClasses) -> list[str]:
+    shown = [classes.names[c] for c in _largest_classes(classes)]
+    others = len(classes.names) - len(shown)
+    return shown if not others else [*shown, f"{others} others"]
+
+
+def _shown_classes(table: Floats, classes: KnownClasses) -> Floats:
+    """(k, classes shown) the table of classes by cluster, small classes of many as one."""
+    shown = _largest_classes(classes)
+    if len(shown) == table.shape[1]:
+        return table
+    rest = np.delete(table, shown, axis=1).sum(axis=1, keepdims=True)
+    return np.concatenate([table[:, shown], rest], axis=1)
 
 
 def _class_table(labels: Ints, class_counts: sp.csr_array) -> Floats:
@@ -223,19 +280,19 @@ def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
     ]
 
 
-def _name_uncertain(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Origin) -> None:
-    """Put an example row in place of the number of each uncertain pattern, looking all of them up at once."""
+def _name_rows(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Origin) -> RowFacts:
+    """Put an example row in place of the number of each uncertain pattern; return all that is known of rows.
+
+    All is asked for at once, so that a file is read once.
+    """
     lines = [line for answer in answers for line in answer["uncertain"]]
-    patterns = np.unique([line["example"] for line in lines])
-    if origin.examples is not None:
-        names = list(origin.examples(patterns))
-    elif ens.first_row is not None:
-        names = [f"row {row}" for row in ens.first_row[patterns]]
-    else:
-        names = [f"pattern {pattern}" for pattern in patterns]
-    name_of = dict(zip(patterns.tolist(), names, strict=True))
+    patterns = np.unique(np.array([line["example"] for line in lines], dtype=np.int64))
+    most = rows_that_fit(ens, len(answers))
+    facts = facts_in_memory(ens, patterns, most) if origin.look is None else origin.look(patterns, most)
+    name_of = dict(zip(patterns.tolist(), facts.examples, strict=True))
     for line in lines:
         line["example"] = name_of[line["example"]]
+    return facts
 
 
 def _matrix(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""What a consensus comes to, in one sentence that needs no knowledge of the method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_NAMED = 3
+
+
+def verdict(summary: dict[str, Any]) -> str:
+    """Return one sentence: how many clusters, how they share the rows, and whom to doubt."""
+    answer = next(answer for answer in summary["answers"] if answer["k"] == summary["choice"]["k"])
+    sizes = [cluster["size"] for cluster in answer["clusters"]]
+    members = summary["members"]
+    parts = [f"{_count(len(members), 'clustering')} combined {_sizes(sizes)}"]
+    doubted = [member["name"] for member in members if member["trust"] == "hardly"]
+    if doubted and len(members) > 1:
+        parts.append(_doubt(doubted, len(members)))
+    elif len(members) > 1:
+        parts.append("no member stands apart from the others")
+    return "; ".join(parts) + "."
+
+
+def _sizes(sizes: Sequence[float]) -> str:
+    if len(sizes) == 1:
+        return "make one cluster: they do not tell any groups of rows apart"
+    share = max(sizes) / sum(sizes)
+    spread = f"the largest with {share:.0%} of the rows"
+    if len(sizes) <= 4:
+        spread = "of " + _joined([_rows(size) for size in sizes]) + " rows"
+    return f"make {len(sizes)} clusters, {spread}" if len(sizes) > 4 else f"make {len(sizes)} clusters {spread}"
+
+
+def _doubt(names: Sequence[str], n_members: int) -> str:
+    if len(names) > _NAMED:
+        return f"{len(names)} of the {n_members} agree with hardly any other and hardly count"
+    verb = (
+        "agrees with hardly any other and hardly counts"
+        if len(names) == 1
+        else "agree with hardly any other and hardly count"
+    )
+    return f"{_joined([_quoted(name) for name in names])} {verb}"
+
+
+def _quoted(name: str) -> str:
+    return f"“{name if len(name) <= 40 else name[:39] + '…'}”"
+
+
+def _rows(size: float) -> str:
+    return f"{size:,.0f}" if float(size).is_integer() else f"{size:,.1f}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

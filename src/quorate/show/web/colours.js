@@ -1,0 +1,50 @@
+// Colours: of clusters, of shares from nothing to all, and of the page.
+let palette = { clusters: ["#0a4f79"], light: ["#ffffff", "#000000"], dark: ["#000000", "#ffffff"] };
+
+export function setColours(given) {
+  palette = given;
+}
+export const dark = () => document.documentElement.dataset.theme === "dark";
+export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const clusterColour = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : palette.clusters[c % palette.clusters.length]);
+const part = (hex, j) => parseInt(hex.slice(j, j + 2), 16);
+
+export function inkOn(hex) {
+  const [r, g, b] = [1, 3, 5].map((i) => part(hex, i));
+  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#10151c" : "#ffffff";
+}
+export function ramp(value) {
+  const stops = dark() ? palette.dark : palette.light;
+  const place = Math.max(0, Math.min(1, value)) * (stops.length - 1);
+  const i = Math.min(Math.floor(place), stops.length - 2);
+  const mixed = [1, 3, 5].map((j) => Math.round(part(stops[i], j) + (place - i) * (part(stops[i + 1], j) - part(stops[i], j))));
+  return `#${mixed.map((x) => x.toString(16).padStart(2, "0")).join("")}`;
+}
+// The inks of lines, brighter on dark pages.
+export const INKS = {
+  blue: () => (dark() ? "#6cb6e8" : "#0b62a4"),
+  orange: () => (dark() ? "#f2915a" : "#c44e0e"),
+  green: () => (dark() ? "#58c99a" : "#16956e"),
+};
+
+// Light or dark: as the system says, until somebody chooses.
+export function followTheme(button, redraw) {
+  const set = (theme) => {
+    document.documentElement.dataset.theme = theme;
+    redraw();
+  };
+  const prefers = window.matchMedia("(prefers-color-scheme: dark)");
+  prefers.addEventListener("change", (event) => set(event.matches ? "dark" : "light"));
+  button.addEventListener("click", () => set(dark() ? "light" : "dark"));
+  let before = null;
+  window.addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; set("light"); });
+  window.addEventListener("afterprint", () => { if (before) set(before); });
+  let width = window.innerWidth, waiting = 0;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    clearTimeout(waiting);
+    waiting = setTimeout(redraw, 120);
+  });
+  document.documentElement.dataset.theme = prefers.matches ? "dark" : "light";
+}

@@ -1,0 +1,63 @@
+// Tables that can be sorted; on a phone each row is a card. A column: [title, value for sorting, content, class].
+import { el } from "./dom.js";
+import { clusterColour } from "./colours.js";
+import { decimals, percent } from "./words.js";
+
+export function drawTable(table, columns, rows, { chosen, faded } = {}) {
+  if (!table) return;
+  const kept = table.dataset.sort ? JSON.parse(table.dataset.sort) : null;
+  const head = el("tr");
+  const body = el("tbody");
+  columns.forEach(([title, , , kind], j) => {
+    const button = el("button", { type: "button" }, title);
+    const cell = el("th", { scope: "col", class: kind || "" }, button);
+    button.addEventListener("click", () => {
+      const down = cell.getAttribute("aria-sort") === "ascending" || (kind === "number" && !cell.hasAttribute("aria-sort"));
+      sortBy(j, down ? -1 : 1);
+    });
+    head.append(cell);
+  });
+  function sortBy(j, direction) {
+    table.dataset.sort = JSON.stringify([j, direction]);
+    [...head.children].forEach((cell, i) => {
+      if (i === j) cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+      else cell.removeAttribute("aria-sort");
+    });
+    const value = columns[j][1];
+    const compare = (a, b) => {
+      const [x, y] = [value(a), value(b)];
+      if (x === y) return 0;
+      if (x === null) return 1;
+      if (y === null) return -1;
+      const less = typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) < 0 : x < y;
+      return less ? -direction : direction;
+    };
+    body.replaceChildren(...[...rows].sort(compare).map(lineOf));
+  }
+  function lineOf(row) {
+    const kinds = [chosen && chosen(row) ? "chosen" : "", faded && faded(row) ? "faded" : ""].filter(Boolean).join(" ");
+    const line = el("tr", kinds ? { class: kinds } : {});
+    columns.forEach(([title, , content, kind], j) => {
+      line.append(el("td", { class: (kind || "") + (j === 0 ? " first" : ""), "data-title": title }, content(row)));
+    });
+    return line;
+  }
+  body.append(...rows.map(lineOf));
+  table.replaceChildren(el("thead", {}, head), body);
+  if (kept && kept[0] < columns.length) sortBy(kept[0], kept[1]);
+}
+export function gauge(value, text) {
+  const inner = el("b");
+  inner.style.width = percent(Math.max(0, Math.min(1, value)), 1);
+  return el("span", { class: "gauge" }, text === undefined ? decimals(value) : text, el("i", {}, inner));
+}
+export function clusterName(c, pick) {
+  if (c === null || c === undefined) return "";
+  const swatch = el("span", { class: "swatch" });
+  swatch.style.background = clusterColour(c);
+  const text = c < 0 ? "none" : String(c);
+  if (!pick) return el("span", { class: "cluster" }, swatch, text);
+  const button = el("button", { type: "button", class: "cluster plain", "aria-label": `Look at cluster ${c}` }, swatch, text);
+  button.addEventListener("click", () => pick(c));
+  return button;
+}

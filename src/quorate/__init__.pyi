@@ -2,6 +2,8 @@
 
 from . import datasets, members, paper
 from ._support.memory import memory_limit
+from .bench.run import bench
+from .bench.tables import Comparison
 from .consensus.base import ConsensusCluster
 from .consensus.best_member import BestMember
 from .consensus.cumulative_voting import CumulativeVoting
@@ -53,6 +55,7 @@ __all__ = [
     "WCT",
     "WEAC",
     "BestMember",
+    "Comparison",
     "ConsensusCluster",
     "ConsensusClustering",
     "ConsensusResult",
@@ -68,6 +71,7 @@ __all__ = [
     "QuorateWarning",
     "Scores",
     "agreement",
+    "bench",
     "cai",
     "cluster_certainty",
     "coassociation",

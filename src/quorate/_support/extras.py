@@ -12,6 +12,7 @@ EXTRAS = {
     "pyspark": "spark",
     "dask": "dask",
     "anndata": "anndata",
+    "h5py": "matlab",
 }
 
 

@@ -24,7 +24,7 @@ def class_counts(ens: Ensemble, classes: NDArray[Any]) -> Floats:
 
 
 def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
-    """Return the NMI of each column of labels with the classes, in each normalisation (equation 16).
+    """Return the scores of each column of labels against the classes: NMI in each normalisation (equation 16), ARI.
 
     Parameters
     ----------
@@ -34,22 +34,53 @@ def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
         As from `class_counts`.
     """
     n_patterns, n_columns = labels.shape
-    widths = labels.max(axis=0).astype(np.int64) + 1
-    offsets = np.concatenate([[0], np.cumsum(widths)])
-    # One sparse product gives the contingency tables of all columns, one below the other.
-    cluster = (labels + offsets[:-1]).T.ravel()
+    cluster, column = _stacked(labels)
     pattern = np.tile(np.arange(n_patterns), n_columns)
     ones = np.ones(len(cluster))
-    tables = sp.csr_array((ones, (cluster, pattern)), shape=(offsets[-1], n_patterns)) @ counts
-    column = np.repeat(np.arange(n_columns), widths)
-    total, of_class = counts.sum(), counts.sum(axis=0)
+    tables = sp.csr_array((ones, (cluster, pattern)), shape=(len(column), n_patterns)) @ counts
+    return _score_tables(tables, column, n_columns)
+
+
+def score_rows(labels: NDArray[Any], classes: NDArray[np.int64]) -> dict[str, Floats]:
+    """Return the same of (n, columns) labels and (n,) classes of rows; those without a label are a cluster."""
+    labels = labels - np.minimum(labels.min(axis=0), 0)
+    n_classes = int(classes.max()) + 1
+    cluster, column = _stacked(labels)
+    cell = cluster * n_classes + np.tile(classes, labels.shape[1])
+    tables = np.bincount(cell, minlength=len(column) * n_classes).reshape(-1, n_classes)
+    return _score_tables(tables.astype(np.float64), column, labels.shape[1])
+
+
+def _stacked(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return labels that tell the clusters of all columns apart, one column after the other, and each one's column."""
+    widths = labels.max(axis=0).astype(np.int64) + 1
+    offsets = np.concatenate([[0], np.cumsum(widths)])
+    return (labels + offsets[:-1]).T.ravel().astype(np.int64), np.repeat(np.arange(labels.shape[1]), widths)
+
+
+def _score_tables(tables: Floats, column: NDArray[np.int64], n_columns: int) -> dict[str, Floats]:
+    """Return the scores of contingency tables that stand one below the other; `column` tells whose each line is."""
+
+    def added(terms: Floats) -> Floats:
+        return np.bincount(column, weights=terms, minlength=n_columns).astype(np.float64)
+
     size = tables.sum(axis=1)
+    total, of_class = size[column == 0].sum(), tables[column == 0].sum(axis=0)
     independent = size[:, None] * of_class / total
     terms = tables / total * np.log(np.divide(tables, independent, out=np.ones_like(tables), where=tables > 0))
-    mutual: Floats = np.bincount(column, weights=terms.sum(axis=1), minlength=n_columns).astype(np.float64)
-    entropy: Floats = np.bincount(column, weights=_entropy_terms(size / total), minlength=n_columns).astype(np.float64)
+    mutual, entropy = added(terms.sum(axis=1)), added(_entropy_terms(size / total))
     class_entropy = np.full(n_columns, _entropy_terms(of_class / total).sum())
-    return {norm: normalised_mutual_information(mutual, entropy, class_entropy, norm) for norm in SCORES}
+    scores = {norm: normalised_mutual_information(mutual, entropy, class_entropy, norm) for norm in SCORES}
+    together, pairs = added(_pairs(tables).sum(axis=1)), added(_pairs(size))
+    of_classes, all_pairs = _pairs(of_class).sum(), max(float(_pairs(total)), 1.0)
+    expected, most = pairs * of_classes / all_pairs, (pairs + of_classes) / 2
+    apart = most - expected
+    scores["ari"] = np.divide(together - expected, apart, out=np.ones(n_columns), where=np.abs(apart) > 1e-12 * most)
+    return scores
+
+
+def _pairs(sizes: Any) -> Any:
+    return sizes * (sizes - 1) / 2
 
 
 def _entropy_terms(share: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Work in processes of its own that may fail, crash or run out of time without taking the rest along.
 
-A worker is a fresh interpreter (`python -m quorate.bench.workers`) that reads tasks from its standard input and writes
+A worker is a fresh interpreter that reads tasks from its standard input and writes
 answers to its standard output, so that nothing of the caller's main module is run again. Standard output of the work
 itself goes to standard error.
 """
@@ -142,7 +142,7 @@ class _Worker:
         if self._process is None:
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__],
+                [sys.executable, "-c", f"from {__name__} import serve; serve()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,
@@ -187,7 +187,7 @@ def _receive(stream: IO[bytes]) -> bytes:
     return message
 
 
-def _serve() -> None:
+def serve() -> None:
     """Answer tasks until there are no more."""
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends its workers itself
@@ -204,7 +204,3 @@ def _serve() -> None:
         except Exception as error:  # a failing task is an answer, not a reason to stop
             answer = Failure(f"{type(error).__name__}: {error}")
         _send(answers, cloudpickle.dumps(answer))
-
-
-if __name__ == "__main__":
-    _serve()

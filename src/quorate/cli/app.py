@@ -207,6 +207,72 @@ def generate(
     run_generate(source, drawing, output, output_format, force=force, quiet=quiet, json=json)
 
 
+@app.command(
+    epilog=_examples(
+        "quorate bench pools --method lwea --method gp-mgla --draws 20 -o results",
+        "quorate bench pools --method weac --method 'single=weac linkage=single' --method vote.py:vote -o results",
+        "quorate bench iris wine seeds --members 10,20 --best-k -o results   (members are drawn by k-means)",
+    )
+)
+def bench(
+    pools: Annotated[
+        list[str],
+        typer.Argument(metavar="POOLS...", help="Files of clusterings with classes, folders of them, or datasets."),
+    ],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]METHOD",
+            help="A method with parameters, FILE.py:FUNCTION, or a program with {labels} {output} {k}; repeatable. "
+            "Default: all.",
+        ),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Results folder; what is finished there is kept.")
+    ] = "bench",
+    members: Annotated[str, typer.Option(metavar="M", help="Members of an ensemble: 10, or 10,20.")] = "10",
+    draws: Annotated[int, typer.Option(metavar="N", min=1, help="Ensembles drawn from each pool.")] = 20,
+    best_k: Annotated[bool, typer.Option("--best-k", help="Try 2 to 30 clusters besides the classes.")] = False,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="What a method has for one ensemble.")] = 600.0,
+    truth: opt.Truth = None,
+    generator: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="How members of a dataset are drawn; repeatable.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes to use.")] = 2,
+    seed: opt.Seed = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Compare consensus functions, yours among them, on pools of clusterings with known classes.
+
+    Interrupted at any moment and started again, it goes on where it stopped. Tables (Markdown, LaTeX, CSV), rank
+    diagrams and the page report.html are written to the folder at the end.
+    """
+    from quorate.cli.benching import Request, run_bench
+
+    try:
+        sizes = tuple(int(part) for part in members.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"--members takes numbers such as 10 or 10,20; got {members!r}.") from None
+    run_bench(
+        Request(
+            tuple(pools),
+            tuple(method or ()),
+            output,
+            sizes,
+            draws,
+            best_k,
+            seed or 0,
+            timeout,
+            truth,
+            tuple(generator or ()),
+            jobs,
+        ),
+        quiet=quiet,
+        json=json,
+    )
+
+
 @app.command(epilog=_examples("quorate methods", "quorate methods --json"))
 def methods(json: opt.Json = False) -> None:
     """List the ways to combine clusterings, and to make them."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.bench.tables import markdown_table
 from quorate.paper import markdown
 from quorate.paper.claims import OPEN, Summaries, check_claims
 from quorate.paper.figures import title
@@ -41,7 +42,7 @@ def differences_elsewhere(spec: Spec, compared: list[Summary], others: Mapping[s
         "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
         "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise, by "
         "`--scale` or `--generator` or from Python by `paper.reproduce(FOLDER, replace(paper.FULL, grid=...))`:\n\n"
-        + markdown.markdown_table(header, lines)
+        + markdown_table(header, lines)
         + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published "
         "(picked after the fact, column by column: a hint at the reason, not better agreement):\n\n"
         + _far_off(cells, list(choices))
@@ -65,7 +66,7 @@ def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choi
         nearest = min(known, key=lambda other: abs(known[other]))
         span = f"{min(known.values()):+.3f} to {max(known.values()):+.3f}"
         lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{known[nearest]:+.3f}", span])
-    return markdown.markdown_table(["column", "method", choices[0], "nearest", "difference", "all choices"], lines)
+    return markdown_table(["column", "method", choices[0], "nearest", "difference", "all choices"], lines)
 
 
 def choice_name(spec: Spec, other: Spec) -> str:

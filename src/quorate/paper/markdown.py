@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from quorate.bench.tables import markdown_table
 from quorate.datasets import load
 from quorate.paper.claims import Claim
 from quorate.paper.figures import title
@@ -11,12 +12,6 @@ from quorate.paper.spec import Spec
 from quorate.paper.tables import Agreement, Summary
 
 SLOW_MARK = "†"
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; the first column is left-aligned, the others right-aligned."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def _number(value: float | None, digits: int = 3, sign: bool = False) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.bench.resources import one_thread
 from quorate.bench.scoring import SCORES, class_counts, score_columns
 from quorate.bench.store import Piece
 from quorate.consensus.ecmc import ECMC, Completion, complete_similarity, link_completion
@@ -34,21 +34,6 @@ class Task:
     classes: NDArray[Any]
     items: tuple[tuple[Measurement, tuple[int, ...]], ...]
     """Each with the numbers of clusters to cut at."""
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep to one thread: there is one process per core, and sums in several threads vary in their last bits."""
-    import numba
-    from threadpoolctl import threadpool_limits
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def measure(task: Task) -> dict[str, Piece]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +12,7 @@ from typing import Any
 from quorate._support.checks import check_choice
 from quorate._support.resume import peek
 from quorate.bench.store import STORE, clear_disk_errors
+from quorate.bench.tables import markdown_table, write_csv
 from quorate.paper import markdown
 from quorate.paper.choices import choice_name, claims_elsewhere, differences_elsewhere
 from quorate.paper.claims import EXPLAINED, FAILS, HOLDS, OPEN, Summaries, check_claims
@@ -100,17 +99,6 @@ def _plain(row: Summary) -> dict[str, Any]:
     """Return a summary as a line of a table, with five decimals."""
     line = {**row._asdict(), "difference": row.difference}
     return {name: f"{value:.5f}" if isinstance(value, float) else value for name, value in line.items()}
-
-
-def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as a CSV file; none, no file."""
-    rows = list(rows)
-    if rows:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text(path, text.getvalue())
 
 
 def compose_page(
@@ -219,7 +207,7 @@ def progress_table(results: Results) -> str:
     lines[-1][1 + spec.datasets.index(spec.timing.dataset) if spec.timing.dataset in spec.datasets else 1] = (
         "all" if all(timed) else f"{sum(timed)} of {len(timed)}" if any(timed) else "–"
     )
-    text = markdown.markdown_table(["measurements", *map(title, spec.datasets)], lines)
+    text = markdown_table(["measurements", *map(title, spec.datasets)], lines)
     failures = Counter(results.failures.values())
     if failures:
         text += "\nFailed: " + "; ".join(f"{n} x {why}" for why, n in failures.items()) + "\n"

@@ -23,7 +23,7 @@ from quorate.bench.pools import Recipe, gather_pools, make_pool, read_pool
 from quorate.bench.report import draw_ranks
 from quorate.bench.scoring import score_rows
 from quorate.bench.store import STORE
-from quorate.bench.tables import Ranking, Table, score_table
+from quorate.bench.tables import Ranking, Table
 from quorate.bench.workers import Failure, run_in_workers
 from quorate.cli.app import app
 from quorate.cli.benching import named_methods
@@ -238,9 +238,10 @@ def test_methods_of_every_kind(tmp_path):
     assert program.answer(labels, [2, 3], 0).shape == (4, 2)
     own = make_contestant(f"{tmp_path / 'own.py'}:vote")
     assert own.name == "vote"
-    assert own.answer(labels, [2], 0)[:, 0].tolist() == [1, 1, 2, -1]
+    assert own.answer(labels, [2], 0)[:, 0].tolist() == [0, 0, 1, -1]
     estimator = make_contestant(qt.EAC())
-    assert estimator.answer(labels[:, 1:], [2], 0)[:, 0].tolist() == [0, 0, 1, 1]
+    first, second, third, fourth = estimator.answer(labels[:, 1:], [2], 0)[:, 0]
+    assert first == second != third == fourth
     registered = make_contestant("gp-mgla alpha=0.2 start=heaviest")
     assert registered.params == {"alpha": 0.2, "start": "heaviest"}
 
@@ -285,9 +286,7 @@ def test_friedman_and_wilcoxon_are_those_of_scipy():
     assert statistics.friedman(scores) == pytest.approx(tuple(expected))
     adjusted = statistics.wilcoxon_holm(scores)
     first, second = np.triu_indices(4, 1)
-    plain = np.array(
-        [scipy.stats.wilcoxon(scores[:, a] - scores[:, b]).pvalue for a, b in zip(first, second, strict=True)]
-    )
+    plain = scipy.stats.wilcoxon(scores[:, first] - scores[:, second]).pvalue
     order = np.argsort(plain)
     # Holm: the smallest p counts six times, the next five times, ..., and never less than the one before.
     stepped = plain[order] * np.arange(6, 0, -1)
@@ -342,6 +341,3 @@ def test_the_command(pools, tmp_path):
     assert (tmp_path / "out" / "report" / "report.html").exists()
     shown = CliRunner().invoke(app, arguments)
     assert "mean rank" in shown.output
-    assert score_table(
-        qt.bench(tmp_path, ["eac"], tmp_path / "o", n_members=3, draws=1, n_jobs=1), "ari", best_k=False, n_members=3
-    ).rows

@@ -159,9 +159,10 @@ def _checked(answer: Any, n_rows: int) -> Ints:
     answer = np.asarray(answer)
     if answer.shape != (n_rows,):
         raise QuorateError(f"an answer must hold one label per row, shape ({n_rows},); got shape {answer.shape}")
-    numbers = answer.dtype.kind in "iuf"
-    codes = np.unique(answer, return_inverse=True)[1].astype(np.int64)
-    return np.where(answer < 0, -1, codes) if numbers else codes
+    labelled = answer >= 0 if answer.dtype.kind in "if" else np.ones(n_rows, dtype=bool)
+    codes = np.full(n_rows, -1, dtype=np.int64)
+    codes[labelled] = np.unique(answer[labelled], return_inverse=True)[1]
+    return codes
 
 
 def find_function(where: str) -> Callable[..., Any]:

@@ -66,7 +66,7 @@ def make_pool(name: str, labels: Any, classes: Any) -> Pool:
     """Return the pool of labels of any kind (rows x members, or one vector per member) and classes of any kind."""
     vectors, _ = split_members(labels)
     columns = [encode(vector, f"member {j} of {name}", "missing") for j, vector in enumerate(vectors)]
-    known = encode(np.asarray(classes).ravel(), f"classes of {name}", "cluster").digits(slice(None))
+    known = encode(np.ma.asanyarray(classes).ravel(), f"classes of {name}", "cluster").digits(slice(None))
     lengths = {len(vector) for vector in vectors}
     if lengths != {len(known)}:
         raise QuorateError(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate._support.extras import import_extra
 from quorate.bench import tables
 from quorate.bench.statistics import cliques
 from quorate.bench.store import clear_disk_errors
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_report(found: Comparison, folder: Path) -> Path:
-    """Write everything there is to a folder, and return the HTML page."""
+def write_report(found: Comparison, folder: Path) -> None:
+    """Write everything there is to a folder."""
     with clear_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         sections = list(_sections(found))
@@ -33,9 +32,7 @@ def write_report(found: Comparison, folder: Path) -> Path:
                 write_text(folder / f"{section.name}_{_slug(table.title)}.tex", table.latex())
         tables.write_csv(folder / "measurements.csv", tables.measurement_rows(found))
         write_text(folder / "report.md", _markdown(found, sections))
-        page = folder / "report.html"
-        write_text(page, _html(found, sections, folder))
-    return page
+        write_text(folder / "report.html", _html(found, sections, folder))
 
 
 class Section:
@@ -83,13 +80,16 @@ def draw_ranks(ranking: Ranking, title: str) -> Figure | None:
     """Return the critical-difference diagram: mean ranks on a line, bars over methods that are not told apart."""
     if ranking.critical_difference is None or len(ranking.methods) < 3:
         return None
-    figure_module = import_extra("matplotlib.figure", "The diagram of ranks")
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        return None
     order = np.argsort(ranking.mean_ranks, kind="stable")
     ordered, names = ranking.mean_ranks[order], [ranking.methods[j] for j in order]
     half = (len(names) + 1) // 2
     bars = cliques(ordered, ranking.critical_difference)
     height = 1.2 + 0.24 * half + 0.12 * len(bars)
-    figure = figure_module.Figure(figsize=(8.5, height), layout="constrained")
+    figure = Figure(figsize=(8.5, height), layout="constrained")
     axes = figure.subplots()
     low, high = 1, len(names)
     depth = 0.5 + 0.35 * len(bars)

@@ -20,6 +20,7 @@ from quorate._support.progress import track
 from quorate._support.resume import Store
 from quorate.bench.contestants import Contestant, Registered, gather_contestants
 from quorate.bench.pools import Pool, Recipe, gather_pools
+from quorate.bench.report import write_report
 from quorate.bench.resources import one_thread, peak_memory
 from quorate.bench.scoring import score_rows
 from quorate.bench.store import Piece, open_results
@@ -30,6 +31,8 @@ from quorate.errors import QuorateError
 VERSION = 1  # of what the measurements mean
 POOLS = "pools"
 """The folder in a results folder that keeps drawn members."""
+REPORT = "report"
+"""The folder in a results folder that holds pages, tables and figures."""
 _warm: set[str] = set()
 """The methods whose kernels this process has loaded."""
 
@@ -129,7 +132,8 @@ def bench(
     Returns
     -------
     Comparison
-        Every measurement, with tables, ranks and tests; `write` makes pages, tables and figures of them.
+        Every measurement, with tables, ranks and tests. The pages `report/report.html` and `report/report.md`, tables
+        (CSV, LaTeX) and diagrams of ranks (SVG, PNG, where matplotlib is installed) are written to the folder.
 
     Examples
     --------
@@ -158,7 +162,9 @@ def bench(
         with closing(finished):  # type: ignore[type-var]
             for task, piece in finished:
                 store.add(task.cell.key, {"status": piece.status} if isinstance(piece, Failure) else piece)
-        return read_comparison(about, store)
+        found = read_comparison(about, store)
+    write_report(found, folder / REPORT)
+    return found
 
 
 def _protocol(

@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +95,6 @@ class Comparison:
         means = self.means(score, best_k=best_k, n_members=n_members)
         whole = ~np.isnan(means).any(axis=0)
         return Ranking(tuple(np.array(self.methods, dtype=object)[whole]), means[:, whole])
-
-    def write(self, folder: str | PathLike[str]) -> Path:
-        """Write the pages report.md and report.html, tables as CSV and LaTeX and figures, and return the HTML page."""
-        from quorate.bench.report import write_report
-
-        return write_report(self, Path(folder))
 
 
 def _value(piece: Mapping[str, Any], score: str, best_k: bool) -> float:

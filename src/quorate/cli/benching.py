@@ -9,13 +9,10 @@ from pathlib import Path
 import typer
 
 from quorate.bench.pools import Recipe
-from quorate.bench.run import bench
+from quorate.bench.run import REPORT, bench
 from quorate.bench.tables import SCORES, Comparison, score_table
 from quorate.cli.output import console, note, print_json, table
 from quorate.errors import QuorateError
-
-REPORT = "report"
-"""The folder in a results folder that pages, tables and figures are written to."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ def run_bench(request: Request, *, quiet: bool, json: bool) -> None:
     except KeyboardInterrupt:
         note("Interrupted; what was finished is kept. Run the same command again to go on.")
         raise typer.Exit(130) from None
-    page = found.write(Path(request.folder) / REPORT)
+    page = Path(request.folder) / REPORT / "report.html"
     if json:
         print_json(_plain(found, str(page)))
         return

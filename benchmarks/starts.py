@@ -83,7 +83,8 @@ def run() -> list[Result]:
             ratio = float(np.median(values[start][:, 2] / other[:, 2]))
             print(
                 f"| {name} | {start} | {values[start][:, 0].mean():.4f} | {values[start][:, 1].mean():.4f} "
-                f"| {gain[:, 0].mean():+.4f} ± {error[0]:.4f} | {gain[:, 1].mean():+.4f} ± {error[1]:.4f} | {ratio:.2f} |"
+                f"| {gain[:, 0].mean():+.4f} ± {error[0]:.4f} | {gain[:, 1].mean():+.4f} ± {error[1]:.4f} "
+                f"| {ratio:.2f} |"
             )
             if start == "ward":
                 loss = -float(gain[:, 0].mean())

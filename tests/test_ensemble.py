@@ -1,5 +1,8 @@
+import copy
 import pickle
 
+import duckdb
+import joblib
 import narwhals as nw
 import numba
 import numpy as np
@@ -283,3 +286,52 @@ def test_select_names_what_is_wrong(running_example):
         ens.select([0, "kmeans"])
     with pytest.raises(qt.QuorateError, match="at least one"):
         ens.select([])
+
+
+def stored_and_back(ens, how, tmp_path):
+    if how == "pickle":
+        return pickle.loads(pickle.dumps(ens))
+    if how == "deepcopy":
+        return copy.deepcopy(ens)
+    joblib.dump(ens, tmp_path / "ens.joblib")
+    return joblib.load(tmp_path / "ens.joblib", mmap_mode="r" if how == "joblib memory map" else None)
+
+
+@pytest.mark.parametrize("how", ["pickle", "deepcopy", "joblib", "joblib memory map"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_pickled_ensemble_is_the_same_ensemble(running_example, how, weighted, tmp_path):
+    ens = Ensemble(running_example, row_weights=np.arange(1, 7) if weighted else None)
+    ens.cooccurrence, ens.incidence  # noqa: B018 - what was derived is derived again
+    back = stored_and_back(ens, how, tmp_path)
+    assert back.weighted == ens.weighted == weighted
+    assert (back.names, back.noise, back.n_rows, repr(back)) == (ens.names, ens.noise, ens.n_rows, repr(ens))
+    for name in ("patterns", "counts", "row_counts", "row_pattern", "first_row"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(ens, name))
+        assert not getattr(back, name).flags.writeable
+    np.testing.assert_array_equal(back.cooccurrence.toarray(), ens.cooccurrence.toarray())
+    assert (back.lines().weights is None) == (not weighted)
+    if weighted:
+        with pytest.raises(qt.QuorateError, match="add_members cannot tell the weight of single rows apart"):
+            back.add_members([[1, 2, 3, 1, 2, 3]])
+    else:
+        assert back.add_members([[1, 2, 3, 1, 2, 3]]).n_members == 4
+
+
+def test_a_pickled_ensemble_is_saved_without_weights(running_example, tmp_path):
+    joblib.dump(Ensemble(running_example), tmp_path / "ens.joblib")
+    qt.save(joblib.load(tmp_path / "ens.joblib"), tmp_path / "saved")
+    with duckdb.connect() as connection:
+        columns = connection.read_parquet(str(tmp_path / "saved" / "patterns.parquet")).columns
+    assert columns == ["member_0", "member_1", "member_2", "rows"]
+
+
+def test_what_was_derived_is_not_pickled(running_example):
+    ens = Ensemble(running_example)
+    before = len(pickle.dumps(ens))
+    ens.cooccurrence, ens.incidence, ens.coverage  # noqa: B018
+    assert len(pickle.dumps(ens)) == before
+
+
+def test_an_ensemble_is_one_block(running_example):
+    ens = Ensemble(running_example)
+    assert [block is ens for block in ens.blocks()] == [True]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._support.checks import check_choice, check_number, check_weight_range
 from quorate._support.typing import Floats
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.ensemble import Clusterings, as_clusterings
 from quorate.errors import QuorateError
 
 Normalise = Literal["sqrt", "max", "arithmetic", "min"]
@@ -59,7 +59,7 @@ def agreement(ens: Any, normalise: Normalise = "sqrt") -> Floats:
            [0.5295, 1.    , 0.7612],
            [0.4791, 0.7612, 1.    ]])
     """
-    ens = as_ensemble(ens)
+    ens = as_clusterings(ens)
     check_choice("normalise", normalise, tuple(NORMALISERS))
     common = _common_rows(ens)
     entropy = _entropies(ens, common)
@@ -69,14 +69,14 @@ def agreement(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     return upper + upper.T + np.eye(ens.n_members)
 
 
-def _common_rows(ens: Ensemble) -> Floats:
+def _common_rows(ens: Clusterings) -> Floats:
     """(M, M) the number of rows n_ij that both members label."""
     common = np.zeros((ens.n_members, ens.n_members))
     np.add.at(common, ens.cluster_member, ens.coverage)
     return common
 
 
-def _entropies(ens: Ensemble, common: Floats) -> Floats:
+def _entropies(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) entropy of member i over the rows that member j labels too."""
     share = ratio(ens.coverage, common[ens.cluster_member])
     entropy = np.zeros_like(common)
@@ -84,7 +84,7 @@ def _entropies(ens: Ensemble, common: Floats) -> Floats:
     return np.maximum(entropy, 0.0)
 
 
-def _mutual_information(ens: Ensemble, common: Floats) -> Floats:
+def _mutual_information(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) mutual information of members i < j over the rows both label; zero elsewhere."""
     shared = ens.cooccurrence
     mutual = np.zeros_like(common)
@@ -110,7 +110,7 @@ def cai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     With missing labels each agreement counts by the share n_ij / n of rows that both members label, so a member is
     trusted as far as it could be tested. The index of an only member is 1.
     """
-    ens = as_ensemble(ens)
+    ens = as_clusterings(ens)
     similarity = agreement(ens, normalise)
     if ens.n_members == 1:
         return np.ones(1)
@@ -183,7 +183,7 @@ def cluster_certainty(ens: Any, theta: float = 0.4) -> Floats:
     >>> qt.cluster_certainty([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]).round(4)
     array([0.4652, 0.2164, 1.    , 0.4346, 1.    , 0.221 , 1.    ])
     """
-    ens = as_ensemble(ens)
+    ens = as_clusterings(ens)
     theta = check_number("theta", theta, above=0)
     shared = ens.cooccurrence
     cluster = np.repeat(np.arange(ens.n_clusters), np.diff(shared.indptr))
@@ -193,7 +193,7 @@ def cluster_certainty(ens: Any, theta: float = 0.4) -> Floats:
     return np.maximum(np.exp(-np.maximum(uncertainty, 0.0) / theta), _LEAST_CERTAINTY)
 
 
-def resolve_influence(ens: Ensemble, weights: Any, index: Floats, beta: float, *, local: bool = False) -> Floats:
+def resolve_influence(ens: Clusterings, weights: Any, index: Floats, beta: float, *, local: bool = False) -> Floats:
     """Return each member's influence in [0, 1] from the parameter `weights`: "ncai", "equal" or (M,) numbers.
 
     Where `local` weights are possible, "local" leaves members equal: it is their clusters that differ.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,117 @@ from quorate import _kernels
 from quorate._support.checks import check_choice, check_weight_range, nearest_name
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
-from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, is_plain, match_levels, split_members
-from quorate.patterns import CodeColumn, Codes, Grouping, extents, find_rows, group_rows, merge_groups
+from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members
+from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
 
 
-class Ensemble:
+class Clusterings:
+    """Many clusterings of the same rows, as far as their clusters and how these overlap are concerned.
+
+    This is all that agreement and the graphs over clusters need. Patterns come in blocks: an `Ensemble` is one block,
+    patterns that are kept elsewhere are many.
+    """
+
+    names: tuple[str, ...]
+    noise: Noise
+    n_rows: int
+    levels: tuple[Vector, ...]
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct rows of labels."""
+        raise NotImplementedError
+
+    @property
+    def total(self) -> float:
+        """Number of rows, or their total weight."""
+        raise NotImplementedError
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks in which the patterns come."""
+        raise NotImplementedError
+
+    def block(self, i: int) -> Ensemble:
+        """Return some consecutive patterns as an ensemble with the clusters of the whole."""
+        raise NotImplementedError
+
+    def blocks(self) -> Iterator[Ensemble]:
+        """Yield all blocks in order."""
+        return map(self.block, range(self.n_blocks))
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return len(self.names)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of all members together."""
+        return int(self._offsets[-1])
+
+    @cached_property
+    def _offsets(self) -> Ints:
+        """(M + 1,) the first cluster id of each member, and the number of clusters."""
+        return np.concatenate([[0], np.cumsum([len(levels) for levels in self.levels])])
+
+    @cached_property
+    def cluster_member(self) -> Ints:
+        """(n_clusters,) the member of each cluster."""
+        return _frozen(np.repeat(np.arange(self.n_members), np.diff(self._offsets)))
+
+    @cached_property
+    def cooccurrence(self) -> sp.csr_array:
+        """(n_clusters, n_clusters) sparse: how many rows (or what weight of rows) two clusters share.
+
+        Diagonal blocks hold the cluster sizes, the others every contingency table of two members.
+        """
+        return self._add_up(lambda block: block.scaled_cooccurrence(block.counts))
+
+    def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
+        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters."""
+        degrees = np.unique(
+            [extreme(block.degrees(influence)) for block in self.blocks() for extreme in (np.min, np.max)]
+        )
+        if len(degrees) == 1:
+            return self.cooccurrence / degrees[0]
+
+        def by_degree(block: Ensemble) -> sp.csr_array:
+            degree = block.degrees(influence)
+            per_row = np.divide(block.counts, degree, out=np.zeros(len(degree)), where=degree > 0)
+            return block.scaled_cooccurrence(per_row)
+
+        return self._add_up(by_degree)
+
+    def _add_up(self, part: Callable[[Ensemble], sp.csr_array]) -> sp.csr_array:
+        total = part(self.block(0))
+        for i in range(1, self.n_blocks):
+            total = total + part(self.block(i))
+        total.sort_indices()
+        return total
+
+    @cached_property
+    def cluster_sizes(self) -> Ints | Floats:
+        """(n_clusters,) number of rows (or their weight) of each cluster."""
+        return self.cooccurrence.diagonal()
+
+    @cached_property
+    def coverage(self) -> Floats:
+        """(n_clusters, M): how many rows of each cluster each member labels."""
+        of_member = sp.csr_array(
+            (np.ones(self.n_clusters), (np.arange(self.n_clusters), self.cluster_member)),
+            shape=(self.n_clusters, self.n_members),
+        )
+        return np.asarray((self.cooccurrence.astype(np.float64) @ of_member).toarray())
+
+    def _check_not_empty(self) -> None:
+        if self.n_rows == 0:
+            raise QuorateError("labels has no rows; pass at least one labelled row.")
+        if self.n_clusters == 0:
+            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
+
+
+class Ensemble(Clusterings):
     """Many clusterings (members) of the same rows.
 
     Rows with the same label in every member are indistinguishable to every consensus function, so the ensemble is kept
@@ -63,14 +169,12 @@ class Ensemble:
     ([[0, 2, 5], [0, 3, 5], [1, 3, 5], [1, 4, 6]], [2, 1, 1, 2])
     """
 
-    names: tuple[str, ...]
-    noise: Noise
-    n_rows: int
-    levels: tuple[Vector, ...]
     patterns: NDArray[np.int32]
     counts: Ints | Floats
     row_counts: Ints
     """(m,) number of rows of each pattern, whatever they weigh."""
+    weighted: bool
+    """Whether rows have weights of their own; if not, `counts` are the `row_counts`."""
     row_pattern: NDArray[np.int32] | None
     first_row: Ints | None
     """(m,) the first row of each pattern, where rows are known."""
@@ -90,119 +194,59 @@ class Ensemble:
         n_rows = len(vectors[0])
         if n_rows == 0:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
-        self.names = _check_names(names if names is not None else source_names, len(vectors))
-        self.noise = noise
-        self.levels, grouping = _group_labels(vectors, self.names, noise)
-        if noise == "singletons":
-            grouping = self._separate_noise(grouping)
-        self._check_not_empty(n_rows)
-        weights = None if row_weights is None else _check_row_weights(row_weights, n_rows)
-        self._set_patterns(grouping, n_rows, weights)
+        names = _check_names(names if names is not None else source_names, len(vectors))
+        levels, found = group_labels(vectors, names, noise)
+        weights = None if row_weights is None else _sums(found, _check_row_weights(row_weights, n_rows))
+        self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
+
+    def _hold(
+        self,
+        names: tuple[str, ...],
+        noise: Noise,
+        levels: tuple[Vector, ...],
+        codes: NDArray[np.int32],
+        row_counts: Ints,
+        weights: Floats | None = None,
+        row_pattern: NDArray[np.int32] | None = None,
+        first_row: Ints | None = None,
+    ) -> None:
+        """Store the pattern table; its arrays become read-only.
+
+        codes : (m, M) place of each label among the member's levels, -1 for missing; distinct lines in order
+        row_counts, weights : (m,) number of rows of each pattern, and what they weigh together if that is not the same
+        row_pattern, first_row : pattern of each row and first row of each pattern, where rows are known
+        """
+        self.names, self.noise, self.levels = names, noise, levels
+        self.n_rows = int(row_counts.sum())
+        self._check_not_empty()
+        self.patterns = np.where(codes >= 0, codes + self._offsets[:-1].astype(np.int32), np.int32(-1))
+        self.row_counts, self.weighted = row_counts, weights is not None
+        self.counts = row_counts if weights is None else weights
+        self.row_pattern, self.first_row = row_pattern, first_row
+        self._freeze()
 
     @classmethod
-    def from_lines(cls, lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
-        """Return the ensemble of counted lines of labels, and the pattern of each line."""
+    def _of_patterns(cls, *table: Any) -> Ensemble:
+        """Return the ensemble of a pattern table, whose parts are those of `_hold`."""
         ens = object.__new__(cls)
-        ens.names = _check_names(lines.names, len(lines.vectors))
-        ens.noise = noise
-        columns = [
-            encode(vector, name, noise, lines.row_counts) for vector, name in zip(lines.vectors, ens.names, strict=True)
-        ]
-        grouping = group_rows(columns, len(lines.row_counts))
-        ens.levels = tuple(column.levels for column in columns)
-        if noise == "singletons":
-            ens._check_single_noise(grouping, lines.row_counts)
-            grouping = ens._separate_noise(grouping)
-        ens._check_not_empty(len(lines.row_counts))
-        ens._set_lines(grouping, lines.row_counts, lines.weights)
-        return ens, grouping.row_pattern
+        ens._hold(*table)
+        return ens
 
-    def _set_lines(self, grouping: Grouping, row_counts: Ints, weights: Floats | Ints | None) -> None:
-        """Store the pattern table of lines that stand for several rows each."""
-        self._set_patterns(grouping, int(row_counts.sum()), row_counts if weights is None else weights)
-        summed = np.bincount(grouping.row_pattern, weights=row_counts, minlength=len(grouping.codes))
-        self.row_counts = _frozen(summed.astype(np.int64))
-        if weights is None:
+    def _freeze(self) -> None:
+        for array in (self.patterns, self.row_counts, self.counts, self.row_pattern, self.first_row):
+            if array is not None:
+                _frozen(array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the pattern table, not what was derived from it."""
+        state = {name: getattr(self, name) for name in _STATE}
+        return state if self.weighted else {**state, "counts": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if not self.weighted:
             self.counts = self.row_counts
-        self.row_pattern = self.first_row = None
-
-    def _check_single_noise(self, grouping: Grouping, row_counts: Ints) -> None:
-        """Refuse lines that stand for several rows of noise: each of those has to become a cluster of its own."""
-        noisy = np.any((grouping.codes == 0) & self._has_noise(), axis=1)[grouping.row_pattern]
-        if np.any(row_counts[noisy] > 1):
-            raise QuorateError(
-                'noise="singletons" needs the rows of noise one by one, but the table counts equal rows. '
-                'Use noise="missing" or "cluster", or collect the frame first.'
-            )
-
-    def _has_noise(self) -> list[bool]:
-        """Return, for each member, whether its first level is noise."""
-        return [len(levels) > 0 and levels.dtype.kind in "if" and levels[0] in (-1, -1.0) for levels in self.levels]
-
-    def _check_not_empty(self, n_lines: int) -> None:
-        if n_lines == 0:
-            raise QuorateError("labels has no rows; pass at least one labelled row.")
-        if sum(map(len, self.levels)) == 0:
-            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
-
-    def _set_patterns(self, grouping: Grouping, n_rows: int, row_weights: Floats | Ints | None) -> None:
-        """Store the pattern table; `row_weights` may also be the counts of rows that are patterns themselves."""
-        n_patterns = len(grouping.codes)
-        self.n_rows = n_rows
-        self.row_pattern = _frozen(grouping.row_pattern)
-        self.first_row = _frozen(grouping.first_row)
-        self.row_counts = _frozen(grouping.counts)
-        if row_weights is None:
-            self.counts = self.row_counts
-        else:
-            counts = np.bincount(grouping.row_pattern, weights=row_weights, minlength=n_patterns)
-            self.counts = _frozen(counts.astype(row_weights.dtype))
-        self.patterns = _frozen(
-            np.where(grouping.codes >= 0, grouping.codes + self._offsets[:-1].astype(np.int32), np.int32(-1))
-        )
-
-    def _separate_noise(self, grouping: Grouping) -> Grouping:
-        """Give every row of noise a cluster of its own, numbered before the other clusters of its member.
-
-        Rows of noise are taken in the order of their patterns: which of several equal rows comes first does not matter.
-        """
-        has_noise = self._has_noise()
-        noisy = np.any((grouping.codes == 0) & has_noise, axis=1)
-        if not noisy.any():
-            return grouping
-        order = np.argsort(grouping.row_pattern, kind="stable")
-        own = order[noisy[grouping.row_pattern[order]]]  # rows that become patterns of their own
-        # One line per new pattern: the old patterns without noise, then those rows.
-        lines = np.concatenate([np.flatnonzero(~noisy), grouping.row_pattern[own]])
-        codes = grouping.codes[lines].astype(np.int64)
-        levels = list(self.levels)
-        for j in np.flatnonzero(has_noise):
-            alone = codes[:, j] == 0
-            n_alone = int(alone.sum())
-            codes[codes[:, j] > 0, j] += n_alone - 1
-            codes[alone, j] = np.arange(n_alone)
-            levels[j] = np.concatenate([np.full(n_alone, -1, dtype=levels[j].dtype), levels[j][1:]])
-        self.levels = tuple(levels)
-        line_of = np.empty(len(grouping.codes), dtype=np.int64)
-        line_of[~noisy] = np.arange((~noisy).sum())
-        row_line = line_of[grouping.row_pattern]
-        row_line[own] = (~noisy).sum() + np.arange(len(own))
-        first_row = np.concatenate([grouping.first_row[~noisy], own])
-        regrouped = group_rows([CodeColumn(codes[:, j], len(levels[j])) for j in range(codes.shape[1])], len(codes))
-        counts = np.concatenate([grouping.counts[~noisy], np.ones(len(own), dtype=np.int64)])
-        summed = np.bincount(regrouped.row_pattern, weights=counts).astype(np.int64)
-        row_pattern = regrouped.row_pattern[row_line].astype(np.int32)
-        return Grouping(regrouped.codes, first_row[regrouped.first_row], row_pattern, summed)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return len(self.names)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters of all members together."""
-        return int(self._offsets[-1])
+        self._freeze()
 
     @property
     def n_patterns(self) -> int:
@@ -214,15 +258,14 @@ class Ensemble:
         """Number of rows, or their total weight."""
         return float(self.counts.sum())
 
-    @cached_property
-    def _offsets(self) -> Ints:
-        """(M + 1,) the first cluster id of each member, and the number of clusters."""
-        return np.concatenate([[0], np.cumsum([len(levels) for levels in self.levels])])
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks in which the patterns come: 1."""
+        return 1
 
-    @cached_property
-    def cluster_member(self) -> Ints:
-        """(n_clusters,) the member of each cluster."""
-        return _frozen(np.repeat(np.arange(self.n_members), np.diff(self._offsets)))
+    def block(self, i: int) -> Ensemble:
+        """Return all patterns."""
+        return self
 
     @cached_property
     def incidence(self) -> sp.csr_array:
@@ -231,14 +274,6 @@ class Ensemble:
         indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
         indices = self.patterns[present]
         return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(self.n_patterns, self.n_clusters))
-
-    @cached_property
-    def cooccurrence(self) -> sp.csr_array:
-        """(n_clusters, n_clusters) sparse: how many rows (or what weight of rows) two clusters share.
-
-        Diagonal blocks hold the cluster sizes, the others every contingency table of two members.
-        """
-        return self.scaled_cooccurrence(self.counts)
 
     def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
         """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
@@ -268,27 +303,6 @@ class Ensemble:
             total += padded[ids]
         return total
 
-    def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
-        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters."""
-        degree = self.degrees(influence)
-        if degree[0] > 0 and np.all(degree == degree[0]):
-            return self.cooccurrence / degree[0]
-        return self.scaled_cooccurrence(np.divide(self.counts, degree, out=np.zeros(len(degree)), where=degree > 0))
-
-    @cached_property
-    def cluster_sizes(self) -> Ints | Floats:
-        """(n_clusters,) number of rows (or their weight) of each cluster."""
-        return self.cooccurrence.diagonal()
-
-    @cached_property
-    def coverage(self) -> Floats:
-        """(n_clusters, M): how many rows of each cluster each member labels."""
-        of_member = sp.csr_array(
-            (np.ones(self.n_clusters), (np.arange(self.n_clusters), self.cluster_member)),
-            shape=(self.n_clusters, self.n_members),
-        )
-        return np.asarray((self.cooccurrence.astype(np.float64) @ of_member).toarray())
-
     def select(self, members: Iterable[int | str]) -> Ensemble:
         """Return the ensemble of some members, given by position or name."""
         positions = [self._position(member) for member in members]
@@ -296,24 +310,21 @@ class Ensemble:
             raise QuorateError("select needs at least one member.")
         if len(set(positions)) < len(positions):
             raise QuorateError("select names a member twice; name each member once.")
-        selected = object.__new__(Ensemble)
-        selected.names = tuple(self.names[j] for j in positions)
-        selected.noise = self.noise
-        selected.levels = tuple(self.levels[j] for j in positions)
-        codes = [CodeColumn(self._codes(j), len(self.levels[j])) for j in positions]
-        grouping = group_rows(codes, self.n_patterns)
-        selected._set_patterns(grouping, self.n_rows, self.counts)
-        selected.row_counts = _frozen(
-            np.bincount(grouping.row_pattern, weights=self.row_counts, minlength=len(grouping.codes)).astype(np.int64)
-        )
-        if self.counts is self.row_counts:  # no row has a weight of its own
-            selected.counts = selected.row_counts
-        selected.row_pattern = None if self.row_pattern is None else _frozen(grouping.row_pattern[self.row_pattern])
+        grouping = group_rows([CodeColumn(self._codes(j), len(self.levels[j])) for j in positions], self.n_patterns)
+        first_row = None
         if self.first_row is not None:
             first_row = np.full(len(grouping.codes), self.n_rows, dtype=np.int64)
             np.minimum.at(first_row, grouping.row_pattern, self.first_row)
-            selected.first_row = _frozen(first_row)
-        return selected
+        return Ensemble._of_patterns(
+            tuple(self.names[j] for j in positions),
+            self.noise,
+            tuple(self.levels[j] for j in positions),
+            grouping.codes,
+            _sums(grouping, self.row_counts),
+            _sums(grouping, self.counts) if self.weighted else None,
+            None if self.row_pattern is None else grouping.row_pattern[self.row_pattern],
+            first_row,
+        )
 
     def merge(self, other: Ensemble) -> Ensemble:
         """Return the ensemble of the rows of both: more rows of the same members.
@@ -347,7 +358,7 @@ class Ensemble:
                 "Build both with the same setting."
             )
         both = (self, other if other.names == self.names else other.select(self.names))
-        merged, line_pattern = Ensemble.from_lines(_joined_lines(*both), noise=self.noise)
+        merged, line_pattern = from_lines(_joined_lines(*both), noise=self.noise)
         first, last = (ens.row_pattern for ens in both)
         if first is not None and last is not None:
             merged._set_rows(line_pattern[np.concatenate([first, self.n_patterns + last])])
@@ -376,7 +387,7 @@ class Ensemble:
                 f"add_members needs labels of the same {self.n_rows} rows; got {added.n_rows} rows. "
                 "Pass one label per row, None where a new member says nothing."
             )
-        if not (self.counts is self.row_counts and added.counts is added.row_counts):
+        if self.weighted or added.weighted:
             raise QuorateError(
                 "add_members cannot tell the weight of single rows apart. Build the ensemble anew with row_weights."
             )
@@ -386,7 +397,7 @@ class Ensemble:
         vectors = [vector[pairs.codes[:, 0]] for vector in own.vectors]
         vectors += [vector[pairs.codes[:, 1]] for vector in new.vectors]
         lines = Lines([*own.names, *new.names], vectors, np.bincount(pairs.row_pattern))
-        grown, line_pattern = Ensemble.from_lines(lines, noise=self.noise)
+        grown, line_pattern = from_lines(lines, noise=self.noise)
         grown._set_rows(line_pattern[pairs.row_pattern])
         return grown
 
@@ -406,7 +417,7 @@ class Ensemble:
                 vectors.append(np.full(self.n_patterns, None, dtype=object))
             else:
                 vectors.append(np.ma.MaskedArray(levels[np.maximum(codes, 0)], mask=codes < 0))
-        weights = None if self.counts is self.row_counts else self.counts.astype(np.float64)
+        weights = self.counts.astype(np.float64) if self.weighted else None
         return Lines(self.names, vectors, self.row_counts, weights)
 
     def _set_rows(self, row_pattern: NDArray[np.int32]) -> None:
@@ -466,39 +477,49 @@ class Ensemble:
         return f"Ensemble({sizes}, n_patterns={self.n_patterns})"
 
 
+_STATE = (
+    "names",
+    "noise",
+    "n_rows",
+    "levels",
+    "patterns",
+    "row_counts",
+    "weighted",
+    "counts",
+    "row_pattern",
+    "first_row",
+)
+
+
 def as_ensemble(labels: Any) -> Ensemble:
     """Return `labels` if it is an Ensemble, else the Ensemble of it."""
     return labels if isinstance(labels, Ensemble) else Ensemble(labels)
 
 
+def as_clusterings(labels: Any) -> Clusterings:
+    """Return `labels` if clusterings are what it is, wherever its patterns are kept, else the Ensemble of it."""
+    return labels if isinstance(labels, Clusterings) else Ensemble(labels)
+
+
+def from_lines(lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
+    """Return the ensemble of counted lines of labels, and the pattern of each line."""
+    names = _check_names(lines.names, len(lines.vectors))
+    if len(lines.row_counts) == 0:
+        raise QuorateError("labels has no rows; pass at least one labelled row.")
+    levels, found = group_lines(lines, noise)
+    weights = None if lines.weights is None else _sums(found, lines.weights)
+    row_counts = _sums(found, lines.row_counts)
+    return Ensemble._of_patterns(names, noise, levels, found.codes, row_counts, weights), found.row_pattern
+
+
+def _sums(grouping: Grouping, values: Any) -> Any:
+    """(m,) the sum of the values of the rows of each pattern, of the same type."""
+    return np.bincount(grouping.row_pattern, weights=values, minlength=len(grouping.codes)).astype(values.dtype)
+
+
 # Up to this many clusters the co-occurrence is added up in a dense matrix.
 _DENSE_CLUSTERS = 2048
 _CLUSTERS_PER_TASK = 64
-# A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
-_WIDEST_SPAN = 1 << 12
-
-
-def _group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) -> tuple[tuple[Vector, ...], Grouping]:
-    """Group rows by their labels; return the levels of each member and the grouping by their codes.
-
-    Small whole numbers are grouped as they are: what levels there are is then told by the groups, not by the rows.
-    """
-    plain = [j for j, vector in enumerate(vectors) if is_plain(vector)]
-    columns: dict[int, Codes] = {}
-    if plain:
-        found = extents([np.asarray(vectors[j]) for j in plain])
-        for j, (low, high) in zip(plain, found, strict=True):
-            if high - low < _WIDEST_SPAN:
-                columns[j] = CodeColumn(np.asarray(vectors[j]), high - low + 1, low)
-    encoded = {j: encode(vectors[j], names[j], noise) for j in range(len(vectors)) if j not in columns}
-    grouping = group_rows([encoded.get(j) or columns[j] for j in range(len(vectors))], len(vectors[0]))
-    for j, column in columns.items():
-        encoded[j] = encode(grouping.codes[:, j].astype(np.int64) + column.base, names[j], noise)
-        columns[j] = encoded[j]
-    for j in encoded.keys() - columns.keys():
-        columns[j] = CodeColumn(grouping.codes[:, j], encoded[j].size)
-    levels = tuple(encoded[j].levels for j in range(len(vectors)))
-    return levels, merge_groups(grouping, [columns[j] for j in range(len(vectors))])
 
 
 def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:

@@ -13,7 +13,7 @@ from quorate._support.checks import check_number
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.typing import Floats
 from quorate.crowd import Normalise, influence, ncai
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 
 _ROWS_PER_TASK = 64
 _FIRST = 128  # clusters by which others are put into an order, at most
@@ -38,7 +38,7 @@ def jaccard(ens: Any) -> Floats:
     return np.asarray(jaccard_links(ens).toarray())
 
 
-def jaccard_links(ens: Ensemble) -> sp.csr_array:
+def jaccard_links(ens: Clusterings) -> sp.csr_array:
     """Return the Jaccard coefficients (equation 5) as a sparse matrix: only neighbours are stored (Definition 3)."""
     shared = ens.cooccurrence
     values = np.empty(len(shared.data))
@@ -74,7 +74,7 @@ def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
     return sact_similarity(ens, influence(ncai(ens, normalise), beta)[ens.cluster_member])
 
 
-def sact_similarity(ens: Ensemble, influence_of_cluster: Floats) -> Floats:
+def sact_similarity(ens: Clusterings, influence_of_cluster: Floats) -> Floats:
     """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself."""
     _require_matrix(ens, "The matrix of SACT similarities")
     similarity = connected_triples(jaccard_links(ens), influence_of_cluster)
@@ -92,7 +92,7 @@ class SactOperator:
     A product with one vector costs as much as there are neighbours; for many vectors at once the matrix is formed.
     """
 
-    ens: Ensemble
+    ens: Clusterings
     influence_of_cluster: Floats
 
     def __matmul__(self, x: Floats) -> Floats:
@@ -255,7 +255,7 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     return updated
 
 
-def _require_matrix(ens: Ensemble, what: str, n_matrices: int = 1, n_rows: int = 0) -> None:
+def _require_matrix(ens: Clusterings, what: str, n_matrices: int = 1, n_rows: int = 0) -> None:
     """Refuse what needs some matrices over clusters, and one of `n_rows` rows by clusters, if there is no room."""
     require_memory(
         8.0 * ens.n_clusters * (n_matrices * ens.n_clusters + n_rows),

@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate._support.typing import Ints
+from quorate._support.typing import Bools, Ints
+from quorate.errors import QuorateError
+from quorate.labels import Lines, Noise, Vector, encode, is_plain
 
 _BLOCK = 1 << 14
+# A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
+_WIDEST_SPAN = 1 << 12
 
 
 class Codes(Protocol):
@@ -61,6 +65,23 @@ class Grouping:
     """(n,) pattern of each row."""
     counts: Ints
     """(m,) number of rows of each pattern."""
+
+
+class LabelGroups(NamedTuple):
+    """Rows grouped by their labels: the label values of each member, and the grouping by their codes."""
+
+    levels: tuple[Vector, ...]
+    grouping: Grouping
+
+    @property
+    def has_noise(self) -> list[bool]:
+        """Whether the first level of each member is noise."""
+        return [len(levels) > 0 and levels.dtype.kind == "i" and levels[0] < 0 for levels in self.levels]
+
+    @property
+    def noisy(self) -> Bools:
+        """(m,) which patterns are noise to some member, where noise is a label."""
+        return np.any((self.grouping.codes == 0) & self.has_noise, axis=1)
 
 
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
@@ -252,3 +273,72 @@ class _HashTable:
         self.first = np.concatenate([self.first[: self.n_groups], np.empty(capacity - self.n_groups, dtype=np.int64)])
         self._slots = np.full(1 << (2 * capacity - 1).bit_length(), -1, dtype=np.int32)
         _kernels.patterns.fill_slots(self._store, self.n_groups, self._slots)
+
+
+def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) -> LabelGroups:
+    """Group rows by their labels.
+
+    Small whole numbers are grouped as they are: what levels there are is then told by the groups, not by the rows.
+    """
+    order = range(len(vectors))
+    plain = [j for j, vector in enumerate(vectors) if is_plain(vector)]
+    columns: dict[int, Codes] = {}
+    if plain:
+        found = extents([np.asarray(vectors[j]) for j in plain])
+        for j, (low, high) in zip(plain, found, strict=True):
+            if high - low < _WIDEST_SPAN:
+                columns[j] = CodeColumn(np.asarray(vectors[j]), high - low + 1, low)
+    encoded = {j: encode(vectors[j], names[j], noise) for j in order if j not in columns}
+    grouping = group_rows([encoded.get(j) or columns[j] for j in order], len(vectors[0]))
+    for j, column in columns.items():
+        encoded[j] = encode(grouping.codes[:, j].astype(np.int64) + column.base, names[j], noise)
+        columns[j] = encoded[j]
+    for j in encoded.keys() - columns.keys():
+        columns[j] = CodeColumn(grouping.codes[:, j], encoded[j].size)
+    levels = tuple(encoded[j].levels for j in order)
+    return _with_noise_alone(LabelGroups(levels, merge_groups(grouping, [columns[j] for j in order])), noise)
+
+
+def group_lines(lines: Lines, noise: Noise) -> LabelGroups:
+    """Group lines that stand for several equal rows each by their labels."""
+    named = zip(lines.vectors, lines.names, strict=True)
+    columns = [encode(vector, name, noise, lines.row_counts) for vector, name in named]
+    groups = LabelGroups(tuple(column.levels for column in columns), group_rows(columns, len(lines.row_counts)))
+    if noise == "singletons" and np.any(lines.row_counts[groups.noisy[groups.grouping.row_pattern]] > 1):
+        raise QuorateError(
+            'noise="singletons" needs the rows of noise one by one, but the table counts equal rows. '
+            'Use noise="missing" or "cluster", or collect the frame first.'
+        )
+    return _with_noise_alone(groups, noise)
+
+
+def _with_noise_alone(groups: LabelGroups, noise: Noise) -> LabelGroups:
+    """Give every row of noise a cluster of its own, if asked for, numbered before the other clusters of its member.
+
+    Rows of noise are taken in the order of their patterns: which of several equal rows comes first does not matter.
+    """
+    noisy, grouping = groups.noisy, groups.grouping
+    if noise != "singletons" or not noisy.any():
+        return groups
+    order = np.argsort(grouping.row_pattern, kind="stable")
+    own = order[noisy[grouping.row_pattern[order]]]  # rows that become patterns of their own
+    # One line per new pattern: the old patterns without noise, then those rows.
+    lines = np.concatenate([np.flatnonzero(~noisy), grouping.row_pattern[own]])
+    codes = grouping.codes[lines].astype(np.int64)
+    levels = list(groups.levels)
+    for j in np.flatnonzero(groups.has_noise):
+        alone = codes[:, j] == 0
+        n_alone = int(alone.sum())
+        codes[codes[:, j] > 0, j] += n_alone - 1
+        codes[alone, j] = np.arange(n_alone)
+        levels[j] = np.concatenate([np.full(n_alone, -1, dtype=levels[j].dtype), levels[j][1:]])
+    line_of = np.empty(len(grouping.codes), dtype=np.int64)
+    line_of[~noisy] = np.arange((~noisy).sum())
+    row_line = line_of[grouping.row_pattern]
+    row_line[own] = (~noisy).sum() + np.arange(len(own))
+    first_row = np.concatenate([grouping.first_row[~noisy], own])
+    regrouped = group_rows([CodeColumn(codes[:, j], len(levels[j])) for j in range(codes.shape[1])], len(codes))
+    counts = np.concatenate([grouping.counts[~noisy], np.ones(len(own), dtype=np.int64)])
+    summed = np.bincount(regrouped.row_pattern, weights=counts).astype(np.int64)
+    row_pattern = regrouped.row_pattern[row_line].astype(np.int32)
+    return LabelGroups(tuple(levels), Grouping(regrouped.codes, first_row[regrouped.first_row], row_pattern, summed))

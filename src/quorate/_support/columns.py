@@ -47,12 +47,12 @@ class Seen:
 
 def is_id(name: str) -> bool:
     """Return whether a column is called like a name of the rows."""
-    return name.lower() in ID_NAMES
+    return str(name).lower() in ID_NAMES
 
 
 def is_class(name: str) -> bool:
     """Return whether a column is called like known classes."""
-    return name.lower() in CLASS_NAMES
+    return str(name).lower() in CLASS_NAMES
 
 
 def head_rows(n_columns: int) -> int:

@@ -15,7 +15,7 @@ from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
 from quorate.consensus.graphs import row_links
 from quorate.crowd import NORMALISERS, cluster_certainty, ncai, resolve_influence
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
 from quorate.kmeans import STARTS, Start
@@ -119,7 +119,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._warn_of_surprises(wanted)
         return self
 
-    def _weigh(self, ens: Ensemble) -> tuple[Floats, Floats]:
+    def _weigh(self, ens: Clusterings) -> tuple[Floats, Floats]:
         """Check all parameters; return the crowd index and the influence of each member."""
         self._check()
         check_number("beta", self.beta, low=0)
@@ -128,18 +128,18 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         index = ncai(ens, self.normalise)  # type: ignore[arg-type]
         return index, resolve_influence(ens, self.weights, index, self.beta, local=self.local_weights)
 
-    def _certainty(self, ens: Ensemble) -> Floats | None:
+    def _certainty(self, ens: Clusterings) -> Floats | None:
         """(n_clusters,) how much each cluster counts beside its member's influence; None: all the same."""
         local = isinstance(self.weights, str) and self.weights == "local"
         return cluster_certainty(ens) if local else None
 
-    def _cluster_influence(self, ens: Ensemble, influence: Floats) -> Floats:
+    def _cluster_influence(self, ens: Clusterings, influence: Floats) -> Floats:
         """(n_clusters,) the influence of each cluster: that of its member, times its certainty."""
         certainty = self._certainty(ens)
         of_member = influence[ens.cluster_member]
         return of_member if certainty is None else of_member * certainty
 
-    def _check_n_clusters(self, ens: Ensemble) -> None:
+    def _check_n_clusters(self, ens: Clusterings) -> None:
         k = self.n_clusters
         if isinstance(k, str) and k == "auto":
             return
@@ -254,7 +254,7 @@ class GraphMethod(ConsensusMethod):
         check_choice("start", self.start, STARTS)
         check_integer("n_init", self.n_init, low=1)
 
-    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
 
         `influence` is that of each cluster. Every method of this kind has its own graph.
@@ -300,7 +300,9 @@ def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> 
     return cluster_table(ens, sizes, stability, opposition(ens, shared, squared))
 
 
-def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, separated: Floats) -> tuple[ConsensusCluster, ...]:
+def cluster_table(
+    ens: Clusterings, sizes: Floats, stability: Floats, separated: Floats
+) -> tuple[ConsensusCluster, ...]:
     """Return what there is to say about consensus clusters; `separated` is the opposition of each member to each."""
     described = []
     for label, size in enumerate(sizes):
@@ -310,7 +312,7 @@ def cluster_table(ens: Ensemble, sizes: Floats, stability: Floats, separated: Fl
     return tuple(described)
 
 
-def opposition(ens: Ensemble, shared: Floats, squared: Floats) -> Floats:
+def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
     """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters.
 
     `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.

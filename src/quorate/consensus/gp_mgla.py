@@ -14,13 +14,13 @@ from quorate._support.typing import Floats
 from quorate.consensus.base import GraphMethod
 from quorate.consensus.graphs import components, links_through_rows
 from quorate.crowd import Normalise
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings
 from quorate.kmeans import Start
 from quorate.links import SactOperator
 from quorate.tcut import ReducedGraph
 
 
-def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> ReducedGraph:
+def multi_granularity_graph(ens: Clusterings, influence: Floats, alpha: float) -> ReducedGraph:
     """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
 
     W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster.
@@ -34,7 +34,7 @@ def multi_granularity_graph(ens: Ensemble, influence: Floats, alpha: float) -> R
     )
 
 
-def _components(ens: Ensemble, influence: Floats) -> NDArray[np.int64]:
+def _components(ens: Clusterings, influence: Floats) -> NDArray[np.int64]:
     """Return the connected component of each cluster: neighbours are linked if either has influence."""
     shared = ens.cooccurrence
     either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
@@ -129,5 +129,5 @@ class GPMGLA(GraphMethod):
         super()._check()
         check_number("alpha", self.alpha, above=0)
 
-    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return multi_granularity_graph(ens, influence, self.alpha)

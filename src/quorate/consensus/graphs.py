@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.tcut import ReducedGraph
 
 
@@ -24,7 +24,7 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     return links
 
 
-def links_through_rows(ens: Ensemble, influence: Floats) -> sp.csr_array:
+def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
     """(n_clusters, n_clusters) what rows that are linked to their clusters by influence add to the reduced graph.
 
     diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
@@ -45,7 +45,7 @@ def components(graph: sp.csr_array) -> Ints:
     return sp.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
 
 
-def bipartite_graph(ens: Ensemble, influence: Floats) -> ReducedGraph:
+def bipartite_graph(ens: Clusterings, influence: Floats) -> ReducedGraph:
     """Return the graph over clusters that rows induce, linked by influence to their clusters; those without are out."""
     active = np.flatnonzero(influence > 0)
     through_rows = sp.csr_array(links_through_rows(ens, influence)[active][:, active])

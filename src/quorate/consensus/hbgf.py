@@ -13,7 +13,7 @@ from quorate._support.typing import Floats
 from quorate.consensus.base import GraphMethod
 from quorate.consensus.graphs import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.kmeans import Key, Points, Start, least_similar
 from quorate.tcut import ReducedGraph, TransferCut
 
@@ -139,7 +139,7 @@ class HBGF(GraphMethod):
         check_choice("start", self.start, _STARTS)
         check_integer("n_init", self.n_init, low=1)
 
-    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return bipartite_graph(ens, influence)
 
     def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:

@@ -9,7 +9,7 @@ from quorate._support.checks import check_number
 from quorate._support.typing import Floats
 from quorate.consensus.base import EvidenceMethod
 from quorate.crowd import Normalise, cluster_certainty
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings
 from quorate.linkage import Link
 
 
@@ -88,5 +88,5 @@ class LWEA(EvidenceMethod):
         super()._check()
         check_number("theta", self.theta, above=0)
 
-    def _certainty(self, ens: Ensemble) -> Floats:
+    def _certainty(self, ens: Clusterings) -> Floats:
         return cluster_certainty(ens, self.theta)

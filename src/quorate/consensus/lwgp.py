@@ -12,7 +12,7 @@ from quorate._support.typing import Floats
 from quorate.consensus.base import GraphMethod
 from quorate.consensus.graphs import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise, cluster_certainty
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.kmeans import Start
 from quorate.tcut import ReducedGraph
 
@@ -95,10 +95,10 @@ class LWGP(GraphMethod):
         super()._check()
         check_number("theta", self.theta, above=0)
 
-    def _certainty(self, ens: Ensemble) -> Floats:
+    def _certainty(self, ens: Clusterings) -> Floats:
         return cluster_certainty(ens, self.theta)
 
-    def _graph(self, ens: Ensemble, influence: Floats) -> ReducedGraph:
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return bipartite_graph(ens, influence)
 
     def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:

@@ -61,7 +61,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     index, influence = estimator._weigh(ens)
     of_cluster = estimator._cluster_influence(ens, influence)
     graph = estimator._graph(ens, of_cluster)
-    cut = estimator._transfer_cut(ens, graph, sp.csr_array((0, len(graph.degrees))))
+    cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))
     wanted = cut.choose_k() if estimator.n_clusters == "auto" else int(estimator.n_clusters)
     blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
     numbered = blocks.numbered()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from quorate._support.columns import Seen
 from quorate._support.memory import labels_memory, require_memory
 from quorate._support.typing import Ints
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
 from quorate.scale.columns import refuse_features
@@ -98,7 +98,7 @@ class CountedTable:
         labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
         fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
         n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
-        ens, pattern = Ensemble.from_lines(Lines(self.members, list(fetched.values()), n), noise=self.noise)
+        ens, pattern = from_lines(Lines(self.members, list(fetched.values()), n), noise=self.noise)
         return ens, line, pattern.astype(np.int64)
 
     @property

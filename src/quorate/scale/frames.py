@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate._support.checks import check_choice
 from quorate._support.columns import Seen, head_rows, look_at
 from quorate.consensus.registry import make_method
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Noise, Vector, frame_vectors
 from quorate.scale.columns import Columns, guess_columns
@@ -49,7 +49,7 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     source = _open(frame, members)
     if source.is_eager:
         return Ensemble(_vectors(source), names=source.members, noise=noise)
-    return Ensemble.from_lines(count_lines(source).lines, noise=noise)[0]
+    return from_lines(count_lines(source).lines, noise=noise)[0]
 
 
 def consensus_frame(
@@ -115,7 +115,7 @@ def consensus_frame(
         rows = ens.require_rows("consensus_frame")
         return _with_columns(source, {name: answer[rows] for name, answer in answers.items()})
     counted = count_lines(source)
-    ens, line_pattern = Ensemble.from_lines(counted.lines, noise=noise)
+    ens, line_pattern = from_lines(counted.lines, noise=noise)
     answers = answer_columns(fit_best(estimator, ens))
     on_lines = {name: answer[line_pattern] for name, answer in answers.items()}
     return source.engine.attach(source.frame.to_native(), counted.native, source.members, on_lines)

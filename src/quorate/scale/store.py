@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
 from quorate.scale.engines import unused_name
@@ -47,7 +47,7 @@ def load(folder: str | Path) -> Ensemble:
     Ensemble(n_rows=4, n_members=2, n_clusters=4, n_patterns=3)
     """
     lines, noise = read_lines(folder)
-    return Ensemble.from_lines(lines, noise=noise)[0]
+    return from_lines(lines, noise=noise)[0]
 
 
 def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:

@@ -116,6 +116,33 @@ def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):
     assert [member["name"] for member in found["members"]] == ["k, small", "m1", "m2"]
 
 
+def test_odd_columns_of_frames_in_memory_are_named(frame):
+    with pytest.warns(qt.QuorateWarning) as warned:
+        ens = qt.Ensemble(frame)
+    assert "column 'cell' (another value in every row" in str(warned[0].message)
+    assert "column 'class' (a name of known classes)" in str(warned[0].message)
+    assert len(warned) == 1
+    assert ens.n_members == 5
+    with pytest.warns(qt.QuorateWarning, match="column 'class'"):
+        qt.consensus(pl.DataFrame(frame[["class", *MEMBERS]]), 3)
+    qt.consensus(frame[MEMBERS], 3)
+    qt.Ensemble({"class": frame["class"], "m0": frame["m0"]})
+
+
+def test_a_list_of_rows_is_said_to_be_one(frame):
+    with pytest.warns(qt.QuorateWarning, match="60 vectors of 3 labels: it looks like a list of rows"):
+        qt.Ensemble(frame[MEMBERS].to_numpy().tolist())
+
+
+def test_dictionaries_and_generators_of_label_vectors(frame):
+    expected = qt.consensus(frame[MEMBERS], 3)
+    named = qt.consensus({name: frame[name].to_list() for name in MEMBERS}, 3)
+    assert named.ensemble.names == tuple(MEMBERS)
+    assert named.labels.tolist() == expected.labels.tolist()
+    drawn = qt.consensus((frame[name].to_numpy() for name in MEMBERS), 3)
+    assert drawn.labels.tolist() == expected.labels.tolist()
+
+
 # How often a file is read ------------------------------------------------------------------------------------------
 
 

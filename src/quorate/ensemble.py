@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from quorate import _kernels
 from quorate._support.checks import check_choice, check_weight_range, nearest_name
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
-from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members
+from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members, warn_of_columns
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
 
 
@@ -132,11 +132,12 @@ class Ensemble(Clusterings):
 
     Parameters
     ----------
-    labels : 2-D array, frame, or list of vectors
-        Rows x members. A list or tuple holds one label vector per member instead. Labels may be integers, text or
-        categories; NaN, None and NA mean that the member says nothing about the row.
+    labels : 2-D array, frame, or list or dictionary of vectors
+        Rows x members. A list, tuple or generator holds one label vector per member instead, a dictionary one under
+        each name. Labels may be integers, text or categories; NaN, None and NA mean that the member says nothing about
+        the row.
     names : sequence of str, optional
-        One name per member. Default: the frame's column names, or "member_0", "member_1", ...
+        One name per member. Default: the frame's column names or the dictionary's keys, or "member_0", "member_1", ...
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels (the noise of DBSCAN and HDBSCAN) mean: no label, one cluster, or a cluster each.
     row_weights : (n,) array of positive numbers, optional
@@ -194,8 +195,11 @@ class Ensemble(Clusterings):
         n_rows = len(vectors[0])
         if n_rows == 0:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
+        from_frame = names is None and source_names is not None and not isinstance(labels, Mapping)
         names = _check_names(names if names is not None else source_names, len(vectors))
         levels, found = group_labels(vectors, names, noise)
+        if from_frame:
+            warn_of_columns(names, levels, n_rows)
         weights = None if row_weights is None else _sums(found, _check_row_weights(row_weights, n_rows))
         self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
 

@@ -9,7 +9,7 @@ whole numbers are noise, in a column with fractions too. So the parts of a table
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.columns import FEW_ROWS, NEARLY_ALL, is_class, looks_transposed
 from quorate.errors import QuorateError, warn
 
 Noise = Literal["missing", "cluster", "singletons"]
@@ -72,10 +73,13 @@ class Lines:
 def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
     """Return one vector per member and, where the source has them, the members' names.
 
-    A 2-D array or a frame has one column per member; a list or tuple holds one label vector per member.
+    A 2-D array or a frame has one column per member; a list, tuple or generator holds one label vector per member, a
+    dictionary one under each name.
     """
-    if isinstance(labels, list | tuple):
-        return _split_sequence(labels), None
+    if isinstance(labels, Mapping):
+        return _split_sequence(list(labels.values())), [str(name) for name in labels]
+    if isinstance(labels, list | tuple | Iterator):
+        return _split_sequence(list(labels)), None
     frame = _as_frame(labels)
     if frame is not None:
         return frame_vectors(frame), [str(name) for name in frame.columns]
@@ -117,6 +121,8 @@ def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
             f"All members must label the same rows; the label vectors have lengths {sorted(lengths)}. "
             "Pad shorter ones with None where a member says nothing about a row."
         )
+    if columns and all(isinstance(vector, list | tuple) for vector in vectors):
+        _warn_if_rows(columns)
     return columns
 
 
@@ -190,14 +196,38 @@ def _frame_column(series: Any) -> Vector:
 
 def _warn_if_transposed(matrix: Vector) -> None:
     n_rows, n_members = matrix.shape
-    if n_members <= n_rows or n_rows == 0 or matrix.dtype.kind not in "iub":
-        return
-    most = max(len(np.unique(row)) for row in matrix)
-    if most <= n_members // 2:
+    most = looks_transposed(matrix, n_members) if matrix.dtype.kind in "iub" else None
+    if most is not None:
         warn(
             f"labels has {n_rows} rows and {n_members} members, and each row holds at most {most} distinct labels: "
             "it looks transposed. Rows are data instances and columns are members; pass labels.T if that is not so."
         )
+
+
+def _warn_if_rows(vectors: Sequence[Vector]) -> None:
+    """Warn of a list that looks like one of rows: many short vectors, whose labels repeat across them."""
+    if len(vectors) < FEW_ROWS or len(vectors) <= len(vectors[0]):
+        return
+    most = looks_transposed(list(zip(*(vector.tolist() for vector in vectors), strict=True)), len(vectors))
+    if most is not None:
+        warn(
+            f"labels is a list of {len(vectors)} vectors of {len(vectors[0])} labels: it looks like a list of rows. A "
+            "list holds one label vector per member; pass rows as a 2-D array, numpy.array(labels)."
+        )
+
+
+def warn_of_columns(names: Sequence[str], levels: Sequence[Vector], n_rows: int) -> None:
+    """Warn of columns of a frame that are hardly clusterings: those that name rows, and those that hold known classes.
+
+    They count as members all the same: who passes a frame says which columns are members.
+    """
+    many = n_rows >= FEW_ROWS
+    ids = [name for name, some in zip(names, levels, strict=True) if many and len(some) > NEARLY_ALL * n_rows]
+    odd = dict.fromkeys(ids, "another value in every row, as names of rows have")
+    odd |= {name: "a name of known classes" for name in names if is_class(name)}
+    if odd:
+        listed = "; ".join(f"column {name!r} ({why})" for name, why in odd.items())
+        warn(f"These members may be no clusterings: {listed}. Leave them out of the frame, unless they are meant.")
 
 
 def is_plain(vector: Vector) -> bool:

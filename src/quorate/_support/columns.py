@@ -45,12 +45,12 @@ class Seen:
         return self.is_odd and not self.missing and not self.fractions and self.distinct > NEARLY_ALL * self.present
 
 
-def is_id(name: str) -> bool:
+def is_id(name: object) -> bool:
     """Return whether a column is called like a name of the rows."""
     return str(name).lower() in ID_NAMES
 
 
-def is_class(name: str) -> bool:
+def is_class(name: object) -> bool:
     """Return whether a column is called like known classes."""
     return str(name).lower() in CLASS_NAMES
 

@@ -133,7 +133,9 @@ def _open(frame: Any, members: Sequence[str] | None) -> FrameSource:
 
 def _vectors(source: FrameSource) -> list[Vector]:
     """Return the members of a frame in memory."""
-    return frame_vectors(source.frame.select(*source.members))
+    import narwhals as nw
+
+    return frame_vectors(source.frame.select(*(nw.col(name) for name in source.members)))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from quorate.consensus.base import ConsensusMethod, describe_clusters
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.consensus.registry import ConsensusResult
 from quorate.crowd import Normalise, agreement, cai
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import confidence, covering_weight
 from quorate.linkage import Dendrogram
@@ -109,7 +109,7 @@ class MemberRow:
 
 def member_rows(ens: Any, weights: Floats | None = None, *, normalise: Normalise = "sqrt") -> tuple[MemberRow, ...]:
     """Return what there is to know about each member, in the ensemble's order; weights default to NCAI squared."""
-    ens = ensemble_of(ens)
+    ens = ens if isinstance(ens, Clusterings) else ensemble_of(ens)
     mean_agreement = cai(ens, normalise)
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass

@@ -51,6 +51,10 @@ wheel: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 
+# Features to clusters beside one k-means of scikit-learn; some minutes.
+bench-features: $(INSTALLED)
+	$(BIN)/python -m benchmarks features
+
 # Needs 3 GB of disk for tables of 10 and 100 million rows, made once under .cache/scale; about half an hour.
 bench-scale: $(INSTALLED)
 	$(BIN)/python -m benchmarks scale

@@ -31,6 +31,7 @@ from .links import jaccard, sact
 from .members.hmac import HMAC
 from .members.od_isvc import ODISVC
 from .members.rpcl import RPCL
+from .members.uspec import USPEC
 from .scale.frames import consensus_frame, ensemble_from_frame
 from .scale.store import load, save
 from .scale.tables import FileConsensus, consensus_file
@@ -51,6 +52,7 @@ __all__ = [
     "ODISVC",
     "RPCL",
     "SRS",
+    "USPEC",
     "WCC",
     "WCT",
     "WEAC",

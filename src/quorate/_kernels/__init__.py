@@ -11,6 +11,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from quorate._kernels import (
         ascent,
+        landmarks,
         linkage,
         links,
         lloyd,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ascent",
+    "landmarks",
     "linkage",
     "links",
     "lloyd",

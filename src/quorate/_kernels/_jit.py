@@ -16,7 +16,7 @@ def jit(function: Callable[..., Any]) -> Any:
 
 def jit_fused(function: Callable[..., Any]) -> Any:
     """Compile likewise, with products and sums in one operation where the processor has it; nothing may be NaN."""
-    return _compile(function, fastmath={"contract", "nnan", "nsz"})
+    return _compile(function, fastmath={"contract", "reassoc", "nnan", "nsz"})
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:

@@ -37,7 +37,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Clusters of the consensus.
     members : str, clusterer, or list of these, default="kmeans"
         Where members come from: "kmeans", "rpcl", "hmac" or "od-isvc", drawn with random parameters as in the paper (k
-        uniform in [2, 2 sqrt(n)]), or scikit-learn clusterers. Several take turns.
+        uniform in [2, 2 sqrt(n)]); "spectral" (also "uspec"), which finds groups of any shape; or scikit-learn
+        clusterers. Several take turns.
     n_members : int, default=20
         How many members are fitted.
     consensus : str or consensus estimator, default="gp-mgla"
@@ -48,7 +49,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         10,000, drawn by what is in the rows, so that their order does not matter. None: all rows.
     k_range : (int, int) or "auto", default="auto"
         Fewest and most clusters of members drawn by name. "auto": 2 to 2 sqrt(n) where members are fitted on all rows,
-        as in the paper, otherwise 2 to 60.
+        as in the paper, otherwise 2 to 100; 20 to 60 for spectral members.
     random_state : int, RandomState instance or None, default=None
         Gives every member its seed before any is fitted: the result is the same for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -161,18 +162,19 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self.consensus_.predict(list(self._crew.label(X)))
         return self.consensus_.predict([model.predict(X) for model in self.members_])
 
-    def _sources(self) -> list[str | ClusterMixin]:
+    def _sources(self) -> list[Source]:
         """Return where members come from, as a list."""
-        return list(self.members) if isinstance(self.members, list | tuple) else [self.members]
+        sources = list(self.members) if isinstance(self.members, list | tuple) else [self.members]
+        return ["uspec" if isinstance(source, str) and source == "spectral" else source for source in sources]
 
-    def _check_sources(self) -> list[str | ClusterMixin]:
+    def _check_sources(self) -> list[Source]:
         """Return where members come from, all of them known."""
-        sources = self._sources()
+        sources, known = self._sources(), (*METHODS, "spectral", "uspec")
         if not sources:
-            raise QuorateError(f"members must name at least one of {', '.join(METHODS)}, or hold a clusterer; got [].")
+            raise QuorateError(f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].")
         for source in sources:
             if not hasattr(source, "fit_predict"):
-                check_choice("members", source, METHODS)
+                check_choice("members", source, known)
         return sources
 
     def _check_consensus(self, n_rows: int) -> ConsensusMethod:

@@ -50,7 +50,7 @@ class SampledRows:
 
     def data(self, seed: int) -> Data:
         """Return the part of the member of a seed."""
-        return Data(self.sample.draw(self.fit_rows, seed), self.k_range)
+        return Data(self.sample.draw(self.fit_rows, seed), self.k_range, is_part=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SparseRows:
     def data(self, seed: int) -> Data:
         """Return the rows of the member of a seed."""
         rows = np.random.default_rng([seed, 1]).choice(self.X.shape[0], self.fit_rows, replace=False)
-        return Data(self.X[np.sort(rows)], self.k_range)
+        return Data(self.X[np.sort(rows)], self.k_range, is_part=True)
 
 
 def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> TrainingRows:

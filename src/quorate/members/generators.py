@@ -17,7 +17,12 @@ from quorate.members.hmac import HMAC
 from quorate.members.labelling import Merged
 from quorate.members.od_isvc import ODISVC, tenth_neighbour_distance
 from quorate.members.rpcl import RPCL
+from quorate.members.uspec import USPEC
 
+MOST_CLUSTERS = 100
+"""The most clusters of a member that is fitted on a part of the rows, unless told otherwise."""
+SPECTRAL_CLUSTERS = (20, 60)
+"""Fewest and most clusters of spectral members, unless told otherwise."""
 MAX_DRAWS = 100  # of one member before giving up; all but one are trivial
 
 
@@ -28,7 +33,9 @@ class Data:
     X: Any
     """(n, d) array; sparse where only k-means is asked for."""
     k_range: tuple[int, int] | None = None
-    """Fewest and most clusters of k-means and units of RPCL; None for the paper's [2, 2 sqrt(n)]."""
+    """Fewest and most clusters of k-means and units of RPCL; None for what each generator draws by itself."""
+    is_part: bool = False
+    """Whether these are only some of the rows to be labelled."""
 
     @property
     def n_rows(self) -> int:
@@ -57,7 +64,8 @@ class Data:
 
     def number_of_clusters(self, rng: np.random.Generator, low: float) -> int:
         """Draw k uniformly from the range, but not below `low`, as far as there are rows enough."""
-        least, most = self.k_range or (2, int(2 * np.sqrt(self.n_rows)))
+        most = int(2 * np.sqrt(self.n_rows))
+        least, most = self.k_range or (2, min(most, MOST_CLUSTERS) if self.is_part else most)
         most = min(most, self.n_distinct)
         return int(rng.integers(min(max(least, int(np.ceil(low))), most), most + 1))
 
@@ -130,6 +138,15 @@ def draw_ill(data: Data, rng: np.random.Generator) -> Draw:
     return Draw(new_label[clustering.labels], {"n_clusters": k, "n_merged": n_merged}, model)
 
 
+def draw_uspec(data: Data, rng: np.random.Generator) -> Draw:
+    """Run U-SPEC as a member of U-SENC: k uniform in [20, 60] or the range asked for, five rounds of k-means."""
+    least, most = data.k_range or SPECTRAL_CLUSTERS
+    most = min(most, max(2, data.n_distinct // 2))
+    k = int(rng.integers(min(least, most), most + 1))
+    model = USPEC(k, n_init=1, max_iter=5, fit_rows=None, random_state=draw_seed(rng)).fit(data.X)
+    return Draw(model.labels_, {"n_clusters": k}, model)
+
+
 def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     """Draw a number whose logarithm is uniform."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -142,6 +159,7 @@ GENERATORS: dict[str, Generator] = {
     "hmac": draw_hmac,
     "od-isvc": draw_od_isvc,
     "ill": draw_ill,
+    "uspec": draw_uspec,
 }
 METHODS = ("kmeans", "rpcl", "hmac", "od-isvc")
 

@@ -18,6 +18,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.members.rpcl import RPCL
+from quorate.members.uspec import USPEC
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Labels from 0, in the smallest type that holds them."""
@@ -69,6 +70,14 @@ class Scaling:
         """Return scaled rows."""
         return (np.asarray(X, dtype=np.float64) - self.shift) * self.factor
 
+    def before(self, shift: Floats, factor: Floats) -> tuple[Floats, Floats]:
+        """Return shift and factor that do both: this scaling, and then (x - shift) * factor.
+
+        A feature of factor 0 is constant: it is 0 after both, as far as rows are compared.
+        """
+        inverse = np.divide(1.0, self.factor, out=np.zeros(len(self.factor)), where=self.factor != 0)
+        return self.shift + shift * inverse, self.factor * factor
+
 
 @dataclass(frozen=True)
 class Nearest:
@@ -101,11 +110,10 @@ class Nearest:
             factors[rows, :n_features] = -2 * near
             constants[rows] = (near**2).sum(axis=1)
             of_centre[rows] = member.labels
-        if scaling is None:
-            return cls(middle, np.full(n_features, 1 / size), factors, constants, first, of_centre)
-        # (x - shift) * factor, then the centres' middle: a constant feature has the factor 0, and is 0 for all.
-        inverse = np.divide(1.0, scaling.factor, out=np.zeros(n_features), where=scaling.factor != 0)
-        return cls(scaling.shift + middle * inverse, scaling.factor / size, factors, constants, first, of_centre)
+        shift, factor = middle, np.full(n_features, 1 / size)
+        if scaling is not None:
+            shift, factor = scaling.before(shift, factor)
+        return cls(shift, factor, factors, constants, first, of_centre)
 
     def label(self, X: NDArray[Any], out: Codes) -> None:
         """Write the labels of the rows of X, (members, n)."""
@@ -164,12 +172,15 @@ class Crew:
         alone = [j for j in range(len(self.models)) if j not in self._centres]
         rows = X if not alone or self.scaling is None else self.scaling.apply(X)
         for j in alone:
-            labels[j] = self.models[j].predict(rows)
+            if isinstance(self.models[j], USPEC):
+                self.models[j].label_into(X, self.scaling, labels[j])
+            else:
+                labels[j] = self.models[j].predict(rows)
         return labels
 
     @cached_property
     def _type(self) -> np.dtype[Any]:
-        """The smallest type that holds all labels; with a sign where a clusterer is not known to have no noise."""
-        if len(self._centres) < len(self.models):
-            return np.dtype(np.int32)
-        return np.min_scalar_type(max(int(centres.labels.max()) for centres in self._centres.values()))
+        """The smallest type that holds all labels; with a sign where a clusterer may know noise."""
+        known = [centres.labels.max() for centres in self._centres.values()]
+        known += [len(model.cluster_centers_) - 1 for model in self.models if isinstance(model, USPEC)]
+        return np.dtype(np.int32) if len(known) < len(self.models) else np.min_scalar_type(int(max(known)))

@@ -109,7 +109,7 @@ def draw_pool(
         10,000. None: all rows.
     k_range : (int, int) or "auto", default="auto"
         Fewest and most clusters of k-means and spectral members and units of RPCL. "auto": 2 to 2 sqrt(n) where members
-        are fitted on all rows, as in the paper, otherwise 2 to 60.
+        are fitted on all rows, as in the paper, otherwise 2 to 100; 20 to 60 for spectral members.
     n_jobs : int or None, default=None
         Members fitted at the same time, as in joblib; where they are fitted on a part of the rows, None is all cores.
     path : str or path, optional

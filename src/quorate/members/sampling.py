@@ -21,8 +21,6 @@ ALL_ROWS = 20_000
 """Up to this many rows, members are fitted on all of them unless told otherwise."""
 FIT_ROWS = 10_000
 """How many rows a member is fitted on where there are more."""
-MOST_CLUSTERS = 60
-"""The most clusters of a member that is fitted on a sample, unless told otherwise."""
 _TIMES = 5  # the sample holds this many times the rows of one member, so that members see different rows
 _BLOCK = 1 << 16
 
@@ -40,9 +38,9 @@ def check_fit_rows(fit_rows: Any, n_rows: int) -> int | None:
 
 
 def check_k_range(k_range: Any, fit_rows: int | None) -> tuple[int, int] | None:
-    """Return the range of the numbers of clusters of members; None for the paper's [2, 2 sqrt(n)]."""
+    """Return the range of the numbers of clusters of members; None for what each generator draws by itself."""
     if isinstance(k_range, str) and k_range == "auto":
-        return None if fit_rows is None else (2, min(MOST_CLUSTERS, int(2 * np.sqrt(fit_rows))))
+        return None
     if not isinstance(k_range, tuple | list) or len(k_range) != 2:
         raise QuorateError(f'k_range must be "auto" or two numbers of clusters such as (20, 60); got {k_range!r}.')
     low = check_integer("k_range", k_range[0], low=2)

@@ -1,0 +1,94 @@
+"""From features to a consensus beside one k-means of scikit-learn, and labelling by many members in one pass.
+
+15 overlapping Gaussians in 20 dimensions. QUORATE_BENCH_ROWS sets other numbers of rows, split by commas.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+import quorate as qt
+from benchmarks.measure import Result, median_seconds, peak_memory, run_parts, share
+from quorate.members.labelling import Crew
+
+N_FEATURES = 20
+N_GROUPS = 15
+N_MEMBERS = 20
+LABELLED_ROWS = 400_000
+MEMORY_ROWS = 1_000_000
+
+
+def gaussians(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (n, 20) of 15 overlapping Gaussians, and which of them each comes from."""
+    random = np.random.default_rng(seed)
+    centres = random.normal(scale=0.8, size=(N_GROUPS, N_FEATURES))
+    group = random.integers(N_GROUPS, size=n_rows)
+    return centres[group] + random.standard_normal((n_rows, N_FEATURES)), group
+
+
+def run() -> list[Result]:
+    """Return all results."""
+    sizes = [int(size) for size in os.environ.get("QUORATE_BENCH_ROWS", "200000,1000000").split(",")]
+    return run_parts(labelling, *(lambda size=size: whole(size) for size in sizes), memory)
+
+
+def whole(n_rows: int) -> Iterator[Result]:
+    """The whole of ConsensusClustering beside one k-means with ten starts, on the same rows, in one process."""
+    X, group = gaussians(n_rows)
+    qt.ConsensusClustering(N_GROUPS, random_state=0, fit_rows=2000).fit(X[:5000])  # loaded and compiled
+    start = time.perf_counter()
+    model = qt.ConsensusClustering(N_GROUPS, random_state=0).fit(X)
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    single = KMeans(N_GROUPS, n_init=10, random_state=0).fit(X)
+    other = time.perf_counter() - start
+    what = f"{n_rows:,} x {N_FEATURES}:"
+    yield share(f"{what} ConsensusClustering({N_GROUPS}) beside KMeans({N_GROUPS}, n_init=10)", ours, other, 1.0)
+    found, known = (qt.evaluate(labels, group).nmi_max for labels in (model.labels_, single.labels_))
+    yield Result(f"{what} NMI of both", found, known, "", found / known, "-", True)
+
+
+def labelling() -> Iterator[Result]:
+    """Labels of all rows by 20 members: one pass, 20 times `predict`, and the bare matrix product in it."""
+    X = gaussians(LABELLED_ROWS)[0].astype(np.float32)
+    random = np.random.default_rng(1)
+    models = [
+        KMeans(int(random.integers(2, 101)), init="random", n_init=1, max_iter=20, random_state=j).fit(X[:10_000])
+        for j in range(N_MEMBERS)
+    ]
+    centres = np.ascontiguousarray(np.concatenate([model.cluster_centers_ for model in models]).T)
+    crew = Crew(tuple(models))
+
+    def product() -> None:
+        for start in range(0, len(X), 4096):
+            X[start : start + 4096] @ centres
+
+    seconds = [
+        median_seconds(task, 5)
+        for task in (lambda: crew.label(X), lambda: [model.predict(X) for model in models], product)
+    ]
+    ours, predict, bare = seconds
+    what = f"{LABELLED_ROWS:,} rows labelled by {N_MEMBERS} members ({centres.shape[1]} centres)"
+    yield Result(
+        f"{what}: {N_MEMBERS} times predict / one pass", predict, ours, "s", predict / ours, ">= 5", predict >= 5 * ours
+    )
+    yield share(f"{what}: one pass beside the bare float32 product", ours, bare, 3.0)
+
+
+def million() -> Callable[[], object]:
+    """Return the task whose memory is measured."""
+    X = gaussians(MEMORY_ROWS)[0]
+    qt.ConsensusClustering(N_GROUPS, random_state=0, fit_rows=2000).fit(X[:5000])
+    return lambda: qt.ConsensusClustering(N_GROUPS, random_state=0).fit(X)
+
+
+def memory() -> Iterator[Result]:
+    """Memory of a million rows beyond the features, with them, as a multiple of the features."""
+    features = MEMORY_ROWS * N_FEATURES * 8
+    peak = peak_memory("benchmarks.features", "million") + features
+    yield share(f"{MEMORY_ROWS:,} x {N_FEATURES}: peak memory beside the features", peak / 1e6, features / 1e6, 1.5)

@@ -1,0 +1,278 @@
+"""U-SPEC: spectral clustering through landmarks (Huang, Wang, Wu, Lai and Kwoh 2020), with labels for new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from quorate import _kernels
+from quorate._support.checks import check_integer
+from quorate._support.typing import Floats, Ints
+from quorate.errors import QuorateError
+from quorate.members.base import check_features, same_everywhere
+from quorate.tcut import ReducedGraph, leading_spectrum
+
+_ROWS_PER_LANDMARK = 10  # rows from which landmarks are made
+_CANDIDATES_PER_NEIGHBOUR = 10
+_SMALLEST_LINK = 2.220446049250313e-16
+_TASK = 1 << 13
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Points that stand for the rows, in groups through which the nearest ones are found."""
+
+    points: Floats
+    """(p, d)"""
+    group: Ints
+    """(p,) group of each point."""
+    group_centres: Floats
+    n_neighbours: int
+    """Landmarks to which a row is linked."""
+
+    @cached_property
+    def candidates(self) -> NDArray[np.int32]:
+        """(p, c) the landmarks near each, itself included, ascending: where the neighbours of a row are sought."""
+        n_candidates = min(_CANDIDATES_PER_NEIGHBOUR * self.n_neighbours + 1, len(self.points))
+        squares = (self.points**2).sum(axis=1)
+        distances = squares[:, None] + squares - 2 * self.points @ self.points.T
+        np.fill_diagonal(distances, -1.0)
+        nearest = np.argsort(np.round(distances, 9), axis=1, kind="stable")[:, :n_candidates]
+        return np.sort(nearest, axis=1).astype(np.int32)
+
+    @cached_property
+    def _layout(self) -> tuple[Any, ...]:
+        """What the kernels take: a shift and a factor to bring rows near 0, the points there, groups, candidates."""
+        shift = self.points.mean(axis=0)
+        size = float(np.abs(self.points - shift).max()) or 1.0
+        order = np.argsort(self.group, kind="stable")
+        first = np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=len(self.group_centres)))])
+        near, centres = (((points - shift) / size).astype(np.float32) for points in (self.points, self.group_centres))
+        factor = np.full(len(shift), 1 / size)
+        return shift, factor, near, centres, first, order, self.candidates
+
+    @property
+    def size(self) -> float:
+        """The unit of the distances that `neighbours` and the kernels find."""
+        return float(1 / self._layout[1][0])
+
+    def neighbours(self, X: NDArray[Any]) -> tuple[Ints, Floats]:
+        """Return (n, K) nearest landmarks of each row, nearest first, and their distances."""
+        index = np.zeros((len(X), self.n_neighbours), dtype=np.int64)
+        squared = np.empty(index.shape, dtype=np.float32)
+        _kernels.threads.in_threads(
+            lambda rows: _kernels.landmarks.find_nearest(X, *self._layout, rows.start, rows.stop, index, squared),
+            _kernels.threads.blocks(len(X), _TASK),
+        )
+        return index, np.sqrt(squared.astype(np.float64)) * self.size
+
+
+def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbours: int, random: np.random.RandomState) -> Landmarks:
+    """Return the centres of a short k-means of some random rows, and groups of them (hybrid selection)."""
+    n_rows = min(_ROWS_PER_LANDMARK * n_landmarks, len(X))
+    some = np.asarray(X[np.sort(random.choice(len(X), n_rows, replace=False))], dtype=np.float64)
+    points = _kmeans(some, n_landmarks, 10, random).cluster_centers_ if n_rows > n_landmarks else some
+    groups = _kmeans(points, max(1, int(np.sqrt(len(points)))), 20, random)
+    return Landmarks(points, groups.labels_.astype(np.int64), groups.cluster_centers_, min(n_neighbours, len(points)))
+
+
+def _kmeans(X: Floats, k: int, rounds: int, random: np.random.RandomState, n_init: int = 1) -> KMeans:
+    return KMeans(k, init="random", n_init=n_init, max_iter=rounds, tol=0, random_state=random).fit(X)
+
+
+def link_width(distances: Floats) -> float:
+    """Return sigma, the mean distance of rows to their landmarks; 1 if all are 0."""
+    return float(distances.mean()) or 1.0
+
+
+def link_weights(distances: Floats, sigma: float) -> Floats:
+    """Return exp(-d^2 / 2 sigma^2), and the smallest number where that is 0."""
+    return np.maximum(np.exp(-(distances**2) / (2 * sigma**2)), _SMALLEST_LINK)
+
+
+@dataclass(frozen=True)
+class LandmarkEmbedding:
+    """Landmarks in the leading eigenvectors of the graph that links rows to landmarks."""
+
+    eigenvalues: Floats
+    vectors: Floats
+    """(p, k); 0 for a landmark that is near no row."""
+
+    def rows(self, index: Ints, links: Floats) -> Floats:
+        """Return (n, k) rows as means of their landmarks, at unit length."""
+        share = links / links.sum(axis=1, keepdims=True)
+        points = np.einsum("na,nak->nk", share, self.vectors[index])
+        return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
+
+
+def embed_landmarks(index: Ints, links: Floats, n_landmarks: int, k: int) -> LandmarkEmbedding:
+    """Cut the graph of rows and landmarks through the landmarks: k leading eigenvectors of B' diag(1 / B1) B."""
+    n_rows, n_neighbours = index.shape
+    starts = np.arange(0, n_rows * n_neighbours + 1, n_neighbours)
+    graph = sp.csr_array((links.ravel(), index.ravel(), starts), shape=(n_rows, n_landmarks))
+    used = np.flatnonzero(np.bincount(index.ravel(), minlength=n_landmarks))
+    graph = sp.csr_array(graph[:, used])
+    through_rows = sp.csr_array(graph.T @ sp.diags_array(1 / links.sum(axis=1)) @ graph)
+    through_rows.sort_indices()
+    degrees = np.asarray(graph.sum(axis=0))
+    component = sp.csgraph.connected_components(through_rows, directed=False)[1].astype(np.int64)
+    found = leading_spectrum(ReducedGraph(through_rows, degrees, component), k)
+    vectors = np.zeros((n_landmarks, min(k, found.vectors.shape[1])))
+    vectors[used] = found.vectors[:, :k]
+    return LandmarkEmbedding(found.values[:k], vectors)
+
+
+class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Ultra-scalable spectral clustering: groups of any shape, through landmarks, with labels for new rows.
+
+    Some rows are summarised by landmarks, the centres of a short k-means. Every row is linked to its nearest landmarks,
+    the graph of rows and landmarks is cut (a transfer cut through the landmarks), and the rows are clustered in its
+    leading eigenvectors. A new row is embedded through its own nearest landmarks.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_landmarks : int, default=1000
+        Landmarks, at most as many as rows.
+    n_neighbors : int, default=5
+        Landmarks to which a row is linked. They are sought among those near the nearest one.
+    n_init, max_iter : int, default=3, 100
+        Random starts of the k-means of the embedded rows, and its rounds.
+    fit_rows : int or None, default=50000
+        Rows from which the graph is made; all others are labelled as new rows are. None: all rows.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_rows,)
+    landmarks_ : Landmarks
+    eigenvalues_ : ndarray of shape (n_clusters,)
+        Of the graph over landmarks, descending.
+    cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
+        Centres of the k-means, among the embedded rows.
+    n_iter_ : int
+        Its rounds.
+    n_features_in_ : int
+
+    References
+    ----------
+    D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai, C.-K. Kwoh. Ultra-scalable spectral clustering and ensemble clustering.
+    IEEE Transactions on Knowledge and Data Engineering 32 (2020) 1212-1226.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> angle = np.linspace(0, 2 * np.pi, 300, endpoint=False)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> model = qt.USPEC(2, n_landmarks=100, random_state=0).fit(np.concatenate([circle, 3 * circle]))
+    >>> len(set(model.labels_[:300])), len(set(model.labels_[300:]))
+    (1, 1)
+    >>> model.predict([[0.0, 1.1], [2.8, 0.0]]) == model.labels_[[0, 300]]
+    array([ True,  True])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_landmarks: int = 1000,
+        n_neighbors: int = 5,
+        n_init: int = 3,
+        max_iter: int = 100,
+        fit_rows: int | None = 50_000,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.fit_rows = fit_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of X, of shape (n_rows, n_features); y is ignored."""
+        X = check_features(self, X, fitting=True, single=True)
+        self._check(len(X))
+        random = check_random_state(self.random_state)
+        same_everywhere(X)
+        self.landmarks_ = find_landmarks(X, min(self.n_landmarks, len(X)), self.n_neighbors, random)
+        some = X
+        if self.fit_rows is not None and self.fit_rows < len(X):
+            some = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
+        rows = self._embed(some)
+        clusters = _kmeans(rows, min(self.n_clusters, len(np.unique(rows, axis=0))), self.max_iter, random, self.n_init)
+        self.cluster_centers_, self.n_iter_ = clusters.cluster_centers_, clusters.n_iter_
+        self.labels_ = self._label(X)
+        return self
+
+    def _check(self, n_rows: int) -> None:
+        k = check_integer("n_clusters", self.n_clusters, low=1)
+        for name in ("n_landmarks", "n_neighbors", "n_init", "max_iter"):
+            check_integer(name, getattr(self, name), low=1)
+        if self.fit_rows is not None:
+            check_integer("fit_rows", self.fit_rows, low=2)
+        most = min(self.n_landmarks, n_rows, n_rows if self.fit_rows is None else self.fit_rows)
+        if k > most:
+            raise QuorateError(
+                f"n_clusters must be at most the number of landmarks and of rows fitted, {most}; got {k} with "
+                f"n_samples = {n_rows}. Ask for fewer clusters, or more landmarks."
+            )
+
+    def _embed(self, some: NDArray[Any]) -> Floats:
+        """Cut the graph of some rows; remember the landmarks' vectors and return the rows'."""
+        index, distances = self.landmarks_.neighbours(some)
+        self.sigma_ = link_width(distances)
+        links = link_weights(distances, self.sigma_)
+        found = embed_landmarks(index, links, len(self.landmarks_.points), self.n_clusters)
+        self.eigenvalues_, self.vectors_ = found.eigenvalues, found.vectors
+        return found.rows(index, links)
+
+    def _label(self, X: NDArray[Any]) -> Ints:
+        labels = np.empty(len(X), dtype=np.int64)
+        self.label_into(X, None, labels)
+        return labels
+
+    def label_into(self, X: NDArray[Any], scaling: Any, out: NDArray[Any]) -> None:
+        """Write the cluster of each row of X, which `scaling` brings to the scale of the fit, to out (n,)."""
+        shift, factor, *landmarks = self.landmarks_._layout
+        if scaling is not None:
+            shift, factor = scaling.before(shift, factor)
+        width = self.landmarks_.size**2 / (2 * self.sigma_**2)
+        products = (self.vectors_ @ self.cluster_centers_.T).astype(np.float32)
+        gram = self.vectors_ @ self.vectors_.T
+        squares = (self.cluster_centers_**2).sum(axis=1).astype(np.float32)
+        n_neighbours = self.landmarks_.n_neighbours
+
+        def some(rows: slice) -> None:
+            _kernels.landmarks.label_rows(
+                X,
+                shift,
+                factor,
+                *landmarks,
+                n_neighbours,
+                width,
+                products,
+                gram,
+                squares,
+                rows.start,
+                rows.stop,
+                out[rows],
+            )
+
+        _kernels.threads.in_threads(some, _kernels.threads.blocks(len(X), _TASK))
+
+    def predict(self, X: Any) -> Ints:
+        """Return the cluster of each row of X, embedded through its nearest landmarks."""
+        check_is_fitted(self)
+        return self._label(check_features(self, X, fitting=False, single=True))

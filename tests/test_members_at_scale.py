@@ -8,6 +8,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 
 import quorate as qt
 from quorate import ConsensusClustering, QuorateError
+from quorate.consensus.extension import Votes
 from quorate.members.fitting import training_rows
 from quorate.members.labelling import Crew, Scaling, centres_of
 from quorate.members.sampling import ALL_ROWS, Sketch, sample_rows
@@ -180,3 +181,15 @@ def test_a_pool_of_samples_goes_on_where_it_was(tmp_path):
 def test_refuses_what_cannot_be(parameters, message):
     with pytest.raises(QuorateError, match=message):
         ConsensusClustering(**{"n_clusters": 3, **parameters}).fit(blobs(300)[0])
+
+
+def test_votes_by_hand():
+    codes = np.array([[0, 0, 0, 1], [0, 1, 1, 1]])
+    weights, labels = np.array([1.0, 1.0, 2.0, 4.0]), np.array([1, 1, 1, 0])
+    votes = Votes.of(codes, weights, labels, np.array([0.75, 0.25]))
+    assert votes.first.tolist() == [0, 2, 4]
+    np.testing.assert_allclose(votes.votes, [[0, 0.75], [0.75, 0], [0, 0.25], [0.25 * 4 / 7, 0.25 * 3 / 7]])
+    np.testing.assert_allclose(votes.evidence, [[0, 0.75], [0.75, 0], [0, 0.0625], [0.25, 0.1875]])
+    found = votes.elect(np.array([[0, 1, -1, 5, -1], [0, 0, 1, 1, 9]]))
+    assert found.labels.tolist() == [1, 0, 0, 0, -1]  # labels never seen say nothing
+    np.testing.assert_allclose(found.confidence, [0.8125, 0.75, 0.25, 0.25, 0])

@@ -11,6 +11,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from quorate._kernels import (
         ascent,
+        election,
         landmarks,
         linkage,
         links,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ascent",
+    "election",
     "landmarks",
     "linkage",
     "links",

@@ -9,14 +9,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_choice, check_integer
-from quorate._support.typing import Ints
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.extension import combine_sample
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.members.base import check_features
-from quorate.members.fitting import AllRows, Source, check_labels_new_rows, fit_members, training_rows
-from quorate.members.generators import METHODS, Member
+from quorate.members.fitting import AllRows, Source, check_labels_new_rows, fit_in_order, training_rows
+from quorate.members.generators import METHODS
 from quorate.members.labelling import Crew
 from quorate.members.sampling import check_fit_rows
 
@@ -59,22 +60,29 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     labels_ : ndarray of shape (n_rows,)
         Cluster of each row; 0 is the largest. -1 where no member of positive weight labels the row.
+    confidence_ : ndarray of shape (n_rows,)
+        Mean evidence of each row with the other rows of its cluster.
     n_clusters_ : int
         Clusters found.
     members_ : list of clusterers
         The fitted members.
     ensemble_ : Ensemble
-        Their clusterings.
+        Their clusterings: of all rows, or of the sample where members are fitted on one.
     ncai_ : ndarray of shape (n_members,)
         How far each agrees with the others.
     consensus_ : consensus estimator
-        The fitted consensus function, with `confidence_`, `clusters_`, `sweep` and more.
+        The consensus function fitted to `ensemble_`, with `clusters_`, `sweep` and more.
     n_features_in_ : int
         Columns of X in `fit`.
 
     Notes
     -----
     Features are taken as they are; put a scaler before this in a `Pipeline`. Sparse X works where all members take it.
+
+    Where members are fitted on a sample (`fit_rows`), so is the consensus: on the five times `fit_rows` rows that the
+    members' own rows are drawn from. All rows then follow in one pass over X: members label them, and each member's
+    cluster votes for the consensus clusters that its rows in the sample belong to. Clusters are numbered by their size
+    in the sample.
 
     Examples
     --------
@@ -121,25 +129,27 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         names = [
             f"{source if isinstance(source, str) else type(source).__name__}_{i}" for i, source in enumerate(chosen)
         ]
-        fitted, self._crew = self._fit_members(dict(zip(names, chosen, strict=True)), X)
+        seed = check_random_state(self.random_state).randint(2**31)
+        rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
+        fitted = fit_in_order(dict(zip(names, chosen, strict=True)), rows, seed, self.n_jobs)
         self.members_ = [member.draw.model for member in fitted]
-        labels = [member.draw.labels for member in fitted] if self._crew is None else self._crew.label(X)
-        self.ensemble_ = Ensemble(list(labels), names=names)
-        self.consensus_ = consensus.fit(self.ensemble_)
-        self.labels_, self.n_clusters_ = self.consensus_.labels_, self.consensus_.n_clusters_
+        if isinstance(rows, AllRows):
+            self._clusters = None
+            self.consensus_ = consensus.fit(Ensemble([member.draw.labels for member in fitted], names=names))
+            self.labels_ = self.consensus_.labels_
+        else:
+            some, counts = rows.together
+            self.consensus_, self._clusters = combine_sample(Crew(tuple(self.members_)), names, some, counts, consensus)
+            labels, confidence = self._clusters.assign(X)
+            self.labels_, self._confidence = labels.astype(np.int64), confidence
+        self.ensemble_, self.n_clusters_ = self.consensus_.ensemble_, self.consensus_.n_clusters_
         self.ncai_ = self.consensus_.ncai_
         return self
 
-    def _fit_members(self, sources: dict[str, Source], X: Any) -> tuple[list[Member], Crew | None]:
-        """Fit one member per source, each with its own seed; return those that must yet label all rows as a crew."""
-        start = check_random_state(self.random_state).randint(2**31)
-        seeds = [int(seed.generate_state(1)[0]) for seed in np.random.SeedSequence(start).spawn(len(sources))]
-        tasks = {name: (source, seed) for (name, source), seed in zip(sources.items(), seeds, strict=True)}
-        rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, start)
-        found = dict(fit_members(tasks, rows, self.n_jobs))
-        members = [found[name] for name in sources]
-        on_all = isinstance(rows, AllRows)
-        return members, None if on_all else Crew(tuple(member.draw.model for member in members))
+    @property
+    def confidence_(self) -> Floats:
+        """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
+        return self.consensus_.confidence_ if self._clusters is None else self._confidence.astype(np.float64)
 
     def _fit_rows(self, n_rows: int) -> int | None:
         """Return how many rows members are fitted on: all of them where some member could not label any others."""
@@ -157,9 +167,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Ints:
         """Return the consensus cluster of each row of X, from the labels its members predict."""
         check_is_fitted(self)
-        X = check_features(self, X, fitting=False, sparse=self._takes_sparse(), single=self._crew is not None)
-        if self._crew is not None:
-            return self.consensus_.predict(list(self._crew.label(X)))
+        X = check_features(self, X, fitting=False, sparse=self._takes_sparse(), single=self._clusters is not None)
+        if self._clusters is not None:
+            return self._clusters.assign(X).labels.astype(np.int64)
         return self.consensus_.predict([model.predict(X) for model in self.members_])
 
     def _sources(self) -> list[Source]:

@@ -14,9 +14,10 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from quorate import _kernels
+from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.members.generators import Data, Draw, Member, draw_member
-from quorate.members.sampling import Sample, check_fit_rows, check_k_range, sample_rows
+from quorate.members.sampling import SAMPLE_TIMES, Sample, check_fit_rows, check_k_range, sample_rows
 
 Source = Any
 """Where a member comes from: a generator's name, or a clusterer that is copied."""
@@ -24,6 +25,10 @@ Source = Any
 
 class TrainingRows(Protocol):
     """The rows that members are fitted on."""
+
+    @property
+    def together(self) -> tuple[Any, Ints]:
+        """The rows of all members, and how often each occurs."""
 
     def data(self, seed: int) -> Data:
         """Return the rows for the member of a seed."""
@@ -34,6 +39,11 @@ class AllRows:
     """Every member is fitted on all rows."""
 
     all: Data
+
+    @property
+    def together(self) -> tuple[Any, Ints]:
+        """All rows, each once."""
+        return self.all.X, np.ones(self.all.n_rows, dtype=np.int64)
 
     def data(self, seed: int) -> Data:
         """Return all rows."""
@@ -48,6 +58,11 @@ class SampledRows:
     fit_rows: int
     k_range: tuple[int, int] | None
 
+    @property
+    def together(self) -> tuple[Floats, Ints]:
+        """All rows of the sample, and how often each occurs."""
+        return self.sample.rows, self.sample.counts
+
     def data(self, seed: int) -> Data:
         """Return the part of the member of a seed."""
         return Data(self.sample.draw(self.fit_rows, seed), self.k_range, is_part=True)
@@ -55,16 +70,26 @@ class SampledRows:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Every member is fitted on some rows of a sparse matrix."""
+    """Every member is fitted on some of a sample of rows of a sparse matrix."""
 
-    X: Any
+    sample: Any
     fit_rows: int
     k_range: tuple[int, int] | None
 
+    @property
+    def together(self) -> tuple[Any, Ints]:
+        """All rows of the sample, each once."""
+        return self.sample, np.ones(self.sample.shape[0], dtype=np.int64)
+
     def data(self, seed: int) -> Data:
         """Return the rows of the member of a seed."""
-        rows = np.random.default_rng([seed, 1]).choice(self.X.shape[0], self.fit_rows, replace=False)
-        return Data(self.X[np.sort(rows)], self.k_range, is_part=True)
+        return Data(draw_rows(self.sample, self.fit_rows, seed), self.k_range, is_part=True)
+
+
+def draw_rows(X: Any, n: int, seed: int) -> Any:
+    """Return n random rows of a sparse matrix, or all where there are fewer."""
+    chosen = np.random.default_rng([seed, 1]).choice(X.shape[0], min(n, X.shape[0]), replace=False)
+    return X[np.sort(chosen)]
 
 
 def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> TrainingRows:
@@ -74,7 +99,7 @@ def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> TrainingRow
     if fit_rows is None:
         return AllRows(Data(X if sp.issparse(X) else np.asarray(X, dtype=np.float64), k_range))
     if sp.issparse(X):
-        return SparseRows(X, fit_rows, k_range)
+        return SparseRows(draw_rows(X, SAMPLE_TIMES * fit_rows, seed), fit_rows, k_range)
     return SampledRows(sample_rows(X, fit_rows, seed), fit_rows, k_range)
 
 
@@ -88,6 +113,14 @@ def fit_member(source: Source, data: Data, seed: int) -> Member:
         labels = np.asarray(model.set_params(**random).fit_predict(data.X))
     seconds = time.perf_counter() - start
     return Member(Draw(labels, {}, model), seed, len(np.unique(labels)), 0, seconds)
+
+
+def fit_in_order(sources: Mapping[str, Source], rows: TrainingRows, seed: int, n_jobs: int | None) -> list[Member]:
+    """Fit one member per name, each with its own seed made from `seed`."""
+    seeds = [int(one.generate_state(1)[0]) for one in np.random.SeedSequence(seed).spawn(len(sources))]
+    tasks = {name: (source, one) for (name, source), one in zip(sources.items(), seeds, strict=True)}
+    found = dict(fit_members(tasks, rows, n_jobs))
+    return [found[name] for name in sources]
 
 
 def fit_members(

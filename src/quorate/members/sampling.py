@@ -21,7 +21,8 @@ ALL_ROWS = 20_000
 """Up to this many rows, members are fitted on all of them unless told otherwise."""
 FIT_ROWS = 10_000
 """How many rows a member is fitted on where there are more."""
-_TIMES = 5  # the sample holds this many times the rows of one member, so that members see different rows
+SAMPLE_TIMES = 5
+"""The sample holds this many times the rows of one member, so that members see different rows."""
 _BLOCK = 1 << 16
 
 
@@ -88,7 +89,7 @@ class Sketch:
     """
 
     def __init__(self, fit_rows: int, seed: int) -> None:
-        self._size = _TIMES * fit_rows
+        self._size = SAMPLE_TIMES * fit_rows
         self._seed = np.uint64(seed)
         self._hashes: list[NDArray[np.uint64]] = []
         self._rows: list[Floats] = []

@@ -1,0 +1,39 @@
+"""Consensus clusters of rows from the labels their members give them, by tables."""
+
+import numpy as np
+
+from quorate._kernels._jit import jit, jit_fused
+
+
+@jit_fused
+def _add(row, total):
+    for c in range(total.shape[0]):
+        total[c] += row[c]
+
+
+@jit
+def elect(codes, first, votes, evidence, start, stop, labels, confidence):
+    """Write the cluster with most votes of each row start..stop, and the row's evidence for it; -1 without any vote.
+
+    codes : (M, n) labels from 0, negative where there is none; one that is too large counts as none
+    first : (M + 1,) the line of the tables that stands for label 0 of each member
+    votes, evidence : (lines, k) float32
+    """
+    total = np.empty(votes.shape[1], dtype=np.float32)
+    for i in range(start, stop):
+        total[:] = 0
+        for member in range(codes.shape[0]):
+            line = first[member] + np.int64(codes[member, i])
+            if codes[member, i] >= 0 and line < first[member + 1]:
+                _add(votes[line], total)
+        best = 0
+        for c in range(1, total.shape[0]):
+            if total[c] > total[best]:
+                best = c
+        sure = np.float32(0)
+        for member in range(codes.shape[0]):
+            line = first[member] + np.int64(codes[member, i])
+            if codes[member, i] >= 0 and line < first[member + 1]:
+                sure += evidence[line, best]
+        labels[i] = best if total[best] > 0 else -1
+        confidence[i] = sure

@@ -1,0 +1,106 @@
+"""A consensus found on some rows, for any rows: a member's cluster votes for the consensus clusters it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _kernels
+from quorate._support.typing import Floats, Ints
+from quorate.consensus.base import ConsensusMethod
+from quorate.crowd import ratio
+from quorate.ensemble import Ensemble
+from quorate.members.labelling import Crew
+
+_BLOCK = 1 << 17
+_TASK = 1 << 13
+
+
+class Assigned(NamedTuple):
+    """Consensus clusters of rows."""
+
+    labels: NDArray[np.int32]
+    """-1 for a row about which no member knows anything."""
+    confidence: NDArray[np.float32]
+    """Mean evidence of the row with the rows of its cluster that the consensus was found on."""
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What the clusters of the members say about the consensus clusters."""
+
+    first: Ints
+    """(M + 1,) the line of label 0 of each member in the tables."""
+    votes: NDArray[np.float32]
+    """(lines, k) of the rows of a member's cluster, the share in each consensus cluster, times the member's weight."""
+    evidence: NDArray[np.float32]
+    """(lines, k) of the rows of a consensus cluster, the share in the member's cluster, times the member's weight."""
+
+    @classmethod
+    def of(cls, codes: NDArray[Any], weights: Floats, labels: Ints, member_weights: Floats) -> Votes:
+        """Count the votes of rows: codes (M, n) by the members, weights (n,), and consensus labels (n,)."""
+        lengths = [max(int(column.max()) + 1, 0) for column in codes]
+        k = max(int(labels.max(initial=-1)) + 1, 1)
+        clear = labels >= 0
+        shared = []
+        for column, length in zip(codes.astype(np.int64), lengths, strict=True):
+            known = clear & (column >= 0)
+            counts = np.bincount((column * k + labels)[known], weights=weights[known], minlength=length * k)
+            shared.append(counts.reshape(length, k))
+        sizes = np.bincount(labels[clear], weights=weights[clear], minlength=k).astype(np.float64)
+        votes = [w * one * ratio(1.0, one.sum(axis=1))[:, None] for one, w in zip(shared, member_weights, strict=True)]
+        evidence = [w * one * ratio(1.0, sizes) for one, w in zip(shared, member_weights, strict=True)]
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        return cls(first, np.concatenate(votes).astype(np.float32), np.concatenate(evidence).astype(np.float32))
+
+    def elect(self, codes: NDArray[Any]) -> Assigned:
+        """Return the consensus cluster of rows from the labels (M, n) that members give them."""
+        n_rows = codes.shape[1]
+        labels, confidence = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float32)
+
+        def some(rows: slice) -> None:
+            _kernels.election.elect(
+                codes, self.first, self.votes, self.evidence, rows.start, rows.stop, labels, confidence
+            )
+
+        _kernels.threads.in_threads(some, _kernels.threads.blocks(n_rows, _TASK))
+        return Assigned(labels, confidence)
+
+
+@dataclass(frozen=True)
+class RowClusters:
+    """Members and their consensus, ready for any rows."""
+
+    crew: Crew
+    votes: Votes
+
+    def assign(self, X: Any) -> Assigned:
+        """Return the consensus cluster of each row of X, block by block: labels of members are never held for all."""
+        blocks = _kernels.threads.blocks(X.shape[0], _BLOCK)
+        labels, confidence = np.empty(X.shape[0], dtype=np.int32), np.empty(X.shape[0], dtype=np.float32)
+        for rows in blocks:
+            labels[rows], confidence[rows] = self.votes.elect(self.crew.label(X[rows]))
+        return Assigned(labels, confidence)
+
+
+def combine_sample(
+    crew: Crew, names: Sequence[str], rows: Any, counts: Ints, consensus: ConsensusMethod
+) -> tuple[ConsensusMethod, RowClusters]:
+    """Find the consensus of members on some rows, each of which stands for `counts` equal ones, and extend it to any.
+
+    Parameters
+    ----------
+    crew : Crew
+        The members, which label `rows` themselves.
+    consensus : ConsensusMethod
+        Fitted to them, and returned.
+    """
+    codes = crew.label(rows)
+    weights = counts.astype(np.float64)
+    ensemble = Ensemble(list(codes), names=names, row_weights=weights if (counts > 1).any() else None)
+    fitted = consensus.fit(ensemble)
+    return fitted, RowClusters(crew, Votes.of(codes, weights, fitted.labels_, fitted.member_weights_))

@@ -28,6 +28,7 @@ LAYERS = [
     ["consensus"],
     ["scale"],
     ["show"],
+    ["explore"],
     ["bench"],
     ["paper"],
     ["cli", "__main__"],

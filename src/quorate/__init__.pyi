@@ -26,6 +26,7 @@ from .crowd import agreement, cai, cluster_certainty, member_weights, ncai
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
+from .explore.run import Explorer, explore
 from .linkage import Dendrogram
 from .links import jaccard, sact
 from .members.hmac import HMAC
@@ -64,6 +65,7 @@ __all__ = [
     "CumulativeVoting",
     "Dendrogram",
     "Ensemble",
+    "Explorer",
     "FileConsensus",
     "HardVoting",
     "MedianPartition",
@@ -83,6 +85,7 @@ __all__ = [
     "datasets",
     "ensemble_from_frame",
     "evaluate",
+    "explore",
     "jaccard",
     "load",
     "member_weights",

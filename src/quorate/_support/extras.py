@@ -7,6 +7,8 @@ from quorate.errors import QuorateError
 
 EXTRAS = {
     "matplotlib": "plot",
+    "starlette": "explore",
+    "uvicorn": "explore",
     "pyarrow": "arrow",
     "polars": "polars",
     "pyspark": "spark",

@@ -273,6 +273,45 @@ def bench(
     )
 
 
+@app.command(
+    epilog=_examples(
+        "quorate explore labels.csv --truth class",
+        "quorate explore labels.parquet --xy umap1,umap2",
+        "quorate explore labels.csv --features data.csv",
+    )
+)
+def explore(
+    file: opt.Table,
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Table of features, row for row: rows are drawn along its main directions."),
+    ] = None,
+    xy: Annotated[
+        str | None, typer.Option(metavar="X,Y", help="Columns of coordinates, such as umap1,umap2, to draw rows by.")
+    ] = None,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen to; 0: a free one.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
+    members: opt.Members = None,
+    id_column: opt.Id = None,
+    truth: opt.Truth = None,
+    noise: opt.Noise = "missing",
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    encoding: opt.Encoding = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Open a live page over the clusterings in a table: which members, which method, which k, and what of it.
+
+    The page is served to this machine only, at an address with a secret in it, until Ctrl-C.
+    """
+    from quorate.cli.columns import Source
+    from quorate.cli.exploring import run_explore
+
+    source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding=encoding)
+    run_explore(source, features, xy, port, browser=browser, quiet=quiet)
+
+
 @app.command(epilog=_examples("quorate methods", "quorate methods --json"))
 def methods(json: opt.Json = False) -> None:
     """List the ways to combine clusterings, and to make them."""

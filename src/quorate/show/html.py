@@ -13,12 +13,9 @@ from quorate.errors import QuorateError
 from quorate.scale.files import check_output, write_text
 from quorate.scale.rowfacts import facts_in_memory
 from quorate.show.origin import Origin, known_classes
-from quorate.show.palette import SEQUENTIAL, cluster_colours
+from quorate.show.palette import page_colours
 from quorate.show.plotdata import Fitted, fitted_method
 from quorate.show.summary import SUMMARY_VERSION, summarise
-
-# Dark pages start from their own background, so that "nothing" looks like nothing there too.
-_SEQUENTIAL_DARK = ("#1b2028", "#1d3a57", "#215a88", "#3380b5", "#5fa8d6", "#a3d0ec", "#eef7fd")
 
 
 def report(
@@ -100,8 +97,7 @@ def render_report(summary: dict[str, Any]) -> str:
     )
     environment.filters["count"] = _count
     script = bundle("report.js")
-    most = max(answer["k"] for answer in summary["answers"])
-    colours = {"clusters": cluster_colours(most), "light": SEQUENTIAL, "dark": _SEQUENTIAL_DARK}
+    colours = page_colours(max(answer["k"] for answer in summary["answers"]))
     page = environment.from_string(web_text("report.html"))
     return str(
         page.render(

@@ -8,6 +8,8 @@ _SHIFTS = (0.0, 0.4, -0.3, 0.66, -0.45)
 
 SEQUENTIAL = ("#fbfcfe", "#d5e3f0", "#9dc3df", "#5a9bc9", "#2a6fa8", "#0c3f73", "#06264a")
 """From nothing to all: one hue, lightness falling evenly."""
+# Dark pages start from their own background, so that "nothing" looks like nothing there too.
+_SEQUENTIAL_DARK = ("#1b2028", "#1d3a57", "#215a88", "#3380b5", "#5fa8d6", "#a3d0ec", "#eef7fd")
 NO_CLUSTER = "#9aa0a6"
 """The colour of what belongs to no cluster."""
 
@@ -15,6 +17,11 @@ NO_CLUSTER = "#9aa0a6"
 def cluster_colours(n_clusters: int) -> list[str]:
     """Return a colour for each cluster."""
     return [_shift(_HUES[c % len(_HUES)], _SHIFTS[c // len(_HUES) % len(_SHIFTS)]) for c in range(n_clusters)]
+
+
+def page_colours(n_clusters: int) -> dict[str, list[str]]:
+    """Return the colours a page needs: of clusters, and from nothing to all on light and dark pages."""
+    return {"clusters": cluster_colours(n_clusters), "light": list(SEQUENTIAL), "dark": list(_SEQUENTIAL_DARK)}
 
 
 def _shift(colour: str, amount: float) -> str:

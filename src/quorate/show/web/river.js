@@ -1,11 +1,11 @@
 // How clusters split and join over numbers of clusters: one bar per number, bands as wide as the rows they carry.
 import { hover, press, shape, svgOf } from "./dom.js";
 import { clusterColour, css, inkOn } from "./colours.js";
-import { count, decimals } from "./words.js";
+import { count, decimals, shorten } from "./words.js";
 
 // layers: [{title, key, clusters: [{label, size, stability?}]}]; steps[i]: [[from, to, rows]] between layers i and i + 1.
-export function drawRiver(box, layers, steps, { now, cluster = null, pick }) {
-  const thick = 17, gap = Math.max(6, Math.min(26, 1100 / layers.length - thick));
+export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: wanted }) {
+  const thick = 17, gap = wanted || Math.max(6, Math.min(26, 1100 / layers.length - thick));
   const left = 30, top = 4;
   const { node, width } = svgOf(box, top + layers.length * thick + (layers.length - 1) * gap + 4, "Clusters by number of clusters");
   const rows = layers.map((layer, i) => placed(layer, i, { left, width: width - left - 2, y: top + i * (thick + gap) }));
@@ -19,11 +19,11 @@ export function drawRiver(box, layers, steps, { now, cluster = null, pick }) {
       const fill = clusterColour(part.family);
       const bar = shape(node, "rect", { x: part.x, y: row.y, width: Math.max(part.wide, 0.8), height: thick, rx: 2, fill, opacity: shown(part), "data-k": row.key, "data-cluster": part.label });
       if (i === now) bar.setAttribute("stroke", css("--ink"));
-      const text = `${row.title} clusters: cluster ${part.label}\n${count(part.size)} rows` + (part.stability === undefined ? "" : `, stability ${decimals(part.stability)}`);
+      const text = `${row.title}${part.name === undefined ? " clusters" : ""}: cluster ${part.name ?? part.label}\n${count(part.size)} rows` + (part.stability === undefined ? "" : `, stability ${decimals(part.stability)}`);
       hover(bar, text);
       press(bar, text.replace("\n", ", "), () => pick(row.key, part.label));
       if (part.wide > 16)
-        shape(node, "text", { x: part.x + part.wide / 2, y: row.y + thick / 2 + 4, "text-anchor": "middle", "aria-hidden": "true", opacity: shown(part), style: `fill:${inkOn(fill)};pointer-events:none;font-size:11px` }, part.label);
+        shape(node, "text", { x: part.x + part.wide / 2, y: row.y + thick / 2 + 4, "text-anchor": "middle", "aria-hidden": "true", opacity: shown(part), style: `fill:${inkOn(fill)};pointer-events:none;font-size:11px` }, shorten(part.name ?? String(part.label), Math.floor(part.wide / 7)));
     }
   });
 }
@@ -86,6 +86,6 @@ function bands(node, one, other, cells, thick, gap, shown) {
   for (const { a, b, n, xa, wa, xb, wb } of all) {
     const path = `M${xa},${y1}C${xa},${mid} ${xb},${mid} ${xb},${y2}H${xb + wb}C${xb + wb},${mid} ${xa + wa},${mid} ${xa + wa},${y1}Z`;
     const family = a.wide <= b.wide ? a.family : b.family;
-    hover(shape(node, "path", { d: path, fill: clusterColour(family), opacity: 0.34 * Math.min(shown(a), shown(b)) }), `${count(n)} rows: ${one.title} clusters, cluster ${a.label} to ${other.title} clusters, cluster ${b.label}`);
+    hover(shape(node, "path", { d: path, fill: clusterColour(family), opacity: 0.34 * Math.min(shown(a), shown(b)) }), `${count(n)} rows: ${one.title}, cluster ${a.name ?? a.label} to ${other.title}, cluster ${b.name ?? b.label}`);
   }
 }

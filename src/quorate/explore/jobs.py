@@ -1,0 +1,112 @@
+"""Work in threads: the newest request of a tab wins, any can be cancelled, and all of them say how far they are."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+class Cancelled(BaseException):
+    """Raised inside a piece of work that nobody waits for any more."""
+
+
+class Job:
+    """A piece of work in a thread of its own."""
+
+    def __init__(self, work: Callable[[Job], Any]) -> None:
+        self.work = work
+        self.stage = "waiting"
+        self.started = time.monotonic()
+        self.cancelled = False
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[Any] = self._loop.create_future()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self, turns: threading.Semaphore) -> None:
+        """Begin as soon as it is this work's turn."""
+        self._thread = threading.Thread(target=self._run, args=(turns,), daemon=True, name="quorate-explore")
+        self._thread.start()
+
+    async def wait(self) -> Any:
+        """Return what the work gave, or raise what it raised."""
+        return await self._done
+
+    def cancel(self) -> None:
+        """Stop the work at its next step; who waits for it gets `Cancelled`."""
+        with self._lock:
+            if self.cancelled:
+                return
+            self.cancelled = True
+            thread = self._thread
+        if thread is not None and thread.ident is not None and thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Cancelled))
+        self._settle(None, Cancelled())
+
+    def _run(self, turns: threading.Semaphore) -> None:
+        try:
+            while not turns.acquire(timeout=0.1):
+                if self.cancelled:
+                    return
+            try:
+                if not self.cancelled:
+                    self._settle(self.work(self), None)
+            finally:
+                turns.release()
+        except BaseException as error:
+            self._settle(None, error)
+
+    def _settle(self, value: Any, error: BaseException | None) -> None:
+        def settle() -> None:
+            if self._done.done():
+                return
+            if isinstance(error, Cancelled):
+                self._done.cancel()
+            elif error is not None:
+                self._done.set_exception(error)
+            else:
+                self._done.set_result(value)
+
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(settle)
+
+
+class Jobs:
+    """The work that is under way, by the tab that asked for it and the part of the page it is for."""
+
+    def __init__(self, at_once: int = 2) -> None:
+        self._turns = threading.Semaphore(at_once)
+        self._newest: dict[tuple[str, str], Job] = {}
+
+    async def run(self, tab: str, part: str, work: Callable[[Job], Any]) -> Any:
+        """Do some work for a part of a tab's page; what it did for that part before is given up."""
+        key = (tab, part)
+        self.cancel(tab, part)
+        job = Job(work)
+        self._newest[key] = job
+        job.start(self._turns)
+        try:
+            return await job.wait()
+        finally:
+            if self._newest.get(key) is job:
+                del self._newest[key]
+
+    def cancel(self, tab: str, part: str | None = None) -> int:
+        """Cancel what a tab waits for; return how many pieces of work that were."""
+        found = [key for key in self._newest if key[0] == tab and part in (None, key[1])]
+        for key in found:
+            self._newest.pop(key).cancel()
+        return len(found)
+
+    def progress(self, tab: str) -> list[dict[str, Any]]:
+        """Return what is done for a tab, and for how long."""
+        now = time.monotonic()
+        return [
+            {"part": part, "stage": job.stage, "seconds": round(now - job.started, 1)}
+            for (of, part), job in self._newest.items()
+            if of == tab
+        ]

@@ -1,0 +1,480 @@
+// The explorer: what is asked for is in `state`; every change asks the server anew and draws what comes back.
+import { byId, el, hideTip, saveFile } from "./dom.js";
+import { clusterColour, followTheme, setColours } from "./colours.js";
+import { count, decimals, many, percent, share, shorten } from "./words.js";
+import { clusterName, drawTable, gauge } from "./table.js";
+import { drawAgreement, drawMatrix } from "./heat.js";
+import { drawHistogram, drawSizes } from "./bars.js";
+import { drawByK } from "./byk.js";
+import { drawRiver } from "./river.js";
+import { asCanvas, asSvg, drawEigenvalues, drawEvidence, drawScatter, drawTree } from "./figures.js";
+import { ask, cancelAll, onWaiting, progress } from "./server.js";
+import { asked, readAddress, state, writeAddress } from "./state.js";
+
+let S = null;
+const shown = { answer: null, evidence: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
+const page = 25;
+const memberName = (j) => shorten(S.members[j].name, 200);
+const methodOf = (name) => S.methods.find((method) => method.name === name);
+const question = (more) => ({ ask: asked(S.members.length), ...more });
+
+// Asking. Each part of the page has a question of its own; the newest wins.
+async function get(part, data, draw) {
+  try {
+    const found = await ask(part, data);
+    if (found === null) return false;
+    byId("error").hidden = true;
+    draw(found);
+    return true;
+  } catch (error) {
+    byId("error").hidden = false;
+    byId("error").textContent = error.message;
+    return false;
+  }
+}
+async function follow() {
+  writeAddress();
+  drawControls();
+  const ok = await get("answer", question(), (found) => { shown.answer = found; drawAnswer(); });
+  if (!ok) return;
+  document.documentElement.dataset.answered = String(Number(document.documentElement.dataset.answered || 0) + 1);
+  await followTab();
+}
+// Only what is in sight is asked for.
+async function followTab() {
+  if (state.tab === "answer") {
+    await Promise.all([
+      get("evidence", question(), (found) => { shown.evidence = found; drawEvidenceByK(); }),
+      get("matrix", question(), (found) => { shown.matrix = found; drawMatrixNow(); }),
+    ]);
+  } else if (state.tab === "members") await getPair();
+  else if (state.tab === "compare") await getCompare();
+  else if (state.tab === "rows") await Promise.all([getRows(), getRow(), getPoints(), getSelection()]);
+  document.documentElement.dataset.drawn = String(Number(document.documentElement.dataset.drawn || 0) + 1);
+}
+const getPair = () => get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = found; drawPair(); });
+const getRows = () => get("rows", question({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (found) => { shown.rows = found; drawRows(); });
+async function getRow() {
+  if (state.row === null) { byId("row").hidden = true; return; }
+  await get("row", question({ row: state.row }), (found) => { shown.row = found; drawRow(); });
+}
+async function getPoints() {
+  if (S.points) await get("points", question({ colour: state.colour }), (found) => { shown.points = found; drawPoints(); });
+}
+async function getSelection() {
+  byId("selection").hidden = !state.polygon;
+  byId("clear").hidden = !state.polygon;
+  if (state.polygon) await get("selection", question({ polygon: state.polygon }), (found) => { shown.selection = found; drawSelection(); });
+}
+async function getCompare() {
+  const sides = {
+    answer: () => ({ ask: asked(S.members.length, { method: state.otherMethod, k: state.otherK, params: state.otherMethod === state.method ? state.params : {} }) }),
+    pinned: () => ({ ask: state.pinned }), truth: () => ({ truth: true }),
+  };
+  const right = sides[state.against] ? sides[state.against]() : { member: Number(state.against) };
+  await get("compare", { left: { ask: asked(S.members.length) }, right }, (found) => { shown.compare = found; drawCompare(); });
+}
+
+// What is asked for.
+function drawControls() {
+  byId("method").value = state.method;
+  const k = state.k ?? shown.answer?.k ?? 2;
+  byId("k").max = Math.min(S.most_clusters, Math.max(24, k));
+  byId("k").value = k;
+  byId("k-now").textContent = state.k === null && !shown.answer ? "auto" : k;
+  byId("fewer").disabled = k <= 1;
+  byId("auto").setAttribute("aria-pressed", String(state.k === null));
+  byId("chip").hidden = state.cluster === null;
+  if (state.cluster !== null) { byId("chip").textContent = `Cluster ${state.cluster} \u00d7`; byId("chip").style.borderColor = clusterColour(state.cluster); }
+  for (const button of document.querySelectorAll("[data-tab]")) {
+    const now = button.dataset.tab === state.tab;
+    button.setAttribute("aria-selected", String(now));
+    button.tabIndex = now ? 0 : -1;
+    byId(`tab-${button.dataset.tab}`).hidden = !now;
+  }
+  drawParams();
+}
+function drawParams() {
+  const method = methodOf(state.method);
+  byId("method-name").textContent = method.name;
+  byId("method-note").textContent = `${method.citation}. Cost: ${method.cost}.`;
+  if (byId("params").dataset.method === method.name && byId("params").contains(document.activeElement)) return;
+  byId("params").dataset.method = method.name;
+  byId("params").replaceChildren(...method.parameters.map((parameter) => {
+    const id = `param-${parameter.name}`;
+    const now = state.params[parameter.name] ?? parameter.default;
+    const control = parameter.choices ? el("select", { id }, ...parameter.choices.map((choice) => el("option", { value: choice }, choice)))
+      : parameter.kind === "bool" ? el("input", { id, type: "checkbox" })
+        : el("input", { id, type: parameter.kind === "str" || parameter.kind === "NoneType" ? "text" : "number", step: parameter.kind === "int" ? 1 : "any" });
+    if (parameter.kind === "bool") control.checked = now; else control.value = now ?? "";
+    control.addEventListener("change", () => {
+      const raw = parameter.kind === "bool" ? control.checked : control.value;
+      const value = parameter.kind === "int" || parameter.kind === "float" ? Number(raw) : parameter.kind === "NoneType" && raw === "" ? null : raw;
+      if (value === parameter.default || raw === "") delete state.params[parameter.name]; else state.params[parameter.name] = value;
+      follow();
+    });
+    return el("div", {}, el("label", { for: id }, parameter.name), control, el("p", { class: "quiet" }, parameter.meaning));
+  }));
+}
+function takeK(k, focus) {
+  state.k = Math.max(1, Math.min(k, S.most_clusters));
+  state.cluster = state.bin = null;
+  const done = follow();
+  if (focus) done.then(() => document.querySelector(`#tree [role="${focus}"]`)?.focus());
+}
+function pick(cluster) {
+  state.cluster = cluster === state.cluster || cluster < 0 ? null : cluster;
+  state.offset = 0;
+  writeAddress();
+  drawAll();
+  if (state.tab === "rows") getRows();
+}
+
+// Members.
+function drawMembers() {
+  const found = new Map((shown.answer?.members || []).map((member) => [member.member, member]));
+  const words = { trusted: "trusted", partly: "partly trusted", hardly: "hardly trusted" };
+  const rows = S.members.map((member, j) => ({ ...member, j, on: !state.off.includes(j), ...(found.get(j) || {}), now: found.get(j) }));
+  const figureOf = (r, draw) => (r.now ? draw(r) : "");
+  drawTable(byId("members"), [
+    ["On", (r) => (r.on ? 1 : 0), (r) => onBox(r), "short"],
+    ["Member", (r) => r.name, (r) => memberName(r.j), "text"],
+    ["Trust", (r) => r.influence ?? null, (r) => figureOf(r, () => el("span", { class: r.trust }, words[r.trust] || r.trust)), "short"],
+    ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => gauge(r.ncai)), "number"],
+    ["Weight", (r) => r.weight ?? null, (r) => figureOf(r, () => percent(r.weight, 1)), "number"],
+    ["Counts (by hand)", (r) => state.weights[r.j] ?? r.influence ?? null, (r) => weightBox(r), "number"],
+    ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
+    ["Labels", (r) => r.coverage, (r) => percent(r.coverage), "number"],
+    ["Why", (r) => r.words || "", (r) => r.words || "", "long"],
+  ], rows, { faded: (r) => !r.on });
+}
+function onBox(r) {
+  const box = el("input", { type: "checkbox", "aria-label": `Use ${memberName(r.j)}`, "data-member": r.j });
+  box.checked = r.on;
+  box.addEventListener("change", () => turn([r.j], box.checked));
+  return box;
+}
+function weightBox(r) {
+  const box = el("input", { type: "number", class: "weight", min: 0, max: 1, step: 0.05, "aria-label": `How much ${memberName(r.j)} counts`, placeholder: r.now ? decimals(r.influence, 2) : "", "data-weight": r.j });
+  box.disabled = !r.on || !methodOf(state.method).weighted;
+  if (state.weights[r.j] !== undefined) box.value = state.weights[r.j];
+  box.addEventListener("change", () => {
+    if (box.value === "") delete state.weights[r.j];
+    else state.weights[r.j] = Math.max(0, Math.min(1, Number(box.value)));
+    follow();
+  });
+  return box;
+}
+function turn(members, on) {
+  const off = new Set(state.off);
+  for (const j of members) if (on) off.delete(j); else off.add(j);
+  if (off.size === S.members.length) {
+    byId("error").hidden = false;
+    byId("error").textContent = "At least one member has to stay on.";
+    return drawMembers();
+  }
+  state.off = [...off].sort((a, b) => a - b);
+  state.cluster = state.bin = null;
+  follow();
+}
+const named = () => S.members.map((member, j) => j).filter((j) => S.members[j].name.toLowerCase().includes(byId("match").value.trim().toLowerCase()));
+function drawHeat() {
+  const names = S.agreement.order.map(memberName);
+  const place = (j) => S.agreement.order.indexOf(j);
+  drawAgreement(byId("agreement"), { names, values: S.agreement.values }, { chosen: [place(state.pair[0]), place(state.pair[1])], pick: (i, j) => takePair(S.agreement.order[i], S.agreement.order[j]) });
+  byId("one").value = state.pair[0];
+  byId("other").value = state.pair[1];
+}
+function takePair(one, other) {
+  state.pair = [one, other];
+  writeAddress();
+  drawHeat();
+  getPair();
+}
+function drawPair() {
+  const found = shown.pair;
+  if (!found || state.tab !== "members") return;
+  byId("pair-note").textContent = `Agreement ${decimals(found.agreement)}. Rows are clusters of ${memberName(state.pair[0])}, columns those of ${memberName(state.pair[1])}.` +
+    (found.right.length > 40 ? ` The first 40 of ${found.right.length} columns are shown.` : "");
+  const columns = found.right.slice(0, 40);
+  const totals = columns.map((_, j) => found.table.reduce((sum, row) => sum + row[j], 0));
+  const cell = (n, j) => { const box = el("span", { class: "shade" }, n ? count(n) : "\u00b7"); box.style.setProperty("--share", percent(totals[j] ? n / totals[j] : 0)); return box; };
+  drawTable(byId("pair"), [["", (r) => found.left[r], (r) => shorten(found.left[r], 40), "text"],
+    ...columns.map((name, j) => [shorten(name, 20), (r) => found.table[r][j], (r) => cell(found.table[r][j], j), "number"])], found.left.slice(0, 200).map((_, i) => i));
+}
+
+// The answer.
+function drawAnswer() {
+  const now = shown.answer;
+  if (!now) return;
+  if (state.cluster !== null && state.cluster >= now.k) state.cluster = null;
+  drawControls();
+  byId("k-now").textContent = now.k;
+  byId("k").value = now.k;
+  byId("caution").hidden = !now.caution;
+  byId("caution").textContent = now.caution || "";
+  const sizes = now.clusters.map((cluster) => cluster.size);
+  const tiles = [
+    [String(now.k), now.k === 1 ? "cluster" : "clusters"], [count(Math.max(0, ...sizes)), "rows in the largest"], [count(Math.min(...sizes, Infinity)), "rows in the smallest"],
+    [percent(now.mean_confidence), "mean confidence of a row"], [percent(now.agreement), "agreement with the members"],
+  ];
+  if (now.unlabelled) tiles.push([count(now.unlabelled), "rows no member labels"]);
+  if (now.scores) tiles.push([now.scores.ari.toFixed(3), "ARI with the known classes"]);
+  byId("tiles").replaceChildren(...tiles.map(tile));
+  drawMembers();
+  drawTake();
+  if (state.tab !== "answer") return;
+  drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
+  const total = sizes.reduce((sum, n) => sum + n, 0);
+  drawTable(byId("clusters"), [
+    ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
+    ["Rows", (r) => r.size, (r) => count(r.size), "number"],
+    ["Share", (r) => r.size, (r) => share(r.size / total), "number"],
+    ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
+    ["Opposed most by", (r) => (r.opponents.length ? r.opponents[0][1] : 0), (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "nobody", "text"],
+  ], now.clusters, { chosen: (r) => r.label === state.cluster });
+  drawHistogram(byId("histogram"), now.histogram, { chosen: state.bin, pick: (bin) => { state.bin = bin; state.offset = 0; go("rows"); } });
+}
+const tile = ([big, small]) => el("div", { class: "tile" }, el("b", {}, big), el("span", {}, small));
+function drawEvidenceByK() {
+  const found = shown.evidence;
+  if (!found || state.tab !== "answer") return;
+  const points = Object.entries(found.values).map(([k, value]) => ({ k: Number(k), values: {}, evidence: value }));
+  byId("suggested").textContent = points.length ? `Left to itself, ${state.method} takes ${many(found.suggested, "cluster")}.` : `${state.method} has no figure for each number of clusters.`;
+  if (points.length) drawByK(byId("by-k"), points, [], { k: shown.answer.k, evidence: found.criterion, pick: (k) => takeK(k) });
+  else byId("by-k").replaceChildren();
+  byId("tree-figure").hidden = !found.tree;
+  byId("eigen-figure").hidden = !found.eigenvalues;
+  if (found.tree) drawTree(byId("tree"), found.tree, { k: shown.answer.k, cluster: state.cluster, pick, cutAt: takeK });
+  if (found.eigenvalues) drawEigenvalues(byId("eigen"), found.eigenvalues, { k: shown.answer.k, cutAt: (k) => takeK(k) });
+}
+function drawMatrixNow() {
+  if (shown.matrix && state.tab === "answer") drawMatrix(byId("matrix"), shown.matrix, { cluster: state.cluster, pick });
+}
+
+// Two answers beside each other.
+function drawCompare() {
+  const found = shown.compare;
+  if (!found || state.tab !== "compare") return;
+  const names = { ari: "ARI", ami: "AMI", nmi_sqrt: "NMI" };
+  byId("compare-note").textContent = `${shorten(found.left.title, 100)} beside ${shorten(found.right.title, 100)}: ${count(found.moved)} of ${many(found.compared, "row")} moved to a cluster that is not the partner of their own.`;
+  byId("compare-tiles").replaceChildren(...(found.scores ? Object.entries(names).map(([key, name]) => tile([found.scores[key].toFixed(3), name])) : []), tile([count(found.moved), "rows moved"]));
+  const side = (one, key) => ({ title: key, key, clusters: one.names.map((name, label) => ({ label, size: one.sizes[label], name })).filter((cluster) => cluster.size > 0) });
+  drawRiver(byId("flow"), [side(found.left, "A"), side(found.right, "B")], [found.cells], { now: 0, gap: 150, pick: () => {} });
+  drawTable(byId("moved"), [
+    [S.id || "Row", (r) => r.name, (r) => rowButton(r), "text"],
+    [`A: ${shorten(found.left.title, 40)}`, (r) => r.left, (r) => shorten(r.left, 60), "text"],
+    [`B: ${shorten(found.right.title, 40)}`, (r) => r.right, (r) => shorten(r.right, 60), "text"],
+  ], found.rows);
+}
+
+// Rows.
+function rowButton(r) {
+  const button = el("button", { type: "button", class: "plain link", "data-row": r.row }, shorten(r.name, 80));
+  button.addEventListener("click", () => { state.row = r.row; writeAddress(); if (state.tab !== "rows") go("rows"); else getRow(); });
+  return button;
+}
+function drawRows() {
+  const found = shown.rows;
+  if (!found || state.tab !== "rows") return;
+  const parts = [state.cluster === null ? "" : `of cluster ${state.cluster}`, state.polygon ? "in the selection" : "", state.find ? "with this name" : ""].filter(Boolean).join(" ");
+  byId("rows-note").textContent = `${many(found.total, "row")} ${parts}, the least certain first; ${found.total ? state.offset + 1 : 0} to ${Math.min(state.offset + page, found.total)} are shown.`.replace(" ,", ",");
+  byId("bin-chip").hidden = state.bin === null;
+  if (state.bin !== null) byId("bin-chip").textContent = `Confidence ${(state.bin / 20).toFixed(2)} to ${((state.bin + 1) / 20).toFixed(2)} \u00d7`;
+  drawTable(byId("rows"), [
+    [S.id || "Row", (r) => r.name, (r) => rowButton(r), "text"],
+    ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
+    ["Confidence", (r) => r.confidence, (r) => gauge(r.confidence), "number"],
+    ...(S.truth ? [[shorten(S.truth, 40), (r) => r.truth, (r) => r.truth, "text"]] : []),
+  ], found.rows, { chosen: (r) => r.row === state.row });
+  byId("back").disabled = state.offset === 0;
+  byId("next").disabled = state.offset + page >= found.total;
+}
+function drawRow() {
+  const found = shown.row;
+  byId("row").hidden = state.row === null || !found;
+  if (byId("row").hidden || state.tab !== "rows") return;
+  byId("row-title").replaceChildren(shorten(found.name, 120), " is in cluster ", clusterName(found.label, pick));
+  byId("row-lead").textContent = `Confidence ${percent(found.confidence, 1)}; ${many(found.alike, "row")} with the same labels.` + (found.truth ? ` Known class: ${found.truth}.` : "") + " Below, its mean evidence with the rows of each cluster.";
+  drawEvidence(byId("row-evidence"), found.evidence, found.label);
+  drawTable(byId("votes"), [
+    ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
+    ["Its label", (r) => r.label, (r) => r.label ?? "says nothing", "text"],
+    ["Puts it with cluster", (r) => r.home && r.home[0], (r) => clusterName(r.home && r.home[0], pick), "number"],
+    ["Share of its label there", (r) => r.home && r.home[1], (r) => (r.home ? gauge(r.home[1], percent(r.home[1])) : ""), "number"],
+    ["Weight", (r) => r.weight, (r) => (r.weight === null ? "off" : percent(r.weight, 1)), "number"],
+  ], found.votes, { faded: (r) => !r.home || r.home[0] !== found.label });
+}
+function drawPoints() {
+  if (!S.points || !shown.points || state.tab !== "rows") return;
+  byId("picture-note").textContent = S.points.all ? "" : `${count(S.points.rows.length)} of ${count(S.rows)} rows are drawn, at even steps; a selection counts all.`;
+  drawScatter(byId("scatter"), S.points, shown.points, { cluster: state.cluster, polygon: state.polygon, drawn: (polygon) => { state.polygon = polygon; state.offset = 0; writeAddress(); followTab(); } });
+}
+function drawSelection() {
+  const found = shown.selection;
+  if (!found || !state.polygon || state.tab !== "rows") return;
+  byId("selection-title").textContent = `${many(found.rows, "row")} selected`;
+  drawSizes(byId("selection-sizes"), found.clusters.map((size, label) => ({ label, size, stability: shown.answer.clusters[label]?.stability })).filter((one) => one.size), { cluster: state.cluster, pick });
+  drawTable(byId("selection-members"), [
+    ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
+    ["Its commonest labels there", (r) => (r.top.length ? r.top[0][1] : 0), (r) => r.top.map(([name, n]) => `${shorten(name, 40)} (${count(n)})`).join(", ") || "none", "long"],
+  ], found.members);
+}
+
+// Take away.
+function drawTake() {
+  const now = shown.answer;
+  byId("python").textContent = now.python;
+  byId("command-box").hidden = !now.command;
+  byId("command").textContent = now.command || "";
+  byId("address").textContent = location.href;
+}
+async function saveLabels(format) {
+  await get("labels", question({ format }), (blob) => saveFile(`consensus_${shown.answer.k}.${format}`, blob, blob.type));
+}
+async function saveFigure(kind) {
+  const box = byId(byId("figure").value);
+  const home = box.closest("[role=tabpanel]");
+  const before = state.tab;
+  state.tab = home.id.slice(4);
+  drawControls();
+  await followTab();
+  drawAll();
+  if (kind === "svg" && box.querySelector("svg")) saveFile(`${box.dataset.figure}.svg`, asSvg(box), "image/svg+xml");
+  else {
+    const canvas = await asCanvas(box);
+    if (kind === "png") canvas.toBlob((blob) => saveFile(`${box.dataset.figure}.png`, blob, "image/png"));
+    else saveFile(`${box.dataset.figure}.svg`, `<svg xmlns="http://www.w3.org/2000/svg" width="${canvas.width / 2}" height="${canvas.height / 2}"><image href="${canvas.toDataURL()}" width="100%" height="100%"/></svg>`, "image/svg+xml");
+  }
+  state.tab = before;
+  drawControls();
+}
+
+function drawAll() {
+  hideTip();
+  if (!S) return;
+  drawControls();
+  if (state.tab === "members") { drawHeat(); drawPair(); }
+  drawAnswer();
+  drawEvidenceByK();
+  drawMatrixNow();
+  drawCompare();
+  drawRows();
+  drawRow();
+  drawPoints();
+  drawSelection();
+}
+async function go(tab) {
+  state.tab = tab;
+  writeAddress();
+  drawAll();
+  await followTab();
+}
+
+// What takes longer than a moment says what it is at, and can be cancelled.
+let since = 0, timer = 0;
+onWaiting((n) => {
+  if (n && !timer) {
+    since = performance.now();
+    timer = setInterval(async () => {
+      const seconds = (performance.now() - since) / 1000;
+      if (seconds < 0.4) return;
+      document.body.classList.add("busy");
+      byId("cancel").hidden = false;
+      const found = await progress().catch(() => []);
+      if (timer) byId("status").textContent = `${found[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s`;
+    }, 200);
+  }
+  if (!n) {
+    clearInterval(timer);
+    timer = 0;
+    document.body.classList.remove("busy");
+    byId("cancel").hidden = true;
+    const took = performance.now() - since;
+    byId("status").textContent = took < 995 ? `${Math.round(took)} ms` : `${(took / 1000).toFixed(1)} s`;
+  }
+});
+
+function listen() {
+  const on = (id, event, action) => byId(id).addEventListener(event, action);
+  on("method", "change", (event) => { state.method = event.target.value; state.params = {}; state.cluster = state.bin = null; follow(); });
+  let waiting = 0;
+  on("k", "input", (event) => {
+    byId("k-now").textContent = event.target.value;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => takeK(Number(event.target.value)), 60);
+  });
+  on("fewer", "click", () => takeK((shown.answer?.k ?? 2) - 1));
+  on("more", "click", () => takeK((shown.answer?.k ?? 2) + 1));
+  on("auto", "click", () => { state.k = null; state.cluster = state.bin = null; follow(); });
+  on("chip", "click", () => pick(state.cluster));
+  on("bin-chip", "click", () => { state.bin = null; state.offset = 0; writeAddress(); getRows(); });
+  on("cancel", "click", cancelAll);
+  const tabs = [...document.querySelectorAll("[data-tab]")];
+  tabs.forEach((button, i) => {
+    button.addEventListener("click", () => go(button.dataset.tab));
+    button.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const next = tabs[(i + step + tabs.length) % tabs.length];
+      go(next.dataset.tab);
+      next.focus();
+    });
+  });
+  on("all-on", "click", () => turn(S.members.map((_, j) => j), true));
+  on("doubted-off", "click", () => turn(shown.answer.members.filter((member) => member.trust === "hardly").map((member) => member.member), false));
+  on("by-crowd", "click", () => { state.weights = {}; follow(); });
+  on("match-on", "click", () => turn(named(), true));
+  on("match-off", "click", () => turn(named(), false));
+  on("one", "change", (event) => takePair(Number(event.target.value), state.pair[1]));
+  on("other", "change", (event) => takePair(state.pair[0], Number(event.target.value)));
+  on("against", "change", (event) => { state.against = event.target.value; byId("against-answer").hidden = state.against !== "answer"; writeAddress(); getCompare(); });
+  on("other-method", "change", (event) => { state.otherMethod = event.target.value; writeAddress(); getCompare(); });
+  on("other-k", "change", (event) => { state.otherK = event.target.value === "" ? null : Number(event.target.value); writeAddress(); getCompare(); });
+  on("pin", "click", () => { state.pinned = asked(S.members.length, { k: shown.answer.k }); state.against = "pinned"; fillAgainst(); writeAddress(); getCompare(); });
+  on("find", "input", (event) => { state.find = event.target.value; state.offset = 0; writeAddress(); clearTimeout(waiting); waiting = setTimeout(getRows, 120); });
+  on("back", "click", () => { state.offset = Math.max(0, state.offset - page); getRows(); });
+  on("next", "click", () => { state.offset += page; getRows(); });
+  on("colour", "change", (event) => { const value = event.target.value; state.colour = /^\d+$/.test(value) ? Number(value) : value; writeAddress(); getPoints(); });
+  on("clear", "click", () => { state.polygon = null; state.offset = 0; writeAddress(); followTab(); });
+  on("csv", "click", () => saveLabels("csv"));
+  on("parquet", "click", () => saveLabels("parquet"));
+  on("svg", "click", () => saveFigure("svg"));
+  on("png", "click", () => saveFigure("png"));
+  window.addEventListener("hashchange", () => { readAddress(S.members.length, S.methods.map((method) => method.name)); fillAgainst(); drawAll(); follow(); });
+}
+function options(id, pairs, chosen) {
+  byId(id).replaceChildren(...pairs.map(([value, text]) => el("option", { value }, text)));
+  byId(id).value = chosen;
+}
+function fillAgainst() {
+  const members = S.members.map((_, j) => [String(j), `member ${shorten(S.members[j].name, 60)}`]);
+  options("against", [["answer", "another answer"], ...(state.pinned ? [["pinned", "the pinned answer"]] : []), ...(S.truth ? [["truth", `the known classes (${shorten(S.truth, 40)})`]] : []), ...members], String(state.against));
+  byId("against-answer").hidden = state.against !== "answer";
+}
+async function begin() {
+  const ok = await get("start", {}, (found) => { S = found; });
+  if (!ok) return;
+  setColours(S.colours);
+  const names = S.methods.map((method) => method.name);
+  readAddress(S.members.length, names);
+  document.title = `${shorten(S.name, 60)} \u2013 Quorate explorer`;
+  byId("title").textContent = shorten(S.name, 120);
+  byId("lead").textContent = `${many(S.rows, "row")}, clustered ${many(S.members.length, "time")}; ${count(S.patterns)} distinct rows of labels.`;
+  for (const id of ["method", "other-method"]) options(id, names.map((name) => [name, name]), id === "method" ? state.method : state.otherMethod);
+  const members = S.members.map((_, j) => [String(j), shorten(S.members[j].name, 60)]);
+  for (const id of ["one", "other"]) options(id, members, "0");
+  fillAgainst();
+  byId("other-k").placeholder = "auto";
+  if (state.otherK !== null) byId("other-k").value = state.otherK;
+  byId("find").value = state.find;
+  byId("find-label").textContent = S.id ? shorten(S.id, 40) : "Row number";
+  byId("picture").hidden = !S.points;
+  options("colour", [["cluster", "cluster"], ["confidence", "confidence"], ...(S.truth ? [["truth", shorten(S.truth, 40)]] : []), ...members.map(([j, name]) => [j, `member ${name}`])], String(state.colour));
+  options("figure", [...document.querySelectorAll("[data-figure]")].filter((box) => S.points || box.id !== "scatter").map((box) => [box.id, box.dataset.figure]), "sizes");
+  listen();
+  followTheme(byId("theme"), drawAll);
+  drawAll();
+  await follow();
+}
+begin();

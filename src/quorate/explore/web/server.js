@@ -1,0 +1,41 @@
+// Questions to the server: the newest of a kind wins, older ones are dropped, and what takes long says so.
+const tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
+const newest = new Map();
+const waiting = new Set();
+let watch = () => {};
+
+export const onWaiting = (action) => { watch = action; };
+
+export async function ask(part, question) {
+  newest.get(part)?.abort();
+  const stop = new AbortController();
+  newest.set(part, stop);
+  waiting.add(stop);
+  watch(waiting.size);
+  try {
+    const response = await send(part, { tab, question }, stop.signal);
+    if (newest.get(part) !== stop) return null;
+    if (response.status === 409) return null;
+    if (!response.ok) throw new Error((await response.json()).error || `The server answered ${response.status}.`);
+    const kind = response.headers.get("content-type") || "";
+    const found = kind.startsWith("application/json") ? await response.json() : await response.blob();
+    return newest.get(part) === stop ? found : null;
+  } catch (error) {
+    if (error.name === "AbortError") return null;
+    if (error instanceof TypeError) throw new Error("The explorer does not answer. Is it still running?");
+    throw error;
+  } finally {
+    waiting.delete(stop);
+    watch(waiting.size);
+  }
+}
+const send = (part, body, signal) => fetch(`api/${part}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
+
+export async function progress() {
+  const response = await send("progress", { tab });
+  return response.ok ? response.json() : [];
+}
+export async function cancelAll() {
+  for (const stop of [...waiting]) stop.abort();
+  await send("cancel", { tab });
+}

@@ -1,0 +1,159 @@
+"""The ensemble behind a page, and every answer asked of it: solved once, cut for any number of clusters."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from quorate._support.typing import Floats, Ints
+from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.registry import METHODS, make_method
+from quorate.crowd import agreement, ncai, resolve_influence
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.explore.asking import Ask
+from quorate.explore.jobs import Job
+from quorate.show.plotdata import Cut, cut_view
+
+Found = TypeVar("Found")
+# Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
+_SOLVED_KEPT, _CUTS_KEPT = 24, 200
+
+
+class Kept:
+    """What was computed last, so much of it; asked for twice at once it is computed once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: OrderedDict[Hashable, Any] = OrderedDict()
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def get(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+        """Return what is kept under a key, computed if need be."""
+        with self._guard:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            with self._guard:
+                if key in self._found:
+                    self._found.move_to_end(key)
+                    return self._found[key]
+            value = compute()
+            with self._guard:
+                self._found[key] = value
+                while len(self._found) > self._most:
+                    old, _ = self._found.popitem(last=False)
+                    self._locks.pop(old, None)
+            return value
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: the fitted method, the cut that was asked for, and what to know about it."""
+
+    fitted: ConsensusMethod
+    cut: Cut
+    caution: str | None
+    """What to know about this number of clusters, if anything."""
+
+    @property
+    def row_labels(self) -> Ints:
+        """(n,) consensus label of each row."""
+        return self.cut.labels[self.fitted.ensemble_.require_rows("the explorer")]
+
+    @property
+    def row_confidence(self) -> Floats:
+        """(n,) confidence of each row."""
+        return self.cut.confidence[self.fitted.ensemble_.require_rows("the explorer")]
+
+
+@dataclass
+class Workbench:
+    """An ensemble with its rows, and what else is known of them."""
+
+    ensemble: Ensemble
+    name: str = "labels"
+    ids: Sequence[str] | None = None
+    id_name: str | None = None
+    truth: tuple[str, ...] | None = None
+    """The known class of each row, as text; empty where there is none."""
+    truth_name: str | None = None
+    xy: Floats | None = None
+    """(n, 2) where each row stands in a picture."""
+    xy_names: tuple[str, str] = ("x", "y")
+    command: Callable[[Ask, Workbench], str] | None = None
+    """Gives the command that writes the labels of an answer."""
+    python: str = ""
+    """Lines of Python that make `labels`, if they can be told."""
+    _solved: Kept = field(default_factory=lambda: Kept(_SOLVED_KEPT), repr=False)
+    _cuts: Kept = field(default_factory=lambda: Kept(_CUTS_KEPT), repr=False)
+
+    def __post_init__(self) -> None:
+        self.ensemble.require_rows("The explorer")
+
+    def row_name(self, row: int) -> str:
+        """Return what a row is called."""
+        return str(row) if self.ids is None else str(self.ids[row])
+
+    @cached_property
+    def agreement(self) -> Floats:
+        """(M, M) how similar every two members are."""
+        return agreement(self.ensemble)
+
+    def selected(self, ask: Ask) -> Ensemble:
+        """Return the ensemble of the members that take part."""
+        if len(ask.members) == self.ensemble.n_members:
+            return self.ensemble
+        return self._solved.get(("members", ask.members), lambda: self.ensemble.select(ask.members))
+
+    def settings(self, ask: Ask) -> dict[str, Any]:
+        """Return the parameters of the method, with the weights set by hand among the others if there are any."""
+        params = dict(ask.params)
+        by_hand = {ask.members.index(j): weight for j, weight in ask.weights if j in ask.members}
+        if not by_hand:
+            return params
+        ens, defaults = self.selected(ask), METHODS[ask.method]().get_params()
+        if "weights" not in defaults:
+            raise QuorateError(f"{ask.method} has no weights to set by hand. Choose another method.")
+        index = ncai(ens, params.get("normalise", defaults.get("normalise", "sqrt")))
+        influence = resolve_influence(ens, defaults["weights"], index, params.get("beta", defaults.get("beta", 2.0)))
+        for place, weight in by_hand.items():
+            influence[place] = weight
+        return {**params, "weights": influence.tolist()}
+
+    def answer(self, ask: Ask, job: Job | None = None) -> Answer:
+        """Return an answer; what was solved before is only cut."""
+        fitted = self._solved.get(ask.solved_by, lambda: self._solve(ask, job))
+        say(job, "cutting")
+        k = fitted.n_clusters_ if ask.k is None else min(ask.k, _most(fitted))
+        cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(fitted, k))
+        return Answer(fitted, cut, fitted._cuts.caution(k))
+
+    def _solve(self, ask: Ask, job: Job | None) -> ConsensusMethod:
+        say(job, "weighing the members")
+        ens = self.selected(ask)
+        limited = METHODS[ask.method].limited_by_clusters
+        most = min(ens.n_rows, ens.n_clusters if limited else ens.n_rows)
+        k = "auto" if ask.k is None else min(ask.k, most)
+        method = make_method(ask.method, k, self.settings(ask))
+        say(job, f"combining by {ask.method}")
+        method._warn_of_surprises = _say_nothing  # type: ignore[method-assign]
+        return method.fit(ens)
+
+
+def _say_nothing(wanted: int) -> None:
+    """Warn of nothing: the page says what there is to say beside each answer, and threads share their warnings."""
+
+
+def _most(fitted: ConsensusMethod) -> int:
+    return max(1, min(fitted._cuts.max_clusters, fitted.ensemble_.n_patterns))
+
+
+def say(job: Job | None, stage: str) -> None:
+    """Note what a piece of work is at."""
+    if job is not None:
+        job.stage = stage

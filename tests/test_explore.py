@@ -1,0 +1,392 @@
+"""The explorer: what its server answers is what the library answers, and nothing else is to be had from it."""
+
+import json
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+
+testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
+pytest.importorskip("uvicorn")
+import httpx  # noqa: E402
+
+from quorate.explore.run import Explorer, coordinates  # noqa: E402
+from quorate.explore.server import VIEWS, make_app  # noqa: E402
+from quorate.explore.workbench import Workbench  # noqa: E402
+
+TOKEN = "secret"
+BASE = "http://127.0.0.1"
+NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
+LONG = "x" * 10_000
+TURNED = "\u202eevil\u202c"
+
+
+def labels_and_truth(n_rows=240, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 4, n_rows)
+    members = [np.where(rng.random(n_rows) < 0.2, rng.integers(0, 4, n_rows), truth) for _ in range(5)]
+    return np.stack([*members, rng.integers(0, 4, n_rows)], axis=1), truth
+
+
+@pytest.fixture(scope="module")
+def bench():
+    labels, truth = labels_and_truth()
+    ens = qt.Ensemble(labels, names=["a", "b", "c", NASTY, LONG, TURNED])
+    rng = np.random.default_rng(1)
+    xy = np.column_stack([truth + rng.normal(0, 0.2, len(truth)), rng.normal(size=len(truth))])
+    return Workbench(
+        ens, name=NASTY, ids=[f"{NASTY}{row}" for row in range(len(truth))], id_name="cell",
+        truth=tuple(map(str, truth)), truth_name="class", **coordinates(ens, xy=xy),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def client(bench):
+    with testclient.TestClient(make_app(bench, TOKEN), base_url=BASE) as client:
+        yield client
+
+
+def post(client, part, question=None, *, tab="t", **more):
+    return client.post(f"/{TOKEN}/api/{part}", json={"tab": tab, "question": question or {}}, **more)
+
+
+def asked(client, part, question=None):
+    response = post(client, part, question)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def own_answer(bench, method="gp-mgla", k="auto", members=None, **params):
+    ens = bench.ensemble if members is None else bench.ensemble.select(members)
+    return qt.consensus(ens, k, method, **params)
+
+
+# Answers ------------------------------------------------------------------------------------------------------------
+
+ASKS = [
+    ({}, {}),
+    ({"k": 3}, {"k": 3}),
+    ({"method": "weac", "k": 5}, {"method": "weac", "k": 5}),
+    ({"method": "weac", "k": 4, "members": [0, 2, 3]}, {"method": "weac", "k": 4, "members": [0, 2, 3]}),
+    ({"k": 4, "params": {"beta": 4.0, "alpha": 0.2}}, {"k": 4, "beta": 4.0, "alpha": 0.2}),
+]
+
+
+@pytest.mark.parametrize(("ask", "own"), ASKS)
+def test_answers_are_those_of_the_library(client, bench, ask, own):
+    found, result = asked(client, "answer", {"ask": ask}), own_answer(bench, **own)
+    assert found["k"] == result.n_clusters
+    assert [c["size"] for c in found["clusters"]] == [c.size for c in result.clusters]
+    assert [c["stability"] for c in found["clusters"]] == pytest.approx(
+        [c.stability for c in result.clusters], abs=1e-4
+    )
+    assert [m["ncai"] for m in found["members"]] == pytest.approx(result.ncai.tolist(), abs=1e-6)
+    assert [m["weight"] for m in found["members"]] == pytest.approx(result.member_weights.tolist(), abs=1e-6)
+    table = pd.read_csv(pd.io.common.BytesIO(post(client, "labels", {"ask": ask, "format": "csv"}).content))
+    assert table["consensus"].tolist() == result.labels.tolist()
+    assert table["cell"].tolist() == list(bench.ids)
+    assert table["confidence"].to_numpy() == pytest.approx(result.confidence, abs=1e-6)
+
+
+def test_weights_by_hand_count_beside_those_of_the_crowd(client, bench):
+    found = asked(client, "answer", {"ask": {"k": 3, "weights": {"1": 0.25}}})
+    influence = qt.ncai(bench.ensemble) ** 2
+    influence[1] = 0.25
+    expected = own_answer(bench, k=3, weights=influence)
+    assert [m["weight"] for m in found["members"]] == pytest.approx(expected.member_weights.tolist(), abs=1e-6)
+    assert [c["size"] for c in found["clusters"]] == [c.size for c in expected.clusters]
+
+
+@pytest.mark.parametrize(("ask", "own"), [*ASKS, ({"k": 3, "weights": {"1": 0.25}}, None)])
+def test_the_code_gives_the_answer(client, bench, ask, own):
+    code = asked(client, "answer", {"ask": ask})["python"]
+    labels = pd.DataFrame(
+        {name: bench.ensemble.levels[j][bench.ensemble._codes(j)[bench.ensemble.row_pattern]]
+         for j, name in enumerate(bench.ensemble.names)}
+    )  # fmt: skip
+    space = {"labels": labels}
+    exec(code, space)
+    response = post(client, "labels", {"ask": ask, "format": "parquet"})
+    table = pd.read_parquet(pd.io.common.BytesIO(response.content))
+    assert table["consensus"].tolist() == space["result"].labels.tolist()
+
+
+def test_evidence_tree_and_matrix(client, bench):
+    found = asked(client, "evidence", {"ask": {"method": "weac", "k": 4}})
+    tree = qt.WEAC("auto").fit(bench.ensemble).dendrogram_
+    assert found["values"]["4"] == pytest.approx(tree.lifetimes[2], abs=1e-9)
+    assert found["tree"]["heights"][:3] == pytest.approx(tree.heights[::-1][:3].tolist(), abs=1e-9)
+    assert found["eigenvalues"] is None
+    graph = asked(client, "evidence", {"ask": {"k": 4}})
+    values = qt.GPMGLA(4).fit(bench.ensemble).eigenvalues_
+    assert graph["eigenvalues"][:4] == pytest.approx(values[:4].tolist(), abs=1e-8)
+    matrix = asked(client, "matrix", {"ask": {"k": 4}})
+    assert sum(matrix["rows"]) == bench.ensemble.n_rows
+
+
+def test_two_members_beside_each_other(client, bench):
+    labels, _ = labels_and_truth()
+    found = asked(client, "contingency", {"one": 0, "other": 2})
+    assert found["table"] == pd.crosstab(labels[:, 0], labels[:, 2]).to_numpy().tolist()
+    assert found["agreement"] == pytest.approx(qt.agreement(bench.ensemble)[0, 2], abs=1e-6)
+
+
+def test_comparing_with_another_answer_a_member_and_the_truth(client, bench):
+    labels, truth = labels_and_truth()
+    mine = own_answer(bench, k=4).labels
+    for right, other in (
+        ({"ask": {"method": "weac", "k": 3}}, own_answer(bench, "weac", 3).labels),
+        ({"member": 1}, labels[:, 1]),
+        ({"truth": True}, truth),
+    ):
+        found = asked(client, "compare", {"left": {"ask": {"k": 4}}, "right": right})
+        scores = qt.evaluate(mine, other)
+        assert found["scores"]["ari"] == pytest.approx(scores.ari, abs=1e-6)
+        assert found["scores"]["ami"] == pytest.approx(scores.ami, abs=1e-6)
+        assert found["compared"] == len(mine)
+        table = pd.crosstab(mine, other).to_numpy()
+        best = max(_matched(table), 0)
+        assert found["moved"] == len(mine) - best
+        assert all(row["name"].startswith(NASTY[:20]) for row in found["rows"])
+
+
+def _matched(table):
+    from scipy.optimize import linear_sum_assignment
+
+    return table[linear_sum_assignment(-table)].sum()
+
+
+def test_rows_are_listed_found_and_told(client, bench):
+    result = own_answer(bench, k=4)
+    found = asked(client, "rows", {"ask": {"k": 4}, "limit": 7})
+    order = np.lexsort((np.arange(240), result.confidence))
+    assert [row["row"] for row in found["rows"]] == order[:7].tolist()
+    of_two = asked(client, "rows", {"ask": {"k": 4}, "cluster": 2, "offset": 3, "limit": 5})
+    expected = [row for row in order if result.labels[row] == 2]
+    assert [row["row"] for row in of_two["rows"]] == expected[3:8]
+    assert of_two["total"] == len(expected)
+    full = np.argmax(np.histogram(result.confidence, bins=20, range=(0, 1))[0])
+    in_bin = asked(client, "rows", {"ask": {"k": 4}, "bin": int(full)})
+    assert in_bin["total"] == np.sum(np.minimum((result.confidence * 20).astype(int), 19) == full)
+    assert [row["row"] for row in asked(client, "rows", {"ask": {"k": 4}, "find": f"{NASTY}17"})["rows"]] == [17]
+    told = asked(client, "row", {"ask": {"k": 4, "members": [0, 1, 2]}, "row": 17})
+    labels, _ = labels_and_truth()
+    assert [vote["label"] for vote in told["votes"]] == [str(label) for label in labels[17]]
+    assert [vote["weight"] is None for vote in told["votes"]] == [False] * 3 + [True] * 3
+    few = own_answer(bench, k=4, members=[0, 1, 2])
+    assert told["label"] == few.labels[17]
+    assert told["confidence"] == pytest.approx(few.confidence[17], abs=1e-4)
+
+
+def test_a_selection_counts_all_rows_inside(client, bench):
+    from matplotlib.path import Path as Polygon
+
+    polygon = [[-0.5, -3.0], [1.5, -3.0], [1.4, 3.0], [0.3, 0.2], [-0.5, 3.0]]
+    inside = Polygon(polygon).contains_points(bench.xy)
+    result = own_answer(bench, k=4)
+    found = asked(client, "selection", {"ask": {"k": 4}, "polygon": polygon})
+    assert found["rows"] == inside.sum()
+    assert found["clusters"] == np.bincount(result.labels[inside], minlength=4).tolist()
+    rows = asked(client, "rows", {"ask": {"k": 4}, "polygon": polygon, "limit": 200})
+    assert sorted(row["row"] for row in rows["rows"]) == np.flatnonzero(inside)[:200].tolist()
+    points = asked(client, "points", {"ask": {"k": 4}, "colour": "cluster"})
+    assert points["values"] == result.labels.tolist()
+
+
+def test_missing_labels_and_a_method_without_dendrogram(bench):
+    labels = [[0, 0, 1, 1, None], [0, 0, 1, None, None], [0, 1, 1, 1, None]]
+    with testclient.TestClient(make_app(Workbench(qt.Ensemble(labels)), TOKEN), base_url=BASE) as client:
+        found = asked(client, "answer", {"ask": {"k": 2}})
+        assert found["unlabelled"] == 1
+        assert asked(client, "rows", {"ask": {"k": 2}, "find": "4"})["rows"][0]["label"] == -1
+        told = asked(client, "row", {"ask": {"k": 2}, "row": 4})
+        assert [vote["label"] for vote in told["votes"]] == [None] * 3
+        assert post(client, "compare", {"left": {"ask": {}}, "right": {"truth": True}}).status_code == 422
+        assert post(client, "points", {"ask": {}}).status_code == 422
+
+
+# Who is let in ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/wrong/", {}),
+        ("/wrong/api/start", {}),
+        (f"/{TOKEN}x/", {}),
+        (f"/{TOKEN[:-1]}/", {}),
+        (f"/{TOKEN}/", {"host": "evil.example"}),
+        (f"/{TOKEN}/", {"host": "127.0.0.1.evil.example"}),
+        (f"/{TOKEN}/", {"origin": "http://evil.example"}),
+        (f"/{TOKEN}/", {"origin": "null"}),
+        (f"/{TOKEN}/", {"sec-fetch-site": "cross-site"}),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_strangers_get_nothing(client, path, headers, method):
+    response = client.request(method, path, headers=headers, json={"tab": "t"} if method == "POST" else None)
+    assert response.status_code == 404
+    assert response.json() == {"error": "There is nothing here."}
+
+
+def test_pages_carry_a_strict_policy_and_load_nothing_from_elsewhere(client):
+    page = client.get(f"/{TOKEN}/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["referrer-policy"] == "no-referrer"
+    assert "http" not in page.text.replace("http-equiv", "")
+    for name in ("explore.js", "dom.js", "look.css"):
+        assert client.get(f"/{TOKEN}/web/{name}").status_code == 200
+    for name in ("server.py", "..%2frun.py", "%2e%2e/run.py", "report.html", "../../ensemble.py", "nothing.js"):
+        assert client.get(f"/{TOKEN}/web/{name}").status_code == 404
+
+
+def malformed(rng):
+    """Return something that is not a good question: a body, and a part of the address."""
+    part = rng.choice([*VIEWS, "nothing", "progress", "cancel"])
+    junk = [None, True, -1, 0, 1e308, "x", "\u202e", [], {}, [[]], {"a": 1}, 10**30, "y" * 2000, -0.5, [1, 2], "\ud800"]
+    fields = ["ask", "row", "k", "method", "members", "weights", "params", "cluster", "bin", "find", "polygon",
+              "offset", "limit", "colour", "one", "other", "left", "right", "format", "member", NASTY]  # fmt: skip
+
+    def thing(depth=0):
+        if depth > 2 or rng.random() < 0.5:
+            return rng.choice(junk)
+        return {rng.choice(fields): thing(depth + 1) for _ in range(rng.randrange(4))}
+
+    kind = rng.random()
+    if kind < 0.1:
+        return part, rng.randbytes(rng.randrange(60))
+    if kind < 0.2:
+        return part, rng.choice([b"", b"{", b"[" * 5000, b"NaN", b'{"tab":"a","question":Infinity}', b"\xff\xfe"])
+    question = {rng.choice(fields): thing() for _ in range(rng.randrange(4))}
+    if kind < 0.6:
+        question["ask"] = {rng.choice(["k", "method", "members", "weights", "params", "x"]): thing() for _ in range(2)}
+    body = {"tab": "f", "question": question} if kind < 0.9 else thing()
+    return part, json.dumps(body).encode()
+
+
+def check_malformed(send, n, seed):
+    rng = random.Random(seed)
+    seen = {}
+    for _ in range(n):
+        part, body = malformed(rng)
+        response = send(part, body)
+        seen[response.status_code] = seen.get(response.status_code, 0) + 1
+        assert response.status_code < 500, (part, body, response.text)
+        assert "Traceback" not in response.text
+        if response.status_code >= 400:
+            assert response.json()["error"].endswith((".", "?")), (part, body, response.text)
+    assert sum(count for status, count in seen.items() if status >= 400) > 0.5 * n
+    return seen
+
+
+HEADERS = {"content-type": "application/json"}
+
+
+def test_malformed_questions_get_a_clear_answer(client):
+    check_malformed(lambda part, body: client.post(f"/{TOKEN}/api/{part}", content=body, headers=HEADERS), 1500, 0)
+
+
+@pytest.mark.slow
+def test_ten_thousand_malformed_questions_to_a_running_server(bench):
+    with Explorer(bench).start() as running, httpx.Client(timeout=60) as client:
+        seen = check_malformed(
+            lambda part, body: client.post(f"{running.url}api/{part}", content=body, headers=HEADERS), 10_000, 1
+        )
+        print(seen)
+        assert client.get(running.url).status_code == 200
+
+
+def test_wrong_kinds_of_requests_are_refused(client):
+    assert post(client, "answer", headers={"content-type": "text/plain"}).status_code == 400
+    assert client.get(f"/{TOKEN}/api/answer").status_code in (404, 405)
+    big = client.post(f"/{TOKEN}/api/answer", content=b" " * (1 << 21), headers=HEADERS)
+    assert big.status_code == 400
+    assert "at most" in big.json()["error"]
+    wrong = post(client, "answer", {"ask": {"method": "waec"}})
+    assert (wrong.status_code, "Did you mean 'weac'?" in wrong.json()["error"]) == (422, True)
+    assert "Switch one on" in post(client, "answer", {"ask": {"members": []}}).json()["error"]
+
+
+# Work ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_question_of_a_tab_wins_and_tabs_do_not_disturb_each_other(bench, monkeypatch):
+    begun, let_go = threading.Event(), threading.Event()
+
+    def slow(bench, data, job):
+        if data.get("wait"):
+            job.stage = "waiting for the test"
+            begun.set()
+            for _ in range(2000):
+                if let_go.wait(0.01):
+                    break
+        return json.dumps(data).encode()
+
+    monkeypatch.setitem(VIEWS, "answer", slow)
+    with Explorer(bench).start() as running, httpx.Client(timeout=60) as client, ThreadPoolExecutor(4) as pool:
+        ask = lambda question, tab: client.post(f"{running.url}api/answer", json={"tab": tab, "question": question})  # noqa: E731
+        old = pool.submit(ask, {"wait": True}, "one")
+        assert begun.wait(20)
+        stage = client.post(f"{running.url}api/progress", json={"tab": "one"}).json()
+        assert stage[0]["stage"] == "waiting for the test"
+        assert ask({"n": 2}, "two").json() == {"n": 2}
+        assert not old.done()
+        assert ask({"n": 1}, "one").json() == {"n": 1}
+        assert old.result(20).status_code == 409
+        begun.clear()
+        again = pool.submit(ask, {"wait": True}, "three")
+        assert begun.wait(20)
+        assert client.post(f"{running.url}api/cancel", json={"tab": "three"}).json() == {"cancelled": 1}
+        assert again.result(20).status_code == 409
+        let_go.set()
+
+
+def test_many_clients_lose_no_answer_and_mix_none_up(bench):
+    asks = [{"k": k, "method": method, "members": [j for j in range(6) if j != off]}
+            for k in (2, 3, 4) for method in ("gp-mgla", "weac") for off in (0, 3)]  # fmt: skip
+    expected = [[c.size for c in own_answer(bench, ask["method"], ask["k"], ask["members"]).clusters] for ask in asks]
+    with Explorer(bench).start() as running:
+
+        def client(number):
+            rng = random.Random(number)
+            with httpx.Client(timeout=120) as web:
+                for _ in range(6):
+                    i = rng.randrange(len(asks))
+                    found = web.post(
+                        f"{running.url}api/answer", json={"tab": f"c{number}", "question": {"ask": asks[i]}}
+                    )
+                    assert found.status_code == 200
+                    assert [c["size"] for c in found.json()["clusters"]] == expected[i]
+
+        with ThreadPoolExecutor(20) as pool:
+            list(pool.map(client, range(20)))
+
+
+def test_the_explorer_stops_and_frees_its_port(bench):
+    running = Explorer(bench).start()
+    assert httpx.get(running.url).status_code == 200
+    running.stop()
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(running.url)
+    again = Explorer(bench, port=running.port)
+    again.stop()
+
+
+def test_explore_refuses_what_does_not_fit():
+    labels, _ = labels_and_truth()
+    with pytest.raises(qt.QuorateError, match="truth must hold one value for each of 240 rows; got 3"):
+        qt.explore(labels, truth=[1, 2, 3], open_browser=False)
+    with pytest.raises(qt.QuorateError, match="two columns; got 3"):
+        qt.explore(labels, xy=np.zeros((240, 3)), open_browser=False)
+    with pytest.raises(qt.QuorateError, match="numbers only"):
+        qt.explore(labels, features=np.full((240, 2), "a"), open_browser=False)
+    with qt.explore(labels, features=np.random.default_rng(0).normal(size=(240, 4)), open_browser=False) as running:
+        assert running.url.startswith("http://127.0.0.1:")

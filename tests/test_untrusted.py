@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
+import pyarrow.parquet
 import pytest
 
 import quorate as qt
@@ -101,7 +102,6 @@ def invalid_text():
 
 
 def test_text_that_is_not_utf8(tmp_path, capsys):
-    import pyarrow.parquet
 
     table = pa.table({"x": invalid_text(), "y": [1, 1, 2, 2]})
     pyarrow.parquet.write_table(table, tmp_path / "labels.parquet")
@@ -139,3 +139,45 @@ def test_columns_of_the_same_name():
             qt.consensus(native, 2)
         with pytest.raises(qt.QuorateError, match="several columns named 'a'"):
             qt.consensus_frame(native, n_clusters=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("rows := CASE WHEN rows > 1 THEN -rows ELSE rows END", "positive numbers"),
+        ("rows := rows::DOUBLE", "whole numbers"),
+        ("rows := CASE WHEN rows > 1 THEN NULL ELSE rows END", "positive numbers"),
+        ("rows := 'x'", "positive numbers"),
+    ],
+)
+def test_saved_ensembles_count_rows(tmp_path, change, why):
+    rewrite(tmp_path, change, {"quorate_format": "1", "quorate_members": '["a", "b"]', "quorate_noise": "missing"})
+    with pytest.raises(qt.QuorateError, match=rf"is damaged: .*{why}"):
+        qt.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"quorate_noise": "loud"}, "noise is 'loud'"),
+        ({"quorate_members": '["a", '}, "metadata cannot be read"),
+        ({"quorate_members": '{"a": 1}'}, "does not name its members"),
+        ({"quorate_members": '["a"]'}, "positive numbers"),
+        ({"quorate_members": '["a", "b", "c", "d"]'}, "positive numbers"),
+    ],
+)
+def test_saved_ensembles_tell_what_they_are(tmp_path, metadata, why):
+    known = {"quorate_format": "1", "quorate_members": '["a", "b"]', "quorate_noise": "missing"}
+    rewrite(tmp_path, "rows := rows", {**known, **metadata})
+    with pytest.raises(qt.QuorateError, match=rf"is damaged: .*{why}"):
+        qt.load(tmp_path)
+
+
+def rewrite(folder, change, metadata):
+    """Save an ensemble, and write its file again with a column or the metadata changed."""
+    import duckdb
+
+    qt.save(qt.Ensemble([["x", "x", "y", "y"], [0, 0, 0, 1]], names=["a", "b"]), folder)
+    name, _, value = change.partition(" := ")
+    lines = duckdb.sql(f"SELECT * REPLACE ({value} AS {name}) FROM '{folder}/patterns.parquet'").to_arrow_table()
+    pa.parquet.write_table(lines.replace_schema_metadata(metadata), folder / "patterns.parquet")

@@ -9,9 +9,8 @@ weigh together if the ensemble was built with row weights. The file's key-value 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -84,24 +83,52 @@ def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
         raise QuorateError(f"{folder} holds no saved ensemble: there is no {PATTERNS} in it. Check the folder's name.")
     with duckdb.connect() as connection, explained(str(file)):
         pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata($1)", [escaped(file)]).fetchall()
-        metadata = {key.decode(): value.decode() for key, value in pairs}
-        if metadata.get("quorate_format") != _FORMAT:
-            raise QuorateError(
-                f"{file} is not an ensemble saved in format {_FORMAT} (it says {metadata.get('quorate_format')!r}). "
-                "Read a table of labels with ensemble_from_frame instead."
-            )
-        names: Sequence[str] = json.loads(metadata["quorate_members"])
+        names, noise = _read_metadata(file, dict(pairs))
         found = connection.execute("SELECT * FROM read_parquet($1)", [escaped(file)]).fetchnumpy()
     # By position: names that differ only in case are the same to the engine.
     columns = list(found.values())
-    vectors, (rows, *weights) = columns[: len(names)], columns[len(names) :]
-    lines = Lines(
+    vectors, numbers = columns[: len(names)], columns[len(names) :]
+    if len(numbers) not in (1, 2) or not all(_are_counts(column) for column in numbers):
+        raise _damaged(file, "it must count the rows of each pattern in positive numbers")
+    rows, *weights = numbers
+    if rows.dtype.kind not in "iu":
+        raise _damaged(file, "rows must be whole numbers")
+    return Lines(
         tuple(names),
         vectors,
         np.asarray(rows, dtype=np.int64),
         np.asarray(weights[0], dtype=np.float64) if weights else None,
-    )
-    return lines, cast(Noise, metadata["quorate_noise"])
+    ), noise
+
+
+def _read_metadata(file: Path, pairs: dict[bytes, bytes]) -> tuple[list[str], Noise]:
+    """Return the names of the members and what negative labels mean, if the file tells both as it should."""
+    version = pairs[b"quorate_format"].decode(errors="replace") if b"quorate_format" in pairs else None
+    if version != _FORMAT:
+        raise QuorateError(
+            f"{file} is not an ensemble saved in format {_FORMAT} (it says {version!r}). "
+            "Read a table of labels with ensemble_from_frame instead."
+        )
+    try:
+        names, noise = json.loads(pairs[b"quorate_members"]), pairs[b"quorate_noise"].decode()
+    except (KeyError, ValueError):
+        raise _damaged(file, "its metadata cannot be read") from None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise _damaged(file, "it does not name its members")
+    if noise not in get_args(Noise):
+        raise _damaged(file, f"it says that noise is {noise!r}")
+    return names, cast(Noise, noise)
+
+
+def _are_counts(column: Any) -> bool:
+    """Return whether all are positive, finite numbers."""
+    if np.ma.getmaskarray(column).any() or column.dtype.kind not in "iuf":
+        return False
+    return bool(np.all(np.isfinite(column)) and np.all(column > 0))
+
+
+def _damaged(file: Path, why: str) -> QuorateError:
+    return QuorateError(f"{file} is damaged: {why}. Save the ensemble again.")
 
 
 def _text(value: str) -> str:

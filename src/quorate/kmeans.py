@@ -19,6 +19,8 @@ from quorate.errors import QuorateError
 Start = Literal["ward", "heaviest", "k-means++", "first-row", "random"]
 
 STARTS = ("ward", "heaviest", "k-means++", "first-row")
+BLOCK_STARTS = ("ward", "heaviest")
+"""The starts for which points need not be in memory."""
 MAX_ITERATIONS = 1000
 ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
 _SEEDS_PER_CLUSTER = 4
@@ -85,7 +87,7 @@ def weighted_kmeans(
         labels[order], inertia = _from_first(Points(points[order], weights[order]), k)
         return KMeansResult(labels, inertia)
     blocks = [Points(points, weights), *along]
-    if start in ("ward", "heaviest"):
+    if start in BLOCK_STARTS:
         best = blocked_kmeans(blocks, k, start, key or farthest, hold=True)
     else:
         random = random_generator(random_state)

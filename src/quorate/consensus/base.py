@@ -18,7 +18,7 @@ from quorate.crowd import NORMALISERS, cluster_certainty, ncai, resolve_influenc
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
-from quorate.kmeans import STARTS, Start
+from quorate.kmeans import BLOCK_STARTS, STARTS, Start
 from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 from quorate.patterns import CodeColumn, group_rows
 from quorate.tcut import ReducedGraph, TransferCut
@@ -60,6 +60,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all consensus functions over label matrices.
 
     A method says in `_solve` how an ensemble becomes something that can be cut into k clusters; all else is here.
+    Bases of several methods are declared so: `class SomeMethod(ConsensusMethod, abstract=True)`.
     """
 
     name: ClassVar[str]
@@ -83,8 +84,22 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     normalise: str
     weights: Any
 
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        """Refuse a method that does not say what there is to know about it."""
+        super().__init_subclass__(**options)
+        lacking = [fact for fact in ("name", "citation", "cost", "exact") if not hasattr(cls, fact)]
+        if lacking and not abstract:
+            raise TypeError(
+                f"The consensus function {cls.__name__} lacks {', '.join(lacking)}: give the class these texts, or "
+                "declare it a base of others with abstract=True."
+            )
+
     def _check(self) -> None:
         """Check the method's own parameters."""
+
+    def _why_all_patterns(self) -> str | None:
+        """Return why patterns must all be in memory at once, or None if they can be read in blocks (`GraphMethod`)."""
+        return f"{self.name} keeps all of them in memory"
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Cuts:
         """Return the ensemble solved for any k, each method in its way; `influence` (M,) is in [0, 1]."""
@@ -216,7 +231,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return labels[new.row_pattern]
 
 
-class LinkageMethod(ConsensusMethod):
+class LinkageMethod(ConsensusMethod, abstract=True):
     """Base of the methods that agglomerate patterns."""
 
     exceptions: ClassVar[Mapping[str, str]] = {
@@ -233,7 +248,7 @@ class LinkageMethod(ConsensusMethod):
         return cast(Dendrogram, self._cuts)
 
 
-class EvidenceMethod(LinkageMethod):
+class EvidenceMethod(LinkageMethod, abstract=True):
     """Base of the methods that agglomerate patterns by co-association."""
 
     local_weights: ClassVar[bool] = True
@@ -242,7 +257,7 @@ class EvidenceMethod(LinkageMethod):
         return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens))
 
 
-class GraphMethod(ConsensusMethod):
+class GraphMethod(ConsensusMethod, abstract=True):
     """Base of the methods that cut a graph and cluster its embedding."""
 
     limited_by_clusters: ClassVar[bool] = True
@@ -253,6 +268,9 @@ class GraphMethod(ConsensusMethod):
     def _check(self) -> None:
         check_choice("start", self.start, STARTS)
         check_integer("n_init", self.n_init, low=1)
+
+    def _why_all_patterns(self) -> str | None:
+        return None if self.start in BLOCK_STARTS else f"start={self.start!r} keeps all of them in memory"
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.

@@ -138,7 +138,7 @@ class GroupCuts:
         return self.lwea_tree.choose_k()
 
 
-class GroupMethod(ConsensusMethod):
+class GroupMethod(ConsensusMethod, abstract=True):
     """Base of the methods that find their answer anew for every k."""
 
     def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
@@ -152,7 +152,7 @@ class GroupMethod(ConsensusMethod):
         return cast(GroupCuts, self._cuts).solution(self._n_groups)
 
 
-class SoftMethod(GroupMethod):
+class SoftMethod(GroupMethod, abstract=True):
     """Base of the methods that tell how far each row belongs to each cluster."""
 
     @property
@@ -208,7 +208,7 @@ class ImprovedCuts(GroupCuts):
         return first_largest(np.asarray((self.members_of @ weighted.T).toarray()))
 
 
-class ImprovingMethod(GroupMethod):
+class ImprovingMethod(GroupMethod, abstract=True):
     """Base of the methods that improve a start step by step."""
 
     start: str

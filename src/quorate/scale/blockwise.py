@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,19 +41,14 @@ class BlockedConsensus:
 
 def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, available: int) -> GraphMethod:
     """Return the estimator if it can work on blocks of patterns, or say what it would need instead."""
-    needed = show_bytes(n_bytes)
-    many = f"The rows have {n_patterns:,} distinct combinations of labels"
-    if not isinstance(estimator, GraphMethod):
+    why = estimator._why_all_patterns()
+    if why is not None:
         raise QuorateError(
-            f"{many}: {estimator.name} keeps all of them in memory and needs about {needed}, but "
-            f"{show_bytes(available)} is available. Use gp-mgla or hbgf, which read them in blocks, or fewer members."
+            f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
+            f"{show_bytes(n_bytes)}, but {show_bytes(available)} is available. "
+            'Use gp-mgla or hbgf with start="ward", which read them in blocks, or fewer members.'
         )
-    if estimator.start not in ("ward", "heaviest"):
-        raise QuorateError(
-            f"{many}, which need about {needed} with start={estimator.start!r}, but {show_bytes(available)} is "
-            'available. Use start="ward", which reads them in blocks.'
-        )
-    return estimator
+    return cast(GraphMethod, estimator)
 
 
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:

@@ -12,7 +12,7 @@ export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check test-all test-oldest lint types imports format wheel bench bench-scale clean
+.PHONY: demo test check test-all test-oldest lint types imports format coverage docs wheel bench bench-scale clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m quorate.cli.demo
@@ -39,6 +39,27 @@ imports:
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Statement and branch coverage; kernels are compiled, so that their lines count as never run. Slower than `make test`.
+coverage: $(INSTALLED)
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n 0
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+# The site, in .cache/docs/html; any warning or broken link is an error.
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --group docs
+	rm -rf docs/_generated/api docs/_generated/methods
+	MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html -d .cache/docs/doctrees docs .cache/docs/html
+
+# The suite on the oldest dependencies that are declared, in an environment of its own; they want the oldest Python too.
+test-oldest:
+	mkdir -p $(TMPDIR)
+	$(PYTHON) -m venv .cache/oldest
+	.cache/oldest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.cache/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
+	.cache/oldest/bin/python -m pytest -p no:cacheprovider -W ignore::DeprecationWarning
 
 # Builds the package and tries it as a user would, outside the repository, without extras.
 wheel: $(INSTALLED)

@@ -1,19 +1,20 @@
-"""One clustering of cells from several Leiden resolutions.
+"""
+One clustering of cells from several Leiden resolutions
+=======================================================
 
 Leiden clustering has a resolution, and every resolution another answer. An AnnData object keeps each of them as a
-column of `obs`, a pandas frame, so the consensus is one call on those columns and its answer one more column.
-
-With scanpy the columns come from
+column of ``obs``. With scanpy the columns come from::
 
     for resolution in (0.3, 0.5, 0.8, 1.2, 2.0):
         sc.tl.leiden(adata, resolution=resolution, key_added=f"leiden_{resolution}")
 
-Here a small synthetic object stands in for them. Run it with `python examples/leiden_resolutions.py`; it uses AnnData
-where that is installed (`pip install "quorate[anndata]"`).
+Here a small synthetic object stands in for them; AnnData is used where it is installed
+(``pip install "quorate[anndata]"``).
 """
 
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -54,16 +55,17 @@ def add_consensus(adata, n_clusters="auto"):
     return result
 
 
-def main():
-    adata = synthetic_cells()
-    result = add_consensus(adata)
-    print(f"{result.n_clusters} clusters of {len(adata.obs)} cells")
-    for name, ncai, weight in zip(result.ensemble.names, result.ncai, result.member_weights, strict=True):
-        agreement = qt.evaluate(adata.obs[name], adata.obs["cell_type"]).ari
-        print(f"{name:12} NCAI {ncai:.2f}  weight {weight:.2f}  ARI with the cell types {agreement:.2f}")
-    print(f"{'consensus':12} ARI with the cell types {qt.evaluate(result.labels, adata.obs['cell_type']).ari:.2f}")
-    print(pd.crosstab(adata.obs["consensus"], adata.obs["cell_type"]))
+adata = synthetic_cells()
+result = add_consensus(adata)
+print(f"{result.n_clusters} clusters of {len(adata.obs)} cells")
+for name, ncai, weight in zip(result.ensemble.names, result.ncai, result.member_weights, strict=True):
+    agreement = qt.evaluate(adata.obs[name], adata.obs["cell_type"]).ari
+    print(f"{name:12} NCAI {ncai:.2f}  weight {weight:.2f}  ARI with the cell types {agreement:.2f}")
+print(f"{'consensus':12} ARI with the cell types {qt.evaluate(result.labels, adata.obs['cell_type']).ari:.2f}")
+print(pd.crosstab(adata.obs["consensus"], adata.obs["cell_type"]))
 
+# %%
+# Where the clusters of a fine resolution go.
 
-if __name__ == "__main__":
-    main()
+qt.plot.flow(result, "leiden_2.0")
+plt.show()

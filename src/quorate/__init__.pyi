@@ -33,6 +33,8 @@ from .members.hmac import HMAC
 from .members.od_isvc import ODISVC
 from .members.rpcl import RPCL
 from .members.uspec import USPEC
+from .scale.clustering import FileClusters, cluster_file, cluster_frame
+from .scale.features import FeatureModel
 from .scale.frames import consensus_frame, ensemble_from_frame
 from .scale.store import load, save
 from .scale.tables import FileConsensus, consensus_file
@@ -66,6 +68,8 @@ __all__ = [
     "Dendrogram",
     "Ensemble",
     "Explorer",
+    "FeatureModel",
+    "FileClusters",
     "FileConsensus",
     "HardVoting",
     "MedianPartition",
@@ -78,6 +82,8 @@ __all__ = [
     "bench",
     "cai",
     "cluster_certainty",
+    "cluster_file",
+    "cluster_frame",
     "coassociation",
     "consensus",
     "consensus_file",

@@ -11,15 +11,23 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
-from quorate.consensus.extension import combine_sample
+from quorate.consensus.extension import RowClusters, combine_sample
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.members.base import check_features
-from quorate.members.fitting import AllRows, Source, check_labels_new_rows, fit_in_order, training_rows
-from quorate.members.generators import METHODS
+from quorate.members.fitting import (
+    AllRows,
+    SampledRows,
+    Source,
+    SparseRows,
+    check_labels_new_rows,
+    fit_in_order,
+    training_rows,
+)
+from quorate.members.generators import METHODS, Member
 from quorate.members.labelling import Crew
-from quorate.members.sampling import check_fit_rows
+from quorate.members.sampling import Sample, check_fit_rows, check_k_range
 
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
@@ -119,32 +127,61 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the members to X, of shape (n_rows, n_features), and find their consensus; y is ignored."""
-        sources = self._check_sources()
+        self._check_sources()
         X = check_features(self, X, fitting=True, sparse=self._takes_sparse(), single=True)
-        n_members = check_integer("n_members", self.n_members, low=1)
+        check_integer("n_members", self.n_members, low=1)
         consensus = self._check_consensus(X.shape[0])
         if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
             raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
-        chosen = [sources[i % len(sources)] for i in range(n_members)]
-        names = [
-            f"{source if isinstance(source, str) else type(source).__name__}_{i}" for i, source in enumerate(chosen)
-        ]
         seed = check_random_state(self.random_state).randint(2**31)
         rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
-        fitted = fit_in_order(dict(zip(names, chosen, strict=True)), rows, seed, self.n_jobs)
-        self.members_ = [member.draw.model for member in fitted]
-        if isinstance(rows, AllRows):
-            self._clusters = None
-            self.consensus_ = consensus.fit(Ensemble([member.draw.labels for member in fitted], names=names))
-            self.labels_ = self.consensus_.labels_
-        else:
-            some, counts = rows.together
-            self.consensus_, self._clusters = combine_sample(Crew(tuple(self.members_)), names, some, counts, consensus)
-            labels, confidence = self._clusters.assign(X)
+        if not isinstance(rows, AllRows):
+            clusters = self._combine(rows, consensus, seed)
+            labels, confidence = clusters.assign(X)
             self.labels_, self._confidence = labels.astype(np.int64), confidence
-        self.ensemble_, self.n_clusters_ = self.consensus_.ensemble_, self.consensus_.n_clusters_
-        self.ncai_ = self.consensus_.ncai_
+            return self
+        names = self._names()
+        fitted = fit_in_order(names, rows, seed, self.n_jobs)
+        self._keep(consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names))), fitted, None)
+        self.labels_ = self.consensus_.labels_
         return self
+
+    def fit_sample(self, sample: Sample, n_rows: int) -> RowClusters:
+        """Fit to a sample of the distinct rows of a table of `n_rows` rows, and return what labels any of them.
+
+        `labels_` and `confidence_` are not there: the table is somewhere else.
+        """
+        self._check_sources()
+        check_integer("n_members", self.n_members, low=1)
+        consensus = self._check_consensus(n_rows)
+        fit_rows = self._fit_rows(n_rows)
+        k_range = check_k_range(self.k_range, fit_rows)
+        rows = SampledRows(sample, fit_rows or n_rows, k_range, is_part=fit_rows is not None)
+        return self._combine(rows, consensus, check_random_state(self.random_state).randint(2**31))
+
+    def _combine(self, rows: SampledRows | SparseRows, consensus: ConsensusMethod, seed: int) -> RowClusters:
+        """Fit members on parts of a sample, and find their consensus on all of it."""
+        names = self._names()
+        fitted = fit_in_order(names, rows, seed, self.n_jobs)
+        crew = Crew(tuple(one.draw.model for one in fitted))
+        some, counts = rows.together
+        found, clusters = combine_sample(crew, list(names), some, counts, consensus)
+        self._keep(found, fitted, clusters)
+        return clusters
+
+    def _keep(self, consensus: ConsensusMethod, fitted: list[Member], clusters: RowClusters | None) -> None:
+        self.members_ = [one.draw.model for one in fitted]
+        self.consensus_, self._clusters = consensus, clusters
+        self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
+
+    def _names(self) -> dict[str, Source]:
+        """Return where each member comes from, by the members' names."""
+        sources = self._sources()
+        chosen = [sources[i % len(sources)] for i in range(self.n_members)]
+        return {
+            f"{source if isinstance(source, str) else type(source).__name__}_{i}": source
+            for i, source in enumerate(chosen)
+        }
 
     @property
     def confidence_(self) -> Floats:
@@ -177,15 +214,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sources = list(self.members) if isinstance(self.members, list | tuple) else [self.members]
         return ["uspec" if isinstance(source, str) and source == "spectral" else source for source in sources]
 
-    def _check_sources(self) -> list[Source]:
-        """Return where members come from, all of them known."""
+    def _check_sources(self) -> None:
+        """Refuse members that come from nowhere."""
         sources, known = self._sources(), (*METHODS, "spectral", "uspec")
         if not sources:
             raise QuorateError(f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].")
         for source in sources:
             if not hasattr(source, "fit_predict"):
                 check_choice("members", source, known)
-        return sources
 
     def _check_consensus(self, n_rows: int) -> ConsensusMethod:
         """Return the consensus function asked for, with the number of clusters asked for."""

@@ -57,6 +57,8 @@ class SampledRows:
     sample: Sample
     fit_rows: int
     k_range: tuple[int, int] | None
+    is_part: bool = True
+    """Whether there are more rows than a member is fitted on."""
 
     @property
     def together(self) -> tuple[Floats, Ints]:
@@ -65,7 +67,7 @@ class SampledRows:
 
     def data(self, seed: int) -> Data:
         """Return the part of the member of a seed."""
-        return Data(self.sample.draw(self.fit_rows, seed), self.k_range, is_part=True)
+        return Data(self.sample.draw(self.fit_rows, seed), self.k_range, self.is_part)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def draw_rows(X: Any, n: int, seed: int) -> Any:
     return X[np.sort(chosen)]
 
 
-def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> TrainingRows:
+def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> AllRows | SampledRows | SparseRows:
     """Return what members of X are fitted on, as `fit_rows` and `k_range` ask for it."""
     fit_rows = check_fit_rows(fit_rows, X.shape[0])
     k_range = check_k_range(k_range, fit_rows)

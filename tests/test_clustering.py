@@ -1,0 +1,176 @@
+"""Features to clusters: the same labels from every engine and partitioning; files whole or not at all; bad input."""
+
+import os
+
+import numpy as np
+import pytest
+
+import quorate as qt
+from quorate import QuorateError, QuorateWarning
+
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    group = random.integers(4, size=1500)
+    values = random.normal(scale=5, size=(4, 3))[group] + random.normal(size=(1500, 3))
+    return values * [1, 100, 0.01] + [5, 0, 0], group
+
+
+@pytest.fixture(scope="module")
+def answer(rows):
+    return qt.cluster_frame(rows[0], n_clusters=4, n_members=6)
+
+
+def frame_of(values, number=None):
+    number = np.arange(len(values)) if number is None else number
+    return pd.DataFrame(values, columns=NAMES).assign(id=number)
+
+
+def labels_of(frame, by="id"):
+    return frame.sort_values(by)["consensus"].to_numpy()
+
+
+def test_clusters_are_found(rows, answer):
+    assert qt.evaluate(answer, rows[1]).ari > 0.95
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "polars lazy", "duckdb"])
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_every_engine_gives_the_same_labels(rows, answer, engine):
+    order = np.random.default_rng(1).permutation(len(rows[0]))
+    frame = frame_of(rows[0][order], order)
+    if engine == "pandas":
+        found = qt.cluster_frame(frame, n_clusters=4, n_members=6)
+    elif engine == "pyarrow":
+        found = qt.cluster_frame(pa.Table.from_pandas(frame), n_clusters=4, n_members=6).to_pandas()
+    elif engine == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        relation = duckdb.from_df(frame)
+        found = qt.cluster_frame(relation, n_clusters=4, n_members=6).df()
+    else:
+        polars = pl.from_pandas(frame)
+        lazy = qt.cluster_frame(polars.lazy() if "lazy" in engine else polars, n_clusters=4, n_members=6)
+        found = (lazy.collect() if "lazy" in engine else lazy).to_pandas()
+    assert list(found.columns) == [*NAMES, "id", "consensus", "confidence"]
+    np.testing.assert_array_equal(labels_of(found), answer)
+    assert found["confidence"].between(0, 1.0001).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dask_in_two_processes(rows, answer):
+    dd = pytest.importorskip("dask.dataframe")
+    distributed = pytest.importorskip("dask.distributed")
+    order = np.random.default_rng(2).permutation(len(rows[0]))
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        frame = dd.from_pandas(frame_of(rows[0][order], order), npartitions=5, sort=False)
+        found = qt.cluster_frame(frame, n_clusters=4, n_members=6).compute()
+    np.testing.assert_array_equal(labels_of(found), answer)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_spark(rows, answer):
+    sql = pytest.importorskip("pyspark.sql")
+    order = np.random.default_rng(3).permutation(len(rows[0]))
+    spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        frame = spark.createDataFrame(frame_of(rows[0][order], order)).repartition(3)
+        found = qt.cluster_frame(frame, n_clusters=4, n_members=6).toPandas()
+    finally:
+        spark.stop()
+    np.testing.assert_array_equal(labels_of(found), answer)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_files(rows, answer, tmp_path, ending):
+    frame = pl.from_pandas(frame_of(rows[0])).with_columns(pl.lit("x").alias("text"))
+    source, out = tmp_path / f"rows.{ending}", tmp_path / f"out.{ending}"
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[ending](source)
+    result = qt.cluster_file(source, out, features=NAMES, n_clusters=4, n_members=6)
+    found = {"csv": pl.read_csv, "parquet": pl.read_parquet, "arrow": pl.read_ipc}[ending](out)
+    assert found.columns == [*NAMES, "id", "text", "consensus", "confidence"]
+    np.testing.assert_array_equal(found["id"].to_numpy(), np.arange(1500))  # in order
+    np.testing.assert_array_equal(found["consensus"].to_numpy(), answer)
+    assert result.sizes.tolist() == np.bincount(answer).tolist()
+    assert qt.cluster_file(source, out, n_clusters=4, n_members=6, force=True).features == tuple(NAMES)
+
+
+def test_new_rows(rows, answer):
+    found, model = qt.cluster_frame(rows[0], n_clusters=4, n_members=6, return_model=True)
+    np.testing.assert_array_equal(model.predict(rows[0]), found)
+    np.testing.assert_array_equal(found, answer)
+
+
+def test_missing_numbers(rows):
+    values = rows[0].copy()
+    values[::50, 1] = np.nan
+    with pytest.raises(QuorateError, match="'feature_1' has 30 missing values in 1,500 rows. Pass missing"):
+        qt.cluster_frame(values, n_clusters=4, n_members=6)
+    dropped = qt.cluster_frame(values, n_clusters=4, n_members=6, missing="drop")
+    assert (dropped[::50] == -1).all()
+    assert (np.delete(dropped, np.arange(0, 1500, 50)) >= 0).all()
+    filled = qt.cluster_frame(values, n_clusters=4, n_members=6, missing="mean")
+    assert (filled >= 0).all()
+
+
+def test_a_full_disk_leaves_nothing_behind(rows, tmp_path, monkeypatch):
+    frame = pl.from_pandas(frame_of(rows[0]))
+    frame.write_parquet(tmp_path / "rows.parquet")
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "link", fail)
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(QuorateError, match="No space left on device"):
+        qt.cluster_file(tmp_path / "rows.parquet", tmp_path / "out.parquet", NAMES, 4, n_members=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "message"),
+    [
+        ({"a": "text"}, {"features": NAMES}, "Column 'a' is text, not a feature"),
+        ({"a": np.inf}, {}, "Feature 'a' holds 300 infinite values"),
+        ({"a": 1.0, "b": 2.0, "c": 3.0}, {}, "All rows have the same features"),
+        ({}, {"n_clusters": 301}, "n_clusters must be at most the number of rows; got 301"),
+        ({}, {"fit_rows": 50, "n_clusters": 60}, "60 clusters cannot be found by members fitted on 50 rows"),
+        ({}, {"scale": "log"}, "scale must be one of"),
+        ({}, {"missing": "median"}, "missing must be one of"),
+        ({}, {"feature": ["a"]}, "There is no parameter 'feature'"),
+        ({}, {"features": ["d"]}, "features names 'd', which is no column"),
+        ({"consensus": 1}, {}, "has a column named 'consensus' already"),
+        ({"a": "x", "b": "y", "c": "z"}, {}, "has no column of numbers to cluster by"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_refuses_bad_input(rows, change, how, message):
+    frame = pd.DataFrame(rows[0][:300], columns=NAMES).assign(**change)
+    with pytest.raises(QuorateError, match=message):
+        qt.cluster_frame(frame, **{"n_clusters": 3, "n_members": 3, **how})
+
+
+def test_says_what_it_leaves_out(rows):
+    frame = frame_of(rows[0][:300]).assign(kind="x", empty=np.nan, constant=1.0)
+    with pytest.warns(QuorateWarning) as said:
+        qt.cluster_frame(frame, n_clusters=3, n_members=3)
+    text = " ".join(str(one.message) for one in said)
+    assert "Left out, as text, ids or known classes: 'id', 'kind'" in text
+    assert "Columns 'empty', 'constant' hold the same number in every row, or none at all" in text
+
+
+def test_labels_are_not_features():
+    labels = np.random.default_rng(0).integers(3, size=(200, 4))
+    with pytest.warns(QuorateWarning, match="few distinct whole numbers.*quorate combine"):
+        qt.cluster_frame(labels, n_clusters=3, n_members=3)

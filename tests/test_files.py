@@ -10,7 +10,16 @@ import pandas as pd
 import pytest
 
 import quorate as qt
-from quorate.scale.files import check_output, find_format, match_columns, open_table, quote_name, write_table, writing
+from quorate.scale.files import (
+    LabelTable,
+    check_output,
+    find_format,
+    match_columns,
+    open_table,
+    quote_name,
+    write_table,
+    writing,
+)
 from quorate.scale.files.dialect import find_dialect
 
 FRAME = pd.DataFrame(
@@ -214,3 +223,88 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(qt.QuorateError, match=r'Reading needs the package pyarrow.*pip install "quorate\[arrow\]"'):
         import_extra("pyarrow", "Reading")
+
+
+# Headers ------------------------------------------------------------------------------------------------------------
+
+LABELS = "\n".join(f"r{i},{i % 3},{i % 5}" for i in range(30))
+
+
+def columns_of(path, text, **options):
+    path.write_bytes(text.encode())
+    with open_table(path, **options) as table:
+        return table.columns, table.n_rows, table.head[table.columns[1]].tolist()
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r\n\r\n", "  \n\n"])
+def test_blank_lines_before_a_header(tmp_path, blank):
+    text = f"id,a,b\n{LABELS}\n".replace("\n", "\r\n" if "\r" in blank else "\n")
+    columns, n_rows, cells = columns_of(tmp_path / "t.csv", blank + text)
+    assert (columns, n_rows, cells[:3]) == (("id", "a", "b"), 30, ["0", "1", "2"])
+
+
+@pytest.mark.parametrize("names", ["id,5,10", "id,k,10", "7,5,10", ",5,10"])
+def test_numbers_for_names_are_names(tmp_path, names):
+    with pytest.warns(qt.QuorateWarning, match=f"first line of .*{names}.* is taken for names.*header=False"):
+        columns, n_rows, _ = columns_of(tmp_path / "t.csv", f"{names}\n{LABELS}\n")
+    assert columns == tuple(name or "index" for name in names.split(","))
+    assert n_rows == 30
+
+
+def test_first_rows_of_numbers_that_come_again_are_data(tmp_path):
+    assert columns_of(tmp_path / "t.csv", LABELS)[1] == 30
+    features = "\n".join(f"r{i},{i / 7:.4f},{i * 1.1:.3f}" for i in range(30))
+    assert columns_of(tmp_path / "t.csv", features)[1] == 30
+
+
+def test_a_comma_at_the_end_of_every_line(tmp_path):
+    text = "id,a,b\n" + LABELS
+    with pytest.warns(qt.QuorateWarning, match="ends with ','.*left out"):
+        columns, n_rows, cells = columns_of(tmp_path / "t.csv", text.replace("\n", ",\n") + ",")
+    assert (columns, n_rows, cells[:3]) == (("id", "a", "b"), 30, ["0", "1", "2"])
+
+
+def test_a_column_without_a_name_is_refused(tmp_path):
+    with pytest.raises(qt.QuorateError, match="Column 2 of .* has no name"):
+        columns_of(tmp_path / "t.csv", "id,,b\n" + LABELS)
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u0085", "\f", "\x1c"])
+def test_signs_that_break_lines_elsewhere_are_part_of_a_name(tmp_path, sign):
+    columns, n_rows, _ = columns_of(tmp_path / "t.csv", f"id,a{sign}a,b\n{LABELS}\n")
+    assert (columns, n_rows) == (("id", f"a{sign}a", "b"), 30)
+
+
+def test_a_last_line_of_many_megabytes_is_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,a,b\n" + LABELS.encode() + b"\nr30,1," + b"x" * (33 << 20))
+    with open_table(path) as table:
+        assert table.profiled(["a"])["a"].n_rows == 31
+
+
+# Wide tables --------------------------------------------------------------------------------------------------------
+
+
+def test_columns_are_profiled_in_batches(tmp_path):
+    text = ",".join(f"m{j}" for j in range(120)) + "\n" + (",".join("1" * 120) + "\n") * 3
+    (tmp_path / "t.csv").write_text(text)
+    with open_table(tmp_path / "t.csv") as table:
+        widths = []
+        execute = table.connection.execute
+
+        class Noting:
+            def execute(self, query):
+                widths.append(query.count("approx_count_distinct"))
+                return execute(query)
+
+        table.connection = Noting()
+        assert {profile.kind for profile in table.profile.values()} == {"integer"}
+        assert widths == [50, 50, 20]
+
+
+def test_too_wide_a_table_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    text = ",".join(f"m{j}" for j in range(10_000)) + "\n" + (",".join("12" * 5000) + "\n") * 3
+    (tmp_path / "t.csv").write_text(text)
+    monkeypatch.setattr(LabelTable, "fetch", None)
+    with pytest.raises(qt.QuorateError, match="10,000 columns of .* up to 2,000"):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv")

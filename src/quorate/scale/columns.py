@@ -19,6 +19,9 @@ from quorate.scale.files import LabelTable, match_columns
 ANSWERS = ("consensus", "confidence")
 """The columns that an answer adds to a table."""
 
+MOST_MEMBERS = 2000
+"""So many members are combined from a table: time and memory grow with their square."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -110,6 +113,8 @@ def choose_columns(table: LabelTable, wanted: Wanted, *, labels: bool = True, fi
 
 def guess_columns(table: Peek, said: Columns, *, labels: bool = True) -> Columns:
     """Fill in what was not said: the name of the rows and, unless members are named, known classes and members."""
+    if labels:
+        _refuse_too_many(len(said.members) if said.named else len(table.columns), table.path)
     used = {*said.members, said.id, said.truth, *said.keep}
     free = [name for name in table.columns if name not in used]
     guesses = []
@@ -132,6 +137,15 @@ def guess_columns(table: Peek, said: Columns, *, labels: bool = True) -> Columns
     truth = said.truth or (classes[0] if classes else None)
     doubts = _doubts(table, members, row_id) if labels else ()
     return replace(said, members=members, id=row_id, truth=truth, guesses=tuple(guesses), doubts=tuple(doubts))
+
+
+def _refuse_too_many(n_members: int, path: str) -> None:
+    """Refuse, before any reading, more members than an engine of tables groups rows by in bearable time."""
+    if n_members > MOST_MEMBERS:
+        raise QuorateError(
+            f"{n_members:,} columns of {path} would be members; a table may have up to {MOST_MEMBERS:,}. Name some of "
+            "them with members=, or transpose the table if its columns are rows."
+        )
 
 
 def _find_id(table: Peek, free: Sequence[str]) -> str | None:

@@ -5,6 +5,8 @@ instead of being read as something else.
 """
 
 import csv
+import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +18,9 @@ MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL",
 
 _OTHER_DELIMITERS = {":": "a colon", " ": "a blank"}
 _SAMPLE_ROWS = 1000
+# In fewer rows numbers may all differ by chance.
+_FEW_ROWS = 4
+_CELLS_SHOWN = 12
 # pandas writes its index under an empty name.
 _UNNAMED = "index"
 
@@ -27,6 +32,10 @@ class Dialect:
     delimiter: str
     header: bool
     columns: tuple[str, ...]
+    skipped: int = 0
+    """How many blank lines come before the first line."""
+    trailing: bool = False
+    """Whether every line ends with a delimiter, behind which there is nothing."""
 
 
 def find_dialect(
@@ -45,7 +54,8 @@ def find_dialect(
     prefer : str
         The delimiter to take where several split the lines equally well.
     """
-    lines = [line for line in head.splitlines() if line.strip()][:_SAMPLE_ROWS]
+    all_lines = list(io.StringIO(head, newline=""))  # other signs that break lines are part of a cell
+    lines = [line for line in all_lines if line.strip()][:_SAMPLE_ROWS]
     if not lines:
         raise QuorateError(f"{name} is empty. Pass a table with one row per instance and one column per clustering.")
     if delimiter is None:
@@ -53,13 +63,19 @@ def find_dialect(
     rows = _split(lines, delimiter)
     if not rows:
         raise QuorateError(f"{name} cannot be read as a text table. Check its quotes, or name its format with format=.")
+    trailing = len(rows[0]) > 1 and len(rows) > 1 and not any(row[-1].strip() for row in rows if row)
+    if trailing:
+        rows = [row[:-1] for row in rows]
     if header is None:
         header = _has_header(rows)
-        if not header and _is_numbered(rows):
+        if not header and (_is_numbered(rows) or _has_numbers_for_names(rows)):
             header = True
-            shown = delimiter.join(rows[0])
+            shown = delimiter.join(rows[0][:_CELLS_SHOWN]) + (" ..." if len(rows[0]) > _CELLS_SHOWN else "")
             warn(f"The first line of {name} ({shown}) is taken for names of columns. Pass header=False if it is data.")
-    return Dialect(delimiter, header, _column_names(rows[0], header, name))
+    if trailing:
+        warn(f"Every line of {name} ends with {delimiter!r}, behind which nothing stands: that column is left out.")
+    skipped = next(i for i, line in enumerate(all_lines) if line.strip())
+    return Dialect(delimiter, header, _column_names(rows[0], header, name), skipped, trailing)
 
 
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
@@ -99,17 +115,37 @@ def _refuse_other_delimiter(lines: Sequence[str], name: str) -> None:
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row names the columns.
 
-    It does not if any of its cells is a number or missing (the first aside), nor if every one of them is a label of
-    its own column further down.
+    It does not if any of its cells is a number, nor if every one of them is a label of its own column further down.
     """
     first, *others = rows
     cells = [cell.strip() for cell in first]
-    if any(_is_number(cell) for cell in cells) or "" in cells[1:]:
+    if any(_is_number(cell) for cell in cells):
         return False
     if not others:
-        return True
-    below = [{row[j].strip() for row in others if j < len(row)} for j in range(len(cells))]
-    return not all(cell in seen for cell, seen in zip(cells, below, strict=True))
+        return "" not in cells[1:]
+    below = _below(others, len(cells))
+    return not all(cell in seen for cell, seen in zip(cells, below, strict=True) if cell)
+
+
+def _has_numbers_for_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row names columns though numbers are among the names, such as each one's k.
+
+    In tables of labels the same numbers come again and again; those of the first row do not come again at all.
+    """
+    first, *others = rows
+    cells = [cell.strip() for cell in first]
+    numbers = [j for j, cell in enumerate(cells) if _is_number(cell)]
+    labels = [j for j in numbers if j > 0]  # the first column may name the rows
+    if len(others) < _FEW_ROWS or not labels:
+        return False
+    below = _below(others, len(cells))
+    fresh = not any(cell in seen for cell, seen in zip(cells, below, strict=True) if cell)
+    return fresh and all(len(below[j]) <= len(others) / 2 for j in labels)
+
+
+def _below(others: Sequence[Sequence[str]], n_columns: int) -> list[set[str]]:
+    """Return the cells of each column, the first row's aside."""
+    return [{row[j].strip() for row in others if j < len(row)} for j in range(n_columns)]
 
 
 def _is_numbered(rows: Sequence[Sequence[str]]) -> bool:
@@ -140,7 +176,7 @@ def _column_names(first: Sequence[str], header: bool, name: str) -> tuple[str, .
     rescue = "or pass header=False if the first line is data."
     if "" in names:
         raise QuorateError(f"Column {names.index('') + 1} of {name} has no name. Name every column, {rescue}")
-    for column in names:
-        if names.count(column) > 1:
+    for column, count in Counter(names).items():
+        if count > 1:
             raise QuorateError(f"{name} has two columns named {column!r}. Give each a name of its own, {rescue}")
     return names

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _HEAD_BYTES = 1 << 18
+# The engine drops a last line without a word that is longer than what it reads at once, which is sixteen times this.
+# That costs nothing but where a packed table is read.
+_LONGEST_LINE, _LONGEST_PACKED_LINE = 1 << 29, 1 << 21
 # The engine keeps to this much memory and spills to disk beyond it, so that tables larger than memory can be read.
 _ENGINE_MEMORY = "800MB"
 
@@ -248,10 +251,12 @@ def _read_csv(source: _Source, dialect: Dialect) -> Any:
     connection: Any = source.connection
     return connection.read_csv(
         source.pattern,
-        columns={f"c{j}": "VARCHAR" for j in range(len(dialect.columns))},
+        columns={f"c{j}": "VARCHAR" for j in range(len(dialect.columns) + dialect.trailing)},
         auto_detect=False,
         delimiter=dialect.delimiter,
         header=dialect.header,
+        skiprows=dialect.skipped,
+        max_line_size=_LONGEST_PACKED_LINE if source.format.compression else _LONGEST_LINE,
         quotechar='"',
         escapechar='"',
         na_values=list(MISSING),

@@ -2,13 +2,16 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 
 from quorate.errors import QuorateError
 
 _limit: ContextVar[int | None] = ContextVar("quorate_memory_limit", default=None)
+_told: ContextVar[list[tuple[str, float]] | None] = ContextVar("quorate_forecasts", default=None)
 USE_NO_MATRIX = (
     "Use WEAC or EAC with average or single link, or HBGF, whose memory grows with the number of patterns and not "
     "with its square; or fewer members."
@@ -22,6 +25,15 @@ BYTES_PER_LABEL = 120
 """What a distinct combination of labels costs per member: its label, cluster ids, links and what a consensus function
 makes of them."""
 
+_MEMINFO = Path("/proc/meminfo")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_GROUPS = Path("/sys/fs/cgroup")
+_LIMITS = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+"""Where control groups of version 2 and 1 keep their limit, their usage, and the name of what gives way in it."""
+
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
@@ -33,6 +45,17 @@ def memory_limit(limit: int | float | str | None) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+@contextmanager
+def forecasts() -> Iterator[list[tuple[str, float]]]:
+    """Collect, inside the `with` block, what is forecast to need how many bytes."""
+    found: list[tuple[str, float]] = []
+    token = _told.set(found)
+    try:
+        yield found
+    finally:
+        _told.reset(token)
 
 
 def parse_bytes(size: int | float | str) -> int:
@@ -57,16 +80,55 @@ def show_bytes(size: float) -> str:
 
 
 def available_memory() -> int:
-    """Return how many bytes may be allocated now: the limit in force, or else what the machine has left."""
+    """Return how many bytes may be allocated now: the limit in force, or else what machine and container have left."""
     limit = _limit.get()
-    if limit is not None:
-        return limit
+    return min(_left_on_machine(), _left_in_container()) if limit is None else limit
+
+
+def _left_on_machine() -> int:
+    """Return what Linux says is available, elsewhere all memory, and no bound where nobody says."""
     try:
-        with open("/proc/meminfo") as table:
-            fields = dict(line.split(":", 1) for line in table)
+        fields = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
         return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return sys.maxsize
+
+
+def _left_in_container() -> int:
+    """Return what the limits of control groups leave, of either version; no bound where there are none.
+
+    What a group uses counts without the file cache, which gives way.
+    """
+    left = sys.maxsize
+    for folder in _control_groups():
+        for limit, usage, cache in _LIMITS:
+            try:
+                bound = int((folder / limit).read_text())
+                used = int((folder / usage).read_text())
+                stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            except (OSError, ValueError):
+                continue  # no such file, or the limit is "max"
+            left = min(left, max(bound - used + int(stat.get(cache, 0)), 0))
+    return left
+
+
+def _control_groups() -> Iterator[Path]:
+    """Yield the folders of the control groups of this process and of all above it."""
+    try:
+        lines = _OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in ["0::/", *lines]:
+        _, kinds, path = line.split(":", 2)
+        if kinds in ("", "memory"):
+            root = _GROUPS / kinds
+            own = root / path.lstrip("/")
+            yield from (own, *(above for above in own.parents if above.is_relative_to(root)))
+    yield _GROUPS / "memory"
 
 
 def labels_memory(n_lines: int, n_members: int) -> int:
@@ -76,6 +138,9 @@ def labels_memory(n_lines: int, n_members: int) -> int:
 
 def require_memory(needed: float, what: str, advice: str) -> None:
     """Refuse `what` if it needs more bytes than are available; `advice` says what would fit."""
+    told = _told.get()
+    if told is not None:
+        told.append((what, needed))
     available = available_memory()
     if needed > available:
         raise QuorateError(

@@ -1,0 +1,95 @@
+"""What memory there is, on machines and in containers of any kind, and what is forecast."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+import quorate as qt
+from quorate._support import memory
+
+GB = 10**9
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    """A machine with nothing but what the test writes."""
+    qt.consensus([[1, 1, 2, 2], [1, 1, 2, 3]], 2)  # libraries that want to know the machine are loaded by now
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_OWN_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.delattr(os, "sysconf", raising=False)
+
+    def write(**texts):
+        for name, text in texts.items():
+            path = tmp_path.joinpath(*name.split("__"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(str(text))
+
+    return write, tmp_path
+
+
+def limit(folder, names, bound, used, cache):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in zip(names, (bound, used), strict=True):
+        (folder / name).write_text(f"{text}\n")
+    (folder / "memory.stat").write_text(f"anon 1\ninactive_file {cache}\ntotal_inactive_file {cache}\n")
+
+
+SECOND = ("memory.max", "memory.current")
+FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+
+
+def test_linux_says_what_is_available(machine):
+    machine[0](meminfo="MemTotal: 9000 kB\nMemAvailable:    2000 kB\n")
+    assert memory.available_memory() == 2000 * 1024
+
+
+def test_elsewhere_it_is_all_memory(machine, monkeypatch):
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}.__getitem__, raising=False)
+    assert memory.available_memory() == 4096 * 1000
+
+
+def test_where_nobody_knows_there_is_no_bound_and_everything_works(machine):
+    assert memory.available_memory() == sys.maxsize
+    assert qt.consensus([[1, 1, 2, 2], [1, 1, 2, 3]], 2).labels.tolist() == [0, 0, 1, 1]
+
+
+def test_a_container_of_the_second_version_bounds_it(machine):
+    write, folder = machine
+    write(meminfo="MemAvailable: 99000000 kB\n", cgroup="0::/\n")
+    limit(folder / "groups", SECOND, 4 * GB, 3 * GB, GB)
+    assert memory.available_memory() == 2 * GB  # the cache gives way
+    limit(folder / "groups", SECOND, "max", 3 * GB, GB)
+    assert memory.available_memory() == 99000000 * 1024
+
+
+def test_the_tightest_of_nested_groups_counts(machine):
+    write, folder = machine
+    write(cgroup="0::/jobs/one\n")
+    limit(folder / "groups" / "jobs" / "one", SECOND, 9 * GB, 0, 0)
+    limit(folder / "groups" / "jobs", SECOND, 5 * GB, GB, 0)
+    assert memory.available_memory() == 4 * GB
+
+
+def test_a_container_of_the_first_version_bounds_it(machine):
+    write, folder = machine
+    write(cgroup="5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n")
+    limit(folder / "groups" / "memory", FIRST, 3 * GB, 2 * GB, 0)  # as seen from inside, where the path is not mounted
+    assert memory.available_memory() == GB
+    limit(folder / "groups" / "memory" / "docker" / "abc", FIRST, 3 * GB, 2 * GB + 1, 0)
+    assert memory.available_memory() == GB - 1
+
+
+def test_a_group_that_is_over_its_limit_has_nothing_left(machine):
+    _, folder = machine
+    limit(folder / "groups", SECOND, GB, 2 * GB, 0)
+    assert memory.available_memory() == 0
+
+
+def test_forecasts_are_collected():
+    labels = np.random.default_rng(0).integers(0, 3, (50, 4))
+    with memory.forecasts() as found:
+        qt.WCT(2).fit(labels)
+    assert any("connected triples" in what and needed > 0 for what, needed in found)

@@ -93,6 +93,11 @@ def test_answers_are_those_of_the_library(client, bench, ask, own):
     assert table["confidence"].to_numpy() == pytest.approx(result.confidence, abs=1e-6)
 
 
+def test_a_number_of_clusters_asked_for_does_not_become_the_automatic_one(client, bench):
+    asked(client, "answer", {"ask": {"method": "eac", "k": 3}})
+    assert asked(client, "answer", {"ask": {"method": "eac"}})["k"] == own_answer(bench, "eac").n_clusters
+
+
 def test_weights_by_hand_count_beside_those_of_the_crowd(client, bench):
     found = asked(client, "answer", {"ask": {"k": 3, "weights": {"1": 0.25}}})
     influence = qt.ncai(bench.ensemble) ** 2

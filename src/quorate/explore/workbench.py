@@ -33,6 +33,10 @@ class Kept:
         self._locks: dict[Hashable, threading.Lock] = {}
         self._guard = threading.Lock()
 
+    def __contains__(self, key: Hashable) -> bool:
+        with self._guard:
+            return key in self._found
+
     def get(self, key: Hashable, compute: Callable[[], Found]) -> Found:
         """Return what is kept under a key, computed if need be."""
         with self._guard:
@@ -127,11 +131,18 @@ class Workbench:
 
     def answer(self, ask: Ask, job: Job | None = None) -> Answer:
         """Return an answer; what was solved before is only cut."""
-        fitted = self._solved.get(ask.solved_by, lambda: self._solve(ask, job))
+        fitted = self._fitted(ask, job)
         say(job, "cutting")
         k = fitted.n_clusters_ if ask.k is None else min(ask.k, _most(fitted))
         cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(fitted, k))
         return Answer(fitted, cut, fitted._cuts.caution(k))
+
+    def _fitted(self, ask: Ask, job: Job | None) -> ConsensusMethod:
+        """Return the fitted method: one that chose k itself serves all k, one fitted at some k all that are given."""
+        chosen = (ask.solved_by, "auto")
+        if ask.k is None or chosen in self._solved:
+            return self._solved.get(chosen, lambda: self._solve(ask, job))
+        return self._solved.get(ask.solved_by, lambda: self._solve(ask, job))
 
     def _solve(self, ask: Ask, job: Job | None) -> ConsensusMethod:
         say(job, "weighing the members")

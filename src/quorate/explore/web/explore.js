@@ -435,7 +435,7 @@ function listen() {
   on("find", "input", (event) => { state.find = event.target.value; state.offset = 0; writeAddress(); clearTimeout(waiting); waiting = setTimeout(getRows, 120); });
   on("back", "click", () => { state.offset = Math.max(0, state.offset - page); getRows(); });
   on("next", "click", () => { state.offset += page; getRows(); });
-  on("colour", "change", (event) => { const value = event.target.value; state.colour = /^\d+$/.test(value) ? Number(value) : value; writeAddress(); getPoints(); });
+  on("colour", "change", (event) => { const value = event.target.value; state.colour = /^\d+$/.test(value) ? Number(value) : value; writeAddress(); followTab(); });
   on("clear", "click", () => { state.polygon = null; state.offset = 0; writeAddress(); followTab(); });
   on("csv", "click", () => saveLabels("csv"));
   on("parquet", "click", () => saveLabels("parquet"));

@@ -1,0 +1,317 @@
+"""The explorer in a real browser: every part is clicked through, and what it shows is what the library says."""
+
+import io
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+from browser import Page, open_browser
+
+pytest.importorskip("starlette", reason='Install it with: pip install "quorate[explore]"')
+pytest.importorskip("uvicorn")
+
+NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
+NAMES = ["alpha", "beta", "gamma", NASTY, "x" * 10_000, "\u202eevil\u202c"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 240)
+    members = [np.where(rng.random(240) < 0.2, rng.integers(0, 4, 240), truth) for _ in range(5)]
+    labels = pd.DataFrame(dict(zip(NAMES, [*members, rng.integers(0, 4, 240)], strict=True)))
+    xy = np.column_stack([truth + rng.normal(0, 0.2, 240), rng.normal(size=240)])
+    return labels, truth, xy
+
+
+@pytest.fixture(scope="module")
+def running(data):
+    labels, truth, xy = data
+    ids = [f"{NASTY}{row}" for row in range(240)]
+    with qt.explore(labels, truth=truth, xy=xy, ids=ids, name=NASTY, open_browser=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with open_browser() as browser:
+        yield browser
+
+
+class Shown(Page):
+    """The explorer in a page."""
+
+    def start(self, url):
+        self.open(url)
+        self.page.wait_for_selector("html[data-drawn]")
+        return self
+
+    def answered(self, action):
+        """Do something that changes the answer, and wait until all of it is drawn."""
+        before = int(self.run("document.documentElement.dataset.drawn"))
+        action()
+        self.until("before => Number(document.documentElement.dataset.drawn) > before", before)
+
+    def until(self, script, given):
+        """Wait until a function in the page is true. (The page forbids eval, by which Playwright would wait.)"""
+        deadline = time.monotonic() + 20
+        while not self.page.evaluate(script, given):
+            assert time.monotonic() < deadline, (script, given)
+            self.page.wait_for_timeout(20)
+
+    def go(self, tab):
+        self.answered(lambda: self.page.click(f"[data-tab={tab}]"))
+
+    def wait_text(self, selector, text):
+        script = "([s, t]) => document.querySelector(s).textContent.includes(t)"
+        self.until(script, [selector, text])
+
+    def sizes(self):
+        return [int(text.replace(",", "")) for text in self.column("clusters", 1)]
+
+    def saved(self, button):
+        with self.page.expect_download() as waiting:
+            self.page.click(button)
+        return waiting.value
+
+    def clean(self, url):
+        assert self.problems == []
+        assert self.run("window.hacked") is None
+        assert [one for one in self.requests if not one.startswith((url, "data:", "blob:"))] == []
+
+
+def sizes(result):
+    return [cluster.size for cluster in result.clusters]
+
+
+def test_members_are_switched_weighed_and_compared(chromium, running, data):
+    labels, _, _ = data
+    ens = qt.Ensemble(labels)
+    with Shown(chromium).start(running.url) as page:
+        assert [text[:40] for text in page.column("members", 1)] == [name[:40] for name in NAMES]
+        page.answered(lambda: page.page.uncheck("[data-member='5']"))
+        page.answered(lambda: page.page.uncheck("[data-member='0']"))
+        page.go("answer")
+        few = qt.consensus(ens.select([1, 2, 3, 4]))
+        assert page.sizes() == sizes(few)
+        page.go("members")
+        page.answered(lambda: page.page.click("#all-on"))
+        page.page.fill("[data-weight='1']", "0.25")
+        page.answered(lambda: page.page.press("[data-weight='1']", "Tab"))
+        influence = qt.ncai(ens) ** 2
+        influence[1] = 0.25
+        by_hand = qt.consensus(ens, weights=influence)
+        weight = [float(text.rstrip("%")) for text in page.column("members", 4)]
+        assert weight == pytest.approx((100 * by_hand.member_weights).tolist(), abs=0.051)
+        page.answered(lambda: page.page.click("#by-crowd"))
+        page.answered(lambda: page.page.click("#doubted-off"))
+        assert json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')")) == [5]
+        page.page.fill("#match", "alph")
+        page.answered(lambda: page.page.click("#match-off"))
+        assert json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')")) == [0, 5]
+        page.page.select_option("#one", "1")
+        page.page.select_option("#other", "2")
+        page.wait_text("#pair-note", f"{qt.agreement(ens)[1, 2]:.3f}")
+        cells = [[int(text.replace("·", "0")) for text in page.column("pair", j + 1)] for j in range(4)]
+        assert np.array_equal(np.array(cells).T, pd.crosstab(labels["beta"], labels["gamma"]).to_numpy())
+        before = page.page.inner_text("#pair-note")
+        page.page.click("#agreement canvas", position={"x": 400, "y": 200})
+        page.until("t => document.querySelector('#pair-note').textContent !== t", before)
+        page.clean(running.url)
+
+
+def test_the_answer_follows_method_k_and_parameters(chromium, running, data):
+    labels, _, _ = data
+    with Shown(chromium).start(running.url) as page:
+        page.go("answer")
+        page.answered(lambda: page.page.click("#by-k [data-k='5']"))
+        assert page.sizes() == sizes(qt.consensus(labels, 5))
+        page.answered(lambda: page.page.click("#more"))
+        assert page.sizes() == sizes(qt.consensus(labels, 6))
+        page.page.fill("#param-beta", "4")
+        page.answered(lambda: page.page.press("#param-beta", "Tab"))
+        assert page.sizes() == sizes(qt.consensus(labels, 6, beta=4.0))
+        assert page.page.is_visible("#eigen svg")
+        assert not page.page.is_visible("#tree")
+        page.answered(lambda: page.page.select_option("#method", "weac"))
+        assert page.sizes() == sizes(qt.consensus(labels, 6, "weac"))
+        matrix = page.run("document.querySelector('#matrix canvas').toDataURL()")
+        page.page.click("#sizes rect[data-cluster='1']")
+        assert page.run("document.querySelector('#matrix canvas').toDataURL()") != matrix
+        page.page.click("#chip")
+        drag_the_cut(page, labels)
+        page.answered(lambda: page.page.click("#auto"))
+        assert page.sizes() == sizes(qt.consensus(labels, "auto", "weac"))
+        page.clean(running.url)
+
+
+def drag_the_cut(page, labels):
+    page.run("document.querySelector('#tree .line').scrollIntoView({ block: 'center' })")
+    box = page.page.locator("#tree .line").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x, y - 40, steps=4)
+    said = page.run("[...document.querySelectorAll('#tree text')].pop().textContent")
+    page.answered(page.page.mouse.up)
+    k = int(said.removeprefix("k = "))
+    assert k < 6
+    assert page.sizes() == sizes(qt.consensus(labels, k, "weac"))
+
+
+def test_answers_are_compared(chromium, running, data):
+    labels, truth, _ = data
+    mine = qt.consensus(labels, 4).labels
+    with Shown(chromium).start(running.url + "#k=4&tab=%22compare%22") as page:
+        for choose, other in (
+            (lambda: page.page.select_option("#against", "truth"), truth),
+            (lambda: page.page.select_option("#against", "2"), labels["gamma"]),
+            (lambda: page.page.select_option("#against", "answer"), qt.consensus(labels, "auto", "weac").labels),
+        ):
+            choose()
+            page.wait_text("#compare-tiles", f"{qt.evaluate(mine, other).ari:.3f}")
+            assert page.run("document.querySelectorAll('#flow path').length") > 3
+        page.page.fill("#other-k", "3")
+        page.page.press("#other-k", "Tab")
+        page.wait_text("#compare-tiles", f"{qt.evaluate(mine, qt.consensus(labels, 3, 'weac').labels).ari:.3f}")
+        page.page.click("#pin")
+        page.wait_text("#compare-tiles", "1.000")
+        page.answered(lambda: page.page.click("#fewer"))
+        page.wait_text("#compare-tiles", f"{qt.evaluate(qt.consensus(labels, 3).labels, mine).ari:.3f}")
+        page.page.click("#moved button.link")
+        page.page.wait_for_selector("#row:not([hidden])")
+        page.clean(running.url)
+
+
+def test_rows_are_found_told_and_selected(chromium, running, data):
+    labels, _, xy = data
+    result = qt.consensus(labels, 4)
+    with Shown(chromium).start(running.url + "#k=4&tab=%22rows%22") as page:
+        least = np.lexsort((np.arange(240), result.confidence))
+        assert page.column("rows", 0) == [f"{NASTY}{row}" for row in least[:25]]
+        page.page.click("#next")
+        page.until("t => document.querySelector('#rows td').textContent === t", f"{NASTY}{least[25]}")
+        page.page.fill("#find", f"{NASTY}17")
+        page.wait_text("#rows-note", "1 row with this name")
+        page.page.click("#rows button.link")
+        page.wait_text("#row-title", f"{NASTY}17 is in cluster {result.labels[17]}")
+        assert page.column("votes", 1) == [str(label) for label in labels.iloc[17]]
+        page.page.fill("#find", "")
+        page.wait_text("#rows-note", "240 rows")
+        page.answered(lambda: page.page.select_option("#colour", "confidence"))
+        lasso(page, xy, result)
+        page.page.click("#clear")
+        page.page.wait_for_selector("#selection", state="hidden")
+        page.go("answer")
+        page.page.click("#histogram [role=button]")
+        page.page.wait_for_selector("#bin-chip:not([hidden])")
+        first = int(np.flatnonzero(np.histogram(result.confidence, bins=20, range=(0, 1))[0])[0])
+        expected = np.sum(np.minimum((result.confidence * 20).astype(int), 19) == first)
+        page.wait_text("#rows-note", f"{expected} row")
+        page.clean(running.url)
+
+
+def lasso(page, xy, result):
+    """Draw around the left half of the picture: what is counted are the rows there."""
+    page.run("document.querySelector('#scatter canvas').scrollIntoView({ block: 'center' })")
+    box = page.page.locator("#scatter canvas").bounding_box()
+    corners = [(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98)]
+    points = [(box["x"] + a * box["width"], box["y"] + b * box["height"]) for a, b in corners]
+    page.page.mouse.move(*points[0])
+    page.page.mouse.down()
+    for point in points[1:]:
+        page.page.mouse.move(*point, steps=3)
+    page.page.mouse.up()
+    page.page.wait_for_selector("#selection:not([hidden])")
+    polygon = json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('polygon')"))
+    edge = max(x for x, _ in polygon)
+    inside = xy[:, 0] < edge
+    page.wait_text("#selection-title", f"{inside.sum()} rows selected")
+    counts = np.bincount(result.labels[inside], minlength=4)
+    shown = page.run("[...document.querySelectorAll('#selection-sizes rect')].map(r => r.getAttribute('aria-label'))")
+    assert [int(text.split(": ")[1].split(" ")[0]) for text in shown] == [n for n in counts if n]
+
+
+def test_labels_figures_code_and_address_are_taken_away(chromium, running, data):
+    labels, _, _ = data
+    address = running.url + "#method=%22weac%22&k=3&off=%5B5%5D&tab=%22take%22"
+    result = qt.consensus(qt.Ensemble(labels).select([0, 1, 2, 3, 4]), 3, "weac")
+    with Shown(chromium).start(address) as page:
+        table = pd.read_csv(page.saved("#csv").path())
+        assert table["consensus"].tolist() == result.labels.tolist()
+        parquet = pd.read_parquet(io.BytesIO(page.saved("#parquet").path().read_bytes()))
+        assert parquet["consensus"].tolist() == result.labels.tolist()
+        space = {"labels": labels}
+        exec(page.page.inner_text("#python"), space)
+        assert space["result"].labels.tolist() == result.labels.tolist()
+        shown = page.page.inner_text("#address")
+        assert sorted(shown.partition("#")[2].split("&")) == sorted(address.partition("#")[2].split("&"))
+        for figure in ("sizes", "matrix"):
+            page.page.select_option("#figure", figure)
+            assert page.saved("#svg").path().read_text().startswith("<svg")
+            assert page.saved("#png").path().read_bytes().startswith(b"\x89PNG")
+        page.clean(running.url)
+
+
+def test_by_keyboard_alone(chromium, running, data):
+    labels, _, _ = data
+    with Shown(chromium).start(running.url) as page:
+        keys = page.page.keyboard
+        page.page.focus("[data-tab=members]")
+        page.answered(lambda: keys.press("ArrowRight"))
+        assert page.page.is_visible("#tab-answer")
+        page.page.focus("#k")
+        for key in ("Home", "ArrowRight", "ArrowRight"):
+            keys.press(key)
+        page.wait_text("#tiles", "3clusters")
+        assert page.sizes() == sizes(qt.consensus(labels, 3))
+        page.page.focus("#sizes rect[data-cluster='1']")
+        keys.press("Enter")
+        assert "Cluster 1" in page.page.inner_text("#chip")
+        page.page.focus("#chip")
+        keys.press("Enter")
+        assert not page.page.is_visible("#chip")
+        page.page.focus("[data-tab=answer]")
+        page.answered(lambda: keys.press("ArrowLeft"))
+        page.page.focus("[data-member='5']")
+        page.answered(lambda: keys.press("Space"))
+        assert "%5B5%5D" in page.run("location.hash")
+        page.clean(running.url)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_nothing_overflows(chromium, running, dark):
+    with Shown(chromium, 390, 844, phone=True, dark=dark).start(running.url) as page:
+        for tab in ("members", "answer", "compare", "rows", "take"):
+            if tab != "members":
+                page.go(tab)
+            assert page.run("document.documentElement.scrollWidth") <= 390, tab
+        page.clean(running.url)
+
+
+def test_two_tabs_go_their_own_ways(chromium, running, data):
+    labels, _, _ = data
+    with Shown(chromium).start(running.url) as one, Shown(chromium).start(running.url + "#k=2") as two:
+        one.go("answer")
+        two.go("answer")
+        one.answered(lambda: one.page.click("#by-k [data-k='7']"))
+        assert two.sizes() == sizes(qt.consensus(labels, 2))
+        assert one.sizes() == sizes(qt.consensus(labels, 7))
+        two.page.reload()
+        two.page.wait_for_selector("html[data-drawn]")
+        assert two.sizes() == sizes(qt.consensus(labels, 2))
+
+
+def test_errors_are_said_and_gone_when_mended(chromium, running):
+    with Shown(chromium).start(running.url + "#tab=%22answer%22") as page:
+        page.page.fill("#param-beta", "-3")
+        page.page.press("#param-beta", "Tab")
+        page.wait_text("#error", "beta must be")
+        page.page.fill("#param-beta", "2")
+        page.answered(lambda: page.page.press("#param-beta", "Tab"))
+        assert not page.page.is_visible("#error")
+        assert [problem for problem in page.problems if "422" not in problem] == []

@@ -61,7 +61,7 @@ def test_many_clusters_are_linked_in_threads_to_the_same_values():
 
 def test_links_are_refused_where_memory_does_not_allow_them(running_example):
     with (
-        qt.memory_limit(100),
-        pytest.raises(qt.QuorateError, match="7 clusters needs about 392 bytes.*100 bytes.*WEAC"),
+        qt.memory_limit(200),
+        pytest.raises(qt.QuorateError, match="7 clusters needs about 392 bytes.*200 bytes.*WEAC"),
     ):
         qt.sact(running_example)

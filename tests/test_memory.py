@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import quorate as qt
+from quorate import ensemble
 from quorate._support import memory
 
 GB = 10**9
@@ -93,3 +94,27 @@ def test_forecasts_are_collected():
     with memory.forecasts() as found:
         qt.WCT(2).fit(labels)
     assert any("connected triples" in what and needed > 0 for what, needed in found)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_agreement_is_the_same_where_overlaps_are_not_kept(monkeypatch, weighted):
+    random = np.random.default_rng(1)
+    labels = random.integers(-1, 6, (300, 25))
+    weights = random.uniform(1, 2, 300) if weighted else None
+    whole, parts = (qt.Ensemble(labels, row_weights=weights) for _ in range(2))
+    expected = qt.agreement(whole)
+    monkeypatch.setattr(ensemble, "_DENSE_CLUSTERS", 10)
+    with memory.memory_limit("50kB"):
+        assert 12 * parts.expected_overlaps > 50_000 / 8
+        np.testing.assert_array_equal(qt.agreement(parts), expected)
+        assert "cooccurrence" not in vars(parts)
+        np.testing.assert_array_equal(parts.cluster_sizes, whole.cooccurrence.diagonal())
+        with pytest.raises(qt.QuorateError, match=r"The co-occurrence of .* clusters needs about .* Use WEAC or EAC"):
+            parts.cooccurrence  # noqa: B018
+    np.testing.assert_array_equal(parts.cooccurrence.toarray(), whole.cooccurrence.toarray())
+
+
+def test_overlaps_are_told_by_some_clusters(monkeypatch):
+    labels = [np.arange(3000) // 3, np.arange(3000) // 5, np.arange(3000) // 7]
+    ens = qt.Ensemble(labels)
+    assert ens.expected_overlaps == pytest.approx(ens.cooccurrence.nnz, rel=0.1)

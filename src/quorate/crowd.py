@@ -14,6 +14,7 @@ from quorate.errors import QuorateError
 
 Normalise = Literal["sqrt", "max", "arithmetic", "min"]
 
+_CLUSTERS_AT_ONCE = 1024
 _LEAST_CERTAINTY = 1e-300  # a cluster always counts a little, however small theta is
 
 NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -78,19 +79,20 @@ def _common_rows(ens: Clusterings) -> Floats:
 
 def _entropies(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) entropy of member i over the rows that member j labels too."""
-    share = ratio(ens.coverage, common[ens.cluster_member])
     entropy = np.zeros_like(common)
-    np.add.at(entropy, ens.cluster_member, -share * _log(share))
+    for some in _kernels.threads.blocks(ens.n_clusters, _CLUSTERS_AT_ONCE):
+        share = ratio(ens.coverage[some], common[ens.cluster_member[some]])
+        np.add.at(entropy, ens.cluster_member[some], -share * _log(share))
     return np.maximum(entropy, 0.0)
 
 
 def _mutual_information(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) mutual information of members i < j over the rows both label; zero elsewhere."""
-    shared = ens.cooccurrence
     mutual = np.zeros_like(common)
-    _kernels.tables.mutual_information(
-        shared.indptr, shared.indices, shared.data, ens.cluster_member, common, ens.coverage, mutual
-    )
+    for first, lines in ens.overlaps():
+        _kernels.tables.mutual_information(
+            first, lines.indptr, lines.indices, lines.data, ens.cluster_member, common, ens.coverage, mutual
+        )
     return mutual
 
 

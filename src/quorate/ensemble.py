@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._support.checks import check_choice, check_weight_range, nearest_name
+from quorate._support.memory import USE_NO_GRAPH, available_memory, require_memory
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members, warn_of_columns
@@ -103,6 +104,10 @@ class Clusterings:
         total.sort_indices()
         return total
 
+    def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
+        """Yield the co-occurrence, some lines at a time, each time with the cluster that the first line is of."""
+        yield 0, self.cooccurrence
+
     @cached_property
     def cluster_sizes(self) -> Ints | Floats:
         """(n_clusters,) number of rows (or their weight) of each cluster."""
@@ -111,11 +116,15 @@ class Clusterings:
     @cached_property
     def coverage(self) -> Floats:
         """(n_clusters, M): how many rows of each cluster each member labels."""
-        of_member = sp.csr_array(
-            (np.ones(self.n_clusters), (np.arange(self.n_clusters), self.cluster_member)),
-            shape=(self.n_clusters, self.n_members),
+        require_memory(
+            8.0 * self.n_clusters * self.n_members,
+            f"What {self.n_members:,} members say of {self.n_clusters:,} clusters",
+            "Use fewer members.",
         )
-        return np.asarray((self.cooccurrence.astype(np.float64) @ of_member).toarray())
+        coverage = np.zeros((self.n_clusters, self.n_members))
+        for first, lines in self.overlaps():
+            _kernels.tables.add_coverage(first, lines.indptr, lines.indices, lines.data, self.cluster_member, coverage)
+        return coverage
 
     def _check_not_empty(self) -> None:
         if self.n_rows == 0:
@@ -285,19 +294,69 @@ class Ensemble(Clusterings):
             dense = np.zeros((self.n_clusters, self.n_clusters), dtype=scale.dtype)
             _kernels.patterns.add_pairs(self.patterns, scale, dense)
             return sp.csr_array(np.where(dense > 0, dense, dense.T))
-        lists = self.incidence.T.tocsr()
-
-        def add(rows: slice) -> tuple[Ints, NDArray[np.int32], Floats | Ints]:
-            return _kernels.patterns.shared_rows(
-                self.patterns, scale, lists.indptr, lists.indices, rows.start, rows.stop
-            )
-
-        found = _kernels.threads.in_threads(add, _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK))
-        lengths, columns, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        require_memory(
+            _BYTES_PER_OVERLAP * self.expected_overlaps,
+            f"The co-occurrence of {self.n_clusters:,} clusters",
+            USE_NO_GRAPH,
+        )
+        found = self._lines_of_cooccurrence(scale, _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK))
+        lengths = np.concatenate([part[0] for part in found])
         indptr = np.concatenate([[0], np.cumsum(lengths)])
+        columns = np.empty(indptr[-1], dtype=np.int32)
+        values = np.empty(indptr[-1], dtype=scale.dtype)
+        end = indptr[-1]
+        while found:  # what is copied is let go at once
+            _, part_columns, part_values = found.pop()
+            columns[end - len(part_columns) : end], values[end - len(part_columns) : end] = part_columns, part_values
+            end -= len(part_columns)
         if len(columns) < np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
         return sp.csr_array((values, columns, indptr), shape=(self.n_clusters, self.n_clusters))
+
+    def _lines_of_cooccurrence(
+        self, scale: Floats | Ints, tasks: Sequence[slice]
+    ) -> list[tuple[Ints, NDArray[np.int32], Floats | Ints]]:
+        """Return number, clusters and values of the overlaps of some clusters."""
+        lists = self._patterns_of_cluster
+        return _kernels.threads.in_threads(
+            lambda some: _kernels.patterns.shared_rows(
+                self.patterns, scale, lists.indptr, lists.indices, some.start, some.stop
+            ),
+            tasks,
+        )
+
+    @cached_property
+    def _patterns_of_cluster(self) -> sp.csr_array:
+        """(n_clusters, m) the patterns of each cluster."""
+        return self.incidence.T.tocsr()
+
+    @cached_property
+    def expected_overlaps(self) -> float:
+        """About how many pairs of clusters share rows, told by some clusters."""
+        some = np.unique(np.linspace(0, self.n_clusters - 1, _CLUSTERS_TRIED).astype(int)).tolist()
+        found = self._lines_of_cooccurrence(self.counts, [slice(c, c + 1) for c in some])
+        return float(np.mean([lengths[0] for lengths, _, _ in found])) * self.n_clusters
+
+    def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
+        """Yield the co-occurrence as it is, or, where it is large and not there yet, some lines at a time."""
+        small = self.n_clusters <= _DENSE_CLUSTERS or "cooccurrence" in self.__dict__
+        if small or _BYTES_PER_OVERLAP * self.expected_overlaps <= available_memory() / 8:
+            yield 0, self.cooccurrence
+            return
+        tasks = _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK)
+        for some in _kernels.threads.blocks(len(tasks), _kernels.threads.n_threads()):
+            batch = self._lines_of_cooccurrence(self.counts, tasks[some])
+            for task, (lengths, columns, values) in zip(tasks[some], batch, strict=True):
+                indptr = np.concatenate([[0], np.cumsum(lengths)])
+                yield task.start, sp.csr_array((values, columns, indptr), shape=(len(lengths), self.n_clusters))
+
+    @cached_property
+    def cluster_sizes(self) -> Ints | Floats:
+        """(n_clusters,) number of rows (or their weight) of each cluster."""
+        sizes: Any = np.zeros(self.n_clusters, dtype=self.counts.dtype)
+        for ids in self.patterns.T:
+            np.add.at(sizes, ids[ids >= 0], self.counts[ids >= 0])
+        return _frozen(sizes)
 
     def degrees(self, influence: Floats) -> Floats:
         """(m,) sum of the influence (n_clusters,) of the clusters of each pattern."""
@@ -524,6 +583,8 @@ def _sums(grouping: Grouping, values: Any) -> Any:
 # Up to this many clusters the co-occurrence is added up in a dense matrix.
 _DENSE_CLUSTERS = 2048
 _CLUSTERS_PER_TASK = 64
+_CLUSTERS_TRIED = 100
+_BYTES_PER_OVERLAP = 12.0
 
 
 def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:

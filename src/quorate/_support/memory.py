@@ -18,6 +18,9 @@ USE_NO_MATRIX = (
 )
 """The advice for whatever needs a matrix over patterns or clusters."""
 
+USE_NO_GRAPH = "Use WEAC or EAC with average or single link, which need no graph over clusters, or fewer members."
+"""The advice for what grows with the pairs of clusters that overlap."""
+
 USE_LINKAGE = "Use fewer clusters or members, or WEAC or EAC with average or single link, which need less."
 """The advice for what grows with patterns or clusters times k."""
 

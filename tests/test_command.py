@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -474,27 +472,6 @@ def test_an_interrupt_while_writing_leaves_nothing(labels, tmp_path, capsys, mon
     printed = run("combine", labels, "-k", 2, "-o", tmp_path / "out.csv", code=130, capsys=capsys)
     assert printed.err == "Error: Interrupted; no file is half-written. Run the same command again.\n"
     assert files_with(tmp_path) == before
-
-
-def test_an_interrupted_process_leaves_nothing(tmp_path):
-    """The process is known to be at work when it has taken more than a pipe holds."""
-    command = [sys.executable, "-m", "quorate", "combine", "-", "-o", tmp_path / "out.csv"]
-    environment = {**os.environ, "PYTHONPATH": SOURCE, "TMPDIR": str(tmp_path)}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as running:
-        running.stdin.write(b"a,b\n" + b"1,2\n" * 500_000)
-        running.stdin.flush()
-        for _ in range(60):  # Python loses an interrupt that arrives while an object is being finalised
-            running.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                running.wait(1.0)
-                break
-        else:
-            running.kill()
-        messages = running.stderr.read().decode()
-    assert running.returncode == 130, messages
-    assert messages.startswith("Error: Interrupted")
-    assert list(tmp_path.iterdir()) == []
 
 
 # Light ------------------------------------------------------------------------------------------------------------

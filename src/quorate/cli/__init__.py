@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -9,6 +11,7 @@ from collections.abc import Sequence
 from quorate.errors import QuorateError, QuorateWarning
 
 BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
+_INTERRUPTED = "Interrupted; no file is half-written. Run the same command again."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,42 +19,90 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     This is the one place where errors become messages.
     """
-    from quorate.cli.app import app
+    from quorate.cli.interrupts import Interrupts
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        with warnings.catch_warnings():
-            quiet = "--quiet" in arguments or "-q" in arguments
-            warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)
-            warnings.showwarning = lambda message, category, *_, **__: _show_warning(message, category, arguments)
+    _open_streams()
+    with Interrupts(_leave) as interrupts:
+        try:
+            code = _run(arguments)
+            sys.stdout.flush()
+            return code
+        except BaseException as error:
+            if interrupts.arrived or isinstance(error, KeyboardInterrupt):
+                return _complain(_INTERRUPTED, INTERRUPTED)
+            return _explain(error, arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from quorate.cli.app import app
+
+    with warnings.catch_warnings():
+        quiet = "--quiet" in arguments or "-q" in arguments
+        warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)
+        warnings.showwarning = lambda message, category, *_, **__: _show_warning(message, category, arguments)
+        try:
             app(arguments, prog_name="quorate", standalone_mode=True)
-    except SystemExit as finished:
-        if finished.code == INTERRUPTED:
-            return _complain("Interrupted; no file is half-written. Run the same command again.", INTERRUPTED)
-        return finished.code if isinstance(finished.code, int) else FAILURE if finished.code else 0
-    except QuorateError as error:
-        return _complain(_in_flags(str(error), arguments), BAD_INPUT)
-    except MemoryError:
-        return _complain("Memory ran out. Combine fewer members, or choose weac or eac, which need least.", FAILURE)
-    except BrokenPipeError:
-        _forget_output()
-        return FAILURE
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
-        return _complain(f"Quorate failed ({what}). This is a defect; please report it with the command.", FAILURE)
+        except SystemExit as finished:
+            if finished.code == INTERRUPTED:
+                raise KeyboardInterrupt from None
+            return finished.code if isinstance(finished.code, int) else FAILURE if finished.code else 0
     return 0
 
 
+def _explain(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say what went wrong, and return the exit code."""
+    if isinstance(error, QuorateError):
+        return _complain(_in_flags(str(error), arguments), BAD_INPUT)
+    if isinstance(error, MemoryError):
+        return _complain("Memory ran out. Combine fewer members, or choose weac or eac, which need least.", FAILURE)
+    if isinstance(error, BrokenPipeError):  # who reads the output has read enough
+        _forget_output()
+        return FAILURE
+    if isinstance(error, OSError):
+        _forget_output()
+        what = error.filename or "What was asked for"
+        return _complain(f"{what} cannot be read or written: {error.strerror or error}. Check space there.", FAILURE)
+    if not isinstance(error, Exception):
+        raise error
+    what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+    return _complain(f"Quorate failed ({what}). This is a defect; please report it with the command.", FAILURE)
+
+
 def _complain(message: str, code: int) -> int:
-    print(f"Error: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody hears it
+        print(f"Error: {message}", file=sys.stderr, flush=True)
     return code
+
+
+def _leave() -> None:
+    """Leave at once, as interrupted: compiled code is running that does not come back soon."""
+    from quorate._support.temporary import clear_held
+
+    clear_held()
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K\x1b[?25h")  # the line of the progress, and the cursor it hides
+    _complain(_INTERRUPTED, INTERRUPTED)
+    os._exit(INTERRUPTED)
+
+
+def _open_streams() -> None:
+    """Let standard streams that were closed lead nowhere, so that no file takes their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "r" if number == 0 else "w"
+            with contextlib.suppress(OSError):
+                os.fstat(number)
+                continue
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _forget_output() -> None:
     """Point standard output nowhere, so that closing it does not complain about the reader that left."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _in_flags(message: str, arguments: Sequence[str]) -> str:

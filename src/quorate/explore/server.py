@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import tempfile
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._support.extras import import_extra
+from quorate._support.temporary import temporary_folder
 from quorate.errors import QuorateError
 from quorate.explore import views
 from quorate.explore.asking import MOST_ROWS, check_fields, check_real, check_text, check_whole, parse_ask
@@ -352,7 +352,7 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
 
     name = bench.id_name or "row"
     ids = np.arange(bench.ensemble.n_rows) if bench.ids is None else np.asarray(bench.ids, dtype=object)
-    with duckdb.connect() as connection, tempfile.TemporaryDirectory(prefix="quorate-explore-") as folder:
+    with duckdb.connect() as connection, temporary_folder() as folder:
         held = {"row": ids, "consensus": answer.row_labels, "confidence": np.round(answer.row_confidence, 6)}
         connection.register("held", held)
         relation = connection.sql(f"SELECT row AS {quote_name(name)}, consensus, confidence FROM held")

@@ -1,5 +1,6 @@
 """The formats of files, and the engine's errors about them in plain words."""
 
+import errno
 import lzma
 import re
 import zlib
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from quorate._support.checks import nearest_name
 from quorate.errors import QuorateError
@@ -94,8 +96,8 @@ NAME_ENCODING = "Save it in UTF-8, name its encoding with encoding=, or its form
 
 
 @contextmanager
-def explained(path: str) -> Iterator[None]:
-    """Turn the engine's errors about a file into one sentence and a hint."""
+def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[None]:
+    """Turn the engine's errors about a file into one sentence and a hint; what is `written` has a path of its own."""
     import duckdb
 
     try:
@@ -110,6 +112,13 @@ def explained(path: str) -> Iterator[None]:
     except duckdb.Error as error:
         raise QuorateError(_explanation(str(error), path)) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if what == "written":
+            raise  # `writing` says so
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise QuorateError(
+                f"{path} does not fit into the temporary folder: {error.strerror}. Free some space there, or name "
+                "another folder in TMPDIR."
+            ) from error
         raise QuorateError(f"{path} cannot be read: {error}. Check that the file is whole.") from error
 
 

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ import numpy as np
 from quorate._support.checks import check_integer, nearest_name
 from quorate._support.extras import import_extra
 from quorate._support.memory import parse_bytes
+from quorate._support.temporary import temporary_folder
 from quorate.errors import QuorateError
 from quorate.scale.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
 from quorate.scale.files.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
@@ -102,10 +102,10 @@ def connect(
     import duckdb
 
     limit = _ENGINE_MEMORY if memory_limit is None else f"{parse_bytes(memory_limit)}B"
-    folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="quorate-"))
+    folder = resources.enter_context(temporary_folder())
     config: dict[str, Any] = {
         "memory_limit": limit,
-        "temp_directory": folder,
+        "temp_directory": str(folder),
         "autoinstall_known_extensions": False,
     }
     if threads is not None:
@@ -182,6 +182,8 @@ def _names_in(folder: Path) -> list[str]:
 
 def _spool_input(resources: ExitStack) -> Path:
     """Copy standard input into a temporary file, as it is read more than once."""
+    if sys.__stdin__ is None:
+        raise QuorateError("Standard input is closed. Pipe a table into the command, or name a file.")
     if sys.stdin.isatty():
         raise QuorateError("Standard input is a terminal. Pipe a table into the command, or name a file.")
     file = _temporary_file(resources)
@@ -191,7 +193,7 @@ def _spool_input(resources: ExitStack) -> Path:
 
 
 def _temporary_file(resources: ExitStack) -> Path:
-    return Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="quorate-"))) / "table"
+    return resources.enter_context(temporary_folder()) / "table"
 
 
 _DECOMPRESSORS: dict[str | None, Callable[..., IO[bytes]]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._support.extras import import_extra
+from quorate._support.temporary import temporary_file
 from quorate.errors import QuorateError
 from quorate.scale.files.formats import STREAM, USE_ENDINGS, WRITTEN, FileFormat, explained, find_format
 from quorate.scale.files.opening import find_files
@@ -34,6 +34,8 @@ def check_output(path: str | Path | None, *, force: bool = False, source: str | 
 
     It must not be the `source` that is read, one of its files, or a file that would be read with them the next time.
     """
+    if path is not None and str(path) == STREAM and sys.__stdout__ is None:
+        raise QuorateError("Standard output is closed. Name a file to write to.")
     if path is None or str(path) == STREAM:
         return
     target = Path(path)
@@ -88,21 +90,22 @@ def writing(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     streamed = str(path) == STREAM or (target.exists() and not target.is_file())
     target = target if streamed else target.resolve()
     folder = Path(tempfile.gettempdir()) if streamed else target.parent
-    temporary = folder / f".{target.name}.{secrets.token_hex(6)}.tmp"
     try:
-        yield temporary
-        if streamed:
-            _copy_out(temporary, path)
-        elif force:
-            os.replace(temporary, target)
-        else:
-            _create(temporary, target)
+        with temporary_file(folder, target.name) as temporary:
+            yield temporary
+            if streamed:
+                _copy_out(temporary, path)
+            elif force:
+                os.replace(temporary, target)
+            else:
+                _create(temporary, target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
+        shown = "Standard output" if str(path) == STREAM else path
         raise QuorateError(
-            f"{path} cannot be written: {error.strerror or error}. Check space and permissions."
+            f"{shown} cannot be written: {error.strerror or error}. Check space and permissions."
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _create(temporary: Path, target: Path) -> None:
@@ -171,7 +174,7 @@ def write_table(
 ) -> None:
     """Write a relation to a file (or "-"), atomically and as a stream where the format allows it."""
     kind = output_format(path, format)
-    with writing(path, force=force) as temporary, explained(str(path)):
+    with writing(path, force=force) as temporary, explained(str(path), "written"):
         if kind.is_text:
             compression = kind.compression or "none"
             relation.write_csv(str(temporary), sep=kind.delimiter, header=True, compression=compression)

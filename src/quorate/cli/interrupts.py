@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import os
 import signal
@@ -53,16 +52,15 @@ class Interrupts:
     def _raise_again(self, ignored: Any) -> None:
         """Python loses an exception where it finalises an object or answers a library; not this one."""
         if isinstance(ignored.exc_value, KeyboardInterrupt):
-            threading.Timer(0.01, _thread.interrupt_main).start()  # from here it would be lost again
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()  # from here it would be lost again
         else:
             self._unraisable(ignored)
 
     def _wait(self, reading: int) -> None:
         with contextlib.suppress(OSError):
-            while (signals := os.read(reading, 1)) and signals[0] != signal.SIGINT:
-                pass
-            if signals and not self._seen.wait(_GRACE):
-                self._leave()
+            while signals := os.read(reading, 1):
+                if signals[0] == signal.SIGINT and not self._seen.wait(_GRACE):
+                    self._leave()
         with contextlib.suppress(OSError):
             os.close(reading)
 

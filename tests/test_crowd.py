@@ -1,10 +1,14 @@
+from fractions import Fraction
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
 import oracles
 import quorate as qt
+from quorate._kernels import chance
 
 SKLEARN = {"sqrt": "geometric", "max": "max", "arithmetic": "arithmetic", "min": "min"}
 
@@ -93,3 +97,116 @@ def test_bad_beta_is_refused(running_example, beta):
 def test_bad_normalise_names_the_nearest(running_example):
     with pytest.raises(qt.QuorateError, match="normalise must be one of.*Did you mean 'arithmetic'"):
         qt.agreement(running_example, normalise="arithmetical")
+
+
+def brute_chance(a, b, n):
+    """Mean and variance of what a cell adds to n MI, by all counts and exact fractions."""
+    mu = a * b / n
+    values = range(max(0, a + b - n), min(a, b) + 1)
+    p = np.array([float(Fraction(comb(a, x) * comb(n - a, b - x), comb(n, b))) for x in values])
+    g = np.array([(x * np.log(x / mu) if x else 0.0) - x + mu for x in values])
+    return p @ g, p @ g**2 - (p @ g) ** 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "n"), [(3, 4, 10), (5, 5, 6), (1, 9, 10), (10, 10, 10), (50, 70, 200), (1, 1, 2), (300, 500, 1000)]
+)
+def test_chance_is_exact(a, b, n):
+    assert chance.chance(float(a), float(b), float(n)) == pytest.approx(brute_chance(a, b, n), abs=1e-11)
+
+
+@pytest.mark.parametrize(("a", "b", "n"), [(3000, 5000, 7000), (2e4, 3e4, 1e5), (1e5, 1e5, 1e6), (4000, 60000, 1e5)])
+def test_large_means_keep_the_proven_bound(a, b, n):
+    mu = a * b / n
+    summed, approximate = chance.by_sum(float(a), float(b), float(n)), chance.by_moments(float(a), float(b), float(n))
+    bound = chance.central_moments(float(a), float(b), float(n))[6] / (5 * mu**5)
+    assert abs(summed[0] - approximate[0]) < bound < 3.2 / mu**2
+    assert approximate[1] == pytest.approx(summed[1], rel=2e-3)
+
+
+@pytest.mark.parametrize("normalise", SKLEARN)
+@given(labels=oracles.label_matrices(missing=True, max_clusters=8))
+def test_adjusted_agreement_is_that_of_scikit_learn(normalise, labels):
+    found = qt.agreement(list(labels.T), normalise, measure="ami")
+    for i in range(labels.shape[1]):
+        for j in range(i):
+            both = (labels[:, i] >= 0) & (labels[:, j] >= 0)
+            x, y = labels[both, i], labels[both, j]
+            if both.any() and 1 < len(np.unique(x)) < len(x) and 1 < len(np.unique(y)) < len(y):
+                expected = adjusted_mutual_info_score(x, y, average_method=SKLEARN[normalise])
+                assert found[i, j] == found[j, i] == pytest.approx(expected, abs=1e-9)
+
+
+def test_members_of_one_cluster_or_of_rows_apart_show_nothing_beyond_chance():
+    two_groups, one_group, apart = [0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 2, 3]
+    agreement = qt.agreement([two_groups, one_group, one_group, apart, apart], measure="ami")
+    assert np.array_equal(agreement, np.eye(5))
+    assert qt.trust([one_group, apart]).tolist() == [0.0, 0.0]
+    assert qt.trust([two_groups]).tolist() == [1.0]
+
+
+def good_and_junk(rng, n_rows, n_good):
+    """Members that know three groups but for some rows, and as many that know nothing."""
+    truth = rng.integers(0, 3, n_rows)
+    good = [np.where(rng.random(n_rows) < 0.1, rng.integers(0, 3, n_rows), truth) for _ in range(n_good)]
+    return truth, good, [rng.integers(0, rng.integers(2, n_rows // 3), n_rows) for _ in range(n_good)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_junk_is_not_trusted_however_many_clusters_it_has(seed):
+    rng = np.random.default_rng(seed)
+    truth, good, junk = good_and_junk(rng, 240, 4)
+    crowd = qt.crowd_trust(good + junk)
+    assert crowd.verdict == "beyond chance"
+    assert crowd.index[:4].min() > 0.2 > 0.05 > crowd.index[4:].max()
+    assert crowd.agrees.tolist() == [True] * 4 + [False] * 4
+    found = qt.consensus(good + junk, 3, weights="trust")
+    assert found.member_weights[4:].tolist() == [0.0] * 4
+    alone = qt.consensus(good, 3, weights="trust")
+    assert qt.evaluate(found.labels, truth).ari >= qt.evaluate(alone.labels, truth).ari - 0.02
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chance_alone_is_called_so(seed):
+    rng = np.random.default_rng(100 + seed)
+    labels = [rng.integers(0, rng.integers(2, 60), 200) for _ in range(12)]
+    crowd = qt.crowd_trust(labels)
+    assert crowd.verdict == "no more than chance"
+    assert crowd.index.max() < 0.1
+    with pytest.warns(qt.QuorateWarning, match="No agreement beyond chance"):
+        fitted = qt.HBGF(3, weights="trust").fit(labels)
+    assert fitted.member_weights_ == pytest.approx([1 / 12] * 12)
+    assert fitted.trust_ == pytest.approx(crowd.index)
+
+
+def test_few_rows_are_not_called_chance(running_example):
+    crowd = qt.crowd_trust(running_example)
+    assert crowd.verdict == "too few rows to tell"
+    index = crowd.index / crowd.index.max()
+    assert qt.WEAC(2, weights="trust").fit(running_example).member_weights_ == pytest.approx(index**2 / sum(index**2))
+
+
+def test_trust_does_not_sink_with_coverage():
+    rng = np.random.default_rng(3)
+    _, good, _ = good_and_junk(rng, 400, 4)
+    part = good[0].astype(float)
+    part[rng.random(400) < 0.85] = np.nan
+    trust = qt.trust([part, *good[1:]])
+    assert trust[0] > 0.9 * trust[1]
+    index = qt.ncai([part, *good[1:]])  # which counts coverage as well
+    assert index[0] < 0.5 * index[1]
+
+
+def test_copies_are_named():
+    rng = np.random.default_rng(4)
+    _, good, _ = good_and_junk(rng, 300, 3)
+    assert qt.crowd_trust([good[0], good[1], good[0] + 5, good[2], good[1]]).copies == ((0, 2), (1, 4))
+
+
+def test_equal_row_weights_change_nothing_beyond_chance():
+    rng = np.random.default_rng(5)
+    _, good, junk = good_and_junk(rng, 120, 2)
+    plain, halves = qt.Ensemble(good + junk), qt.Ensemble(good + junk, row_weights=np.full(120, 0.5))
+    assert qt.agreement(halves, measure="ami") == pytest.approx(qt.agreement(plain, measure="ami"), abs=1e-9)
+    uneven = qt.Ensemble(good + junk, row_weights=rng.uniform(0.1, 2.0, 120))
+    assert abs(qt.agreement(uneven, measure="ami")[0, 3]) < 0.1

@@ -29,14 +29,14 @@ def test_running_example_without_influence(running_example):
     assert raw[F, F] == pytest.approx(35 / 12)
     assert raw[E, G] == pytest.approx(8 / 3)
     assert raw[A, B] == pytest.approx(5 / 12)
-    assert np.allclose(qt.sact(ens, beta=0), sact_similarity(ens, np.ones(7)))
+    assert np.allclose(qt.sact(ens, beta=0), sact_similarity(jaccard_links(ens), np.ones(7)))
 
 
 @given(oracles.label_matrices(missing=True))
 def test_the_operator_multiplies_as_the_matrix_does(labels):
     ens = Ensemble(list(labels.T))
     influence = (qt.ncai(ens) ** 2)[ens.cluster_member]
-    matrix, operator = sact_similarity(ens, influence), SactOperator(ens, influence)
+    matrix, operator = sact_similarity(jaccard_links(ens), influence), SactOperator(jaccard_links(ens), influence)
     vectors = np.eye(ens.n_clusters)
     assert np.allclose(np.transpose([operator @ x for x in vectors]), matrix, rtol=0, atol=1e-13)
     assert np.array_equal(operator @ vectors, matrix)

@@ -22,7 +22,7 @@ from .consensus.srs import SRS
 from .consensus.wcc import WCC
 from .consensus.wct import WCT
 from .consensus.weac import WEAC
-from .crowd import agreement, cai, cluster_certainty, member_weights, ncai
+from .crowd import CrowdTrust, agreement, cai, cluster_certainty, crowd_trust, member_weights, ncai, trust
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .evidence import coassociation
@@ -64,6 +64,7 @@ __all__ = [
     "ConsensusCluster",
     "ConsensusClustering",
     "ConsensusResult",
+    "CrowdTrust",
     "CumulativeVoting",
     "Dendrogram",
     "Ensemble",
@@ -88,6 +89,7 @@ __all__ = [
     "consensus",
     "consensus_file",
     "consensus_frame",
+    "crowd_trust",
     "datasets",
     "ensemble_from_frame",
     "evaluate",
@@ -104,4 +106,5 @@ __all__ = [
     "report",
     "sact",
     "save",
+    "trust",
 ]

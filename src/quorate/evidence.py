@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.typing import Floats, Labels
-from quorate.crowd import member_weights, ratio, resolve_influence
+from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.links import symmetrise
 
@@ -93,8 +93,8 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
-    weights : {"equal", "ncai"} or (M,) array, optional
-        Weights of the members; "ncai" means `member_weights(ens)`. Default: all equal.
+    weights : {"equal", "trust", "ncai"} or (M,) array, optional
+        Weights of the members; "ncai" means `member_weights(ens)`, "trust" the same by `trust`. Default: all equal.
     rows : bool, default False
         Whether to return the matrix over rows instead of over patterns.
 
@@ -103,9 +103,7 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     (m, m) array over patterns, or (n, n) array over rows; symmetric, in [0, 1], with unit diagonal.
     """
     ens = as_ensemble(ens)
-    if isinstance(weights, str) and weights == "ncai":
-        weights = member_weights(ens)
-    share = resolve_influence(ens, "equal" if weights is None else weights, np.ones(ens.n_members), 1.0)
+    share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)
     evidence = pattern_evidence(ens, share)
     if not rows:
         return evidence

@@ -34,7 +34,7 @@ def jaccard(ens: Any) -> Floats:
     (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal; clusters of one member share nothing.
     """
     ens = as_ensemble(ens)
-    _require_matrix(ens, "The matrix of Jaccard coefficients")
+    _require_matrix(ens.n_clusters, "The matrix of Jaccard coefficients")
     return np.asarray(jaccard_links(ens).toarray())
 
 
@@ -71,14 +71,17 @@ def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
     """
     ens = as_ensemble(ens)
     beta = check_number("beta", beta, low=0)
-    return sact_similarity(ens, influence(ncai(ens, normalise), beta)[ens.cluster_member])
+    return sact_similarity(jaccard_links(ens), influence(ncai(ens, normalise), beta)[ens.cluster_member])
 
 
-def sact_similarity(ens: Clusterings, influence_of_cluster: Floats) -> Floats:
-    """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself."""
-    _require_matrix(ens, "The matrix of SACT similarities")
-    similarity = connected_triples(jaccard_links(ens), influence_of_cluster)
-    largest = similarity.max()
+def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
+    """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself.
+
+    `links` are the Jaccard coefficients of clusters.
+    """
+    _require_matrix(links.shape[0], "The matrix of SACT similarities")
+    similarity = connected_triples(links, influence_of_cluster)
+    largest = similarity.max(initial=0.0)
     if largest > 0:
         similarity /= largest
     np.fill_diagonal(similarity, 1.0)
@@ -92,17 +95,18 @@ class SactOperator:
     A product with one vector costs as much as there are neighbours; for many vectors at once the matrix is formed.
     """
 
-    ens: Clusterings
+    jaccard: sp.csr_array
+    """(n_clusters, n_clusters) Jaccard coefficients."""
     influence_of_cluster: Floats
 
     def __matmul__(self, x: Floats) -> Floats:
         """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
-        return self._times(x) if x.ndim == 1 else sact_similarity(self.ens, self.influence_of_cluster) @ x
+        return self._times(x) if x.ndim == 1 else sact_similarity(self.jaccard, self.influence_of_cluster) @ x
 
     @cached_property
     def _lists(self) -> tuple[NDArray[np.int64], sp.csr_array]:
         """An order of clusters, and in that order I_k v_ki: the neighbours i of each k by ascending value."""
-        order, links = _overlapping_together(jaccard_links(self.ens))
+        order, links = _overlapping_together(self.jaccard)
         links.data *= np.repeat(self.influence_of_cluster[order], np.diff(links.indptr))
         links.indices = links.indices.astype(np.uint32)
         _kernels.threads.in_threads(
@@ -130,7 +134,7 @@ class SactOperator:
             )
 
         _kernels.threads.in_threads(add, range(len(parts)))
-        largest = self._own.max()
+        largest = self._own.max(initial=0.0)
         scale = 1.0 / largest if largest > 0 else 0.0
         product = np.empty(len(x))
         product[order] = scale * sums.sum(axis=0) + (1.0 - scale * self._own) * ordered
@@ -193,7 +197,7 @@ def weighted_triples(ens: Ensemble, member_influence: Floats) -> Floats:
     coefficient; k counts by the influence of its member (1 in the original). Clusters of different members get 0, and
     so do all clusters of members without influence; the diagonal is 1.
     """
-    _require_matrix(ens, "The matrix of connected triples", n_matrices=2)
+    _require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=2)
     links = jaccard_links(ens)
     links.setdiag(0.0)
     links.eliminate_zeros()
@@ -226,7 +230,7 @@ def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -
     n_iterations : int >= 2
         R.
     """
-    _require_matrix(ens, "SimRank", n_matrices=5, n_rows=ens.n_patterns)
+    _require_matrix(ens.n_clusters, "SimRank", n_matrices=5, n_rows=ens.n_patterns)
     similarity = np.eye(ens.n_clusters)
     if n_iterations % 2 == 1:
         similarity = _simrank_update(ens, phi, np.zeros_like(similarity), decay)
@@ -255,10 +259,10 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     return updated
 
 
-def _require_matrix(ens: Clusterings, what: str, n_matrices: int = 1, n_rows: int = 0) -> None:
+def _require_matrix(n_clusters: int, what: str, n_matrices: int = 1, n_rows: int = 0) -> None:
     """Refuse what needs some matrices over clusters, and one of `n_rows` rows by clusters, if there is no room."""
     require_memory(
-        8.0 * ens.n_clusters * (n_matrices * ens.n_clusters + n_rows),
-        f"{what} of {ens.n_clusters:,} clusters",
+        8.0 * n_clusters * (n_matrices * n_clusters + n_rows),
+        f"{what} of {n_clusters:,} clusters",
         USE_NO_MATRIX,
     )

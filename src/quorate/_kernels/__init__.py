@@ -11,6 +11,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from quorate._kernels import (
         ascent,
+        chance,
         election,
         landmarks,
         linkage,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ascent",
+    "chance",
     "election",
     "landmarks",
     "linkage",

@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
 from quorate.consensus.graphs import row_links
-from quorate.crowd import NORMALISERS, cluster_certainty, ncai, resolve_influence
+from quorate.crowd import (
+    NORMALISERS,
+    CrowdTrust,
+    Normalise,
+    cluster_certainty,
+    crowd_trust,
+    ncai,
+    resolve_influence,
+)
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
 from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
@@ -130,6 +138,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.pattern_labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
         self._confidence: Floats | None = None
+        self._crowd: CrowdTrust | None = None
         self._cuts = cuts
         self._warn_of_surprises(wanted)
         return self
@@ -140,17 +149,18 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_number("beta", self.beta, low=0)
         check_choice("normalise", self.normalise, tuple(NORMALISERS))
         self._check_n_clusters(ens)
-        index = ncai(ens, self.normalise)  # type: ignore[arg-type]
-        return index, resolve_influence(ens, self.weights, index, self.beta, local=self.local_weights)
+        normalise = cast(Normalise, self.normalise)
+        index = ncai(ens, normalise)
+        return index, resolve_influence(ens, self.weights, self.beta, normalise, index=index, local=self.local_weights)
 
-    def _certainty(self, ens: Clusterings) -> Floats | None:
+    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats | None:
         """(n_clusters,) how much each cluster counts beside its member's influence; None: all the same."""
         local = isinstance(self.weights, str) and self.weights == "local"
-        return cluster_certainty(ens) if local else None
+        return cluster_certainty(ens, members=influence > 0) if local else None
 
     def _cluster_influence(self, ens: Clusterings, influence: Floats) -> Floats:
         """(n_clusters,) the influence of each cluster: that of its member, times its certainty."""
-        certainty = self._certainty(ens)
+        certainty = self._certainty(ens, influence)
         of_member = influence[ens.cluster_member]
         return of_member if certainty is None else of_member * certainty
 
@@ -184,6 +194,18 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self._confidence is None:
             self._confidence = confidence(self.ensemble_, self.member_weights_, self.pattern_labels_)
         return self._confidence
+
+    @property
+    def trust_(self) -> Floats:
+        """(M,) how far each member agrees with the others beyond chance, on an absolute scale in [0, 1]."""
+        return self.crowd_.index
+
+    @property
+    def crowd_(self) -> CrowdTrust:
+        """How far members agree beyond chance; found when asked for."""
+        if self._crowd is None:
+            self._crowd = crowd_trust(self.ensemble_, cast(Normalise, self.normalise))
+        return self._crowd
 
     @property
     def confidence_(self) -> Floats:
@@ -254,7 +276,7 @@ class EvidenceMethod(LinkageMethod, abstract=True):
     local_weights: ClassVar[bool] = True
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
-        return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens))
+        return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))
 
 
 class GraphMethod(ConsensusMethod, abstract=True):

@@ -7,36 +7,46 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from quorate._support.checks import check_number
-from quorate._support.typing import Floats
+from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import GraphMethod
-from quorate.consensus.graphs import components, links_through_rows
+from quorate.consensus.graphs import components, links_through_rows, row_links
 from quorate.crowd import Normalise
-from quorate.ensemble import Clusterings
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.kmeans import Start
-from quorate.links import SactOperator
+from quorate.links import SactOperator, jaccard_links
 from quorate.tcut import ReducedGraph
 
 
-def multi_granularity_graph(ens: Clusterings, influence: Floats, alpha: float) -> ReducedGraph:
+def multi_granularity_graph(
+    ens: Clusterings, influence: Floats, alpha: float, nodes: Ints | None = None
+) -> ReducedGraph:
     """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
 
-    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster.
+    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster;
+    `nodes` are the clusters in the graph, by default all.
     """
-    similarity = SactOperator(ens, influence)
+    nodes = np.arange(ens.n_clusters) if nodes is None else nodes
+    shared, jaccard, through_rows = (
+        _among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
+    )
+    similarity = SactOperator(jaccard, influence[nodes])
     return ReducedGraph(
-        through_rows=alpha * links_through_rows(ens, influence),
-        degrees=alpha * influence * ens.cluster_sizes + similarity @ np.ones(ens.n_clusters),
-        component=_components(ens, influence),
+        through_rows=alpha * through_rows,
+        degrees=(alpha * influence * ens.cluster_sizes)[nodes] + similarity @ np.ones(len(nodes)),
+        component=_components(shared, influence[nodes]),
         links=similarity,
     )
 
 
-def _components(ens: Clusterings, influence: Floats) -> NDArray[np.int64]:
-    """Return the connected component of each cluster: neighbours are linked if either has influence."""
-    shared = ens.cooccurrence
+def _among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
+    """Return the rows and columns of some nodes, in order; all of them if all are wanted."""
+    return matrix if len(nodes) == matrix.shape[0] else sp.csr_array(matrix[nodes][:, nodes])
+
+
+def _components(shared: sp.csr_array, influence: Floats) -> Ints:
+    """Return the connected component of each cluster: those that share rows are linked if either has influence."""
     either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
     return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
 
@@ -101,7 +111,7 @@ class GPMGLA(GraphMethod):
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
     local_weights: ClassVar[bool] = True
     exceptions: ClassVar[Mapping[str, str]] = {
-        "member without weight": "its clusters stay in the graph, linked to others by the rows they share",
+        "member without weight": "by NCAI its clusters stay in the graph, linked to others by the rows they share",
     }
 
     def __init__(
@@ -130,4 +140,12 @@ class GPMGLA(GraphMethod):
         check_number("alpha", self.alpha, above=0)
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
-        return multi_granularity_graph(ens, influence, self.alpha)
+        return multi_granularity_graph(ens, influence, self.alpha, self._nodes(influence))
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        return sp.csr_array(row_links(ens, influence)[:, self._nodes(influence)])
+
+    def _nodes(self, influence: Floats) -> Ints:
+        """Return the clusters in the graph: those with influence; by NCAI, as in the paper, all."""
+        as_in_paper = isinstance(self.weights, str) and self.weights == "ncai"
+        return np.arange(len(influence)) if as_in_paper or not influence.any() else np.flatnonzero(influence)

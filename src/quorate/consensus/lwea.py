@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from quorate._support.checks import check_number
@@ -62,10 +61,6 @@ class LWEA(EvidenceMethod):
     cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
     exact: ClassVar[str] = "dendrogram of all rows; with missing labels patterns stay whole"
     local_weights: ClassVar[bool] = False
-    exceptions: ClassVar[Mapping[str, str]] = {
-        **EvidenceMethod.exceptions,
-        "member without weight": "the certainty of a cluster is measured on all members",
-    }
 
     def __init__(
         self,
@@ -88,5 +83,5 @@ class LWEA(EvidenceMethod):
         super()._check()
         check_number("theta", self.theta, above=0)
 
-    def _certainty(self, ens: Clusterings) -> Floats:
-        return cluster_certainty(ens, self.theta)
+    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats:
+        return cluster_certainty(ens, self.theta, influence > 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import scipy.sparse as sp
@@ -66,9 +65,6 @@ class LWGP(GraphMethod):
     citation: ClassVar[str] = "Huang, Wang, Lai 2018"
     cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
-    exceptions: ClassVar[Mapping[str, str]] = {
-        "member without weight": "the certainty of a cluster is measured on all members",
-    }
 
     def __init__(
         self,
@@ -95,8 +91,8 @@ class LWGP(GraphMethod):
         super()._check()
         check_number("theta", self.theta, above=0)
 
-    def _certainty(self, ens: Clusterings) -> Floats:
-        return cluster_certainty(ens, self.theta)
+    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats:
+        return cluster_certainty(ens, self.theta, influence > 0)
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return bipartite_graph(ens, influence)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import METHODS, make_method
-from quorate.crowd import agreement, ncai, resolve_influence
+from quorate.crowd import agreement, resolve_influence
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.explore.asking import Ask
@@ -22,6 +22,7 @@ from quorate.show.plotdata import Cut, cut_view
 Found = TypeVar("Found")
 # Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
 _SOLVED_KEPT, _CUTS_KEPT = 24, 200
+_USUAL = (("beta", 2.0), ("normalise", "sqrt"))
 
 
 class Kept:
@@ -123,8 +124,8 @@ class Workbench:
         ens, defaults = self.selected(ask), METHODS[ask.method]().get_params()
         if "weights" not in defaults:
             raise QuorateError(f"{ask.method} has no weights to set by hand. Choose another method.")
-        index = ncai(ens, params.get("normalise", defaults.get("normalise", "sqrt")))
-        influence = resolve_influence(ens, defaults["weights"], index, params.get("beta", defaults.get("beta", 2.0)))
+        beta, normalise = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
+        influence = resolve_influence(ens, defaults["weights"], beta, normalise)
         for place, weight in by_hand.items():
             influence[place] = weight
         return {**params, "weights": influence.tolist()}

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_weight_range, nearest_name
 from quorate._support.memory import USE_NO_GRAPH, available_memory, require_memory
 from quorate._support.typing import Floats, Ints
@@ -538,6 +539,21 @@ class Ensemble(Clusterings):
     def __repr__(self) -> str:
         sizes = f"n_rows={self.n_rows}, n_members={self.n_members}, n_clusters={self.n_clusters}"
         return f"Ensemble({sizes}, n_patterns={self.n_patterns})"
+
+    def _repr_html_(self) -> str:
+        """Return a card for notebooks: sizes, and the members with their clusters and the share of rows they label."""
+        counts = self.counts.astype(np.float64)
+        labelled = [Share(counts[self.patterns[:, j] >= 0].sum() / counts.sum()) for j in range(self.n_members)]
+        facts = [
+            (self.n_rows, "rows"),
+            (self.n_members, "members"),
+            (self.n_clusters, "clusters in all"),
+            (self.n_patterns, "distinct rows of labels"),
+        ]
+        rows = [
+            (name, len(levels), share) for name, levels, share in zip(self.names, self.levels, labelled, strict=True)
+        ]
+        return card("Ensemble", facts, ("member", "clusters", "rows labelled"), rows)
 
 
 _STATE = (

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate._support.cards import Share, card
 from quorate._support.checks import check_integer
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.numbering import number_by_size
@@ -111,6 +112,17 @@ class Dendrogram:
 
     def caution(self, k: int) -> str | None:
         """Return what to know about a cut into k clusters: nothing, every cut of a tree is exact."""
+
+    def _repr_html_(self) -> str:
+        """Return a card for notebooks: its size, and the numbers of clusters that last longest."""
+        facts = [
+            (len(self.leaf_pattern), "leaves"),
+            (self.ensemble.n_rows, "rows"),
+            (self.choose_k(), "clusters last longest"),
+        ]
+        longest = np.argsort(-self.lifetimes, kind="stable")[:5]
+        rows = [(int(k) + 2, Share(self.lifetimes[k])) for k in longest if self.lifetimes[k] > 0]
+        return card("Dendrogram", facts, ("clusters", "lifetime"), rows)
 
     def to_scipy(self, rows: bool = False) -> Floats:
         """Return a SciPy linkage matrix, over leaves or over rows (those with evidence, in order).

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
 from quorate.consensus.graphs import row_links
@@ -217,6 +219,18 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The consensus clusters: size, stability, and the members that oppose each most."""
         return describe_clusters(self.ensemble_, self.pattern_labels_, self.pattern_confidence_)
 
+    def _html_repr(self) -> str:
+        """Return a card for notebooks once fitted: the clusters, and how far members count; before, the parameters."""
+        if not hasattr(self, "ensemble_"):
+            return str(estimator_html_repr(self))
+        return describe_in_html(type(self).__name__, self)
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._html_repr()}
+
     def sweep(self, n_clusters: Iterable[int]) -> Labels:
         """Return (n, number of ks) labels: column j is what `fit` gives for the j-th k.
 
@@ -319,6 +333,22 @@ class GraphMethod(ConsensusMethod, abstract=True):
     def eigenvalues_(self) -> Floats:
         """The leading eigenvalues of the graph, descending; the number of clusters shows as a gap."""
         return cast(TransferCut, self._cuts).spectrum(1).values
+
+
+def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
+    """Return a card for notebooks: the clusters of a consensus, and the members that were trusted least."""
+    ens, certainty = fitted.ensemble_, fitted.pattern_confidence_
+    facts = [
+        (ens.n_rows, "rows"),
+        (ens.n_members, "members"),
+        (fitted.n_clusters_, "clusters"),
+        (float(round(certainty @ ens.counts / ens.counts.sum(), 3)), "mean confidence"),
+    ]
+    clusters = [(c.label, c.size, Share(c.stability)) for c in fitted.clusters_]
+    least = np.argsort(fitted.member_weights_, kind="stable")
+    members = [(ens.names[j], Share(fitted.ncai_[j]), Share(fitted.member_weights_[j])) for j in least]
+    first = card(title, facts, ("cluster", "rows", "stability"), clusters)
+    return first + "<br>" + card("Members, the least trusted first", [], ("member", "NCAI", "weight"), members)
 
 
 def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:

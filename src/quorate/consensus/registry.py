@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate._support.checks import nearest_name
 from quorate._support.typing import Labels
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.base import ConsensusCluster, ConsensusMethod, describe_in_html
 from quorate.consensus.best_member import BestMember
 from quorate.consensus.cumulative_voting import CumulativeVoting
 from quorate.consensus.eac import EAC
@@ -145,6 +145,10 @@ class ConsensusResult:
     def sweep(self, n_clusters: Iterable[int]) -> Labels:
         """Return (n, number of ks) labels, one column for each number of clusters, without combining anew."""
         return self.estimator.sweep(n_clusters)
+
+    def _repr_html_(self) -> str:
+        """Return a card for notebooks: the clusters, and how far members count."""
+        return describe_in_html(f"Consensus by {self.method}", self.estimator)
 
     def predict(self, labels: Any) -> Labels:
         """Return the consensus label of new rows labelled by the same members."""

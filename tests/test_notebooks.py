@@ -1,0 +1,70 @@
+"""What notebooks show: cards without a script, in which user text is text."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+import quorate as qt
+
+NASTY = "<script>window.hacked = 1</script>"
+
+
+class Strict(HTMLParser):
+    """Collects tags and texts; knows only what a card may hold."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        assert tag in {"div", "span", "b", "br", "table", "thead", "tbody", "tr", "th", "td"}
+        assert {name for name, _ in attrs} <= {"style"}
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture
+def ens():
+    labels = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, None, 2, 2]]
+    return qt.Ensemble(labels, names=["plain", NASTY, "gaps"])
+
+
+def test_an_ensemble_shows_its_members(ens):
+    shown = Strict(ens._repr_html_())
+    assert NASTY in shown.texts
+    assert {"6", "3", "7", "plain", "gaps"} <= set(shown.texts)
+    assert any(text.startswith("0.833") for text in shown.texts)
+
+
+@pytest.mark.parametrize("method", [info.name for info in qt.methods()])
+@pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
+def test_results_and_estimators_show_the_same_figures(ens, method):
+    result = qt.consensus(ens, 2, method)
+    shown = Strict(result._repr_html_())
+    assert f"Consensus by {method}" in shown.texts
+    for cluster in result.clusters:
+        assert any(text.startswith(f"{cluster.stability:.3f}") for text in shown.texts)
+    assert NASTY in shown.texts
+    fitted = result.estimator._repr_mimebundle_()["text/html"]
+    assert Strict(fitted).texts[1:] == shown.texts[1:]
+
+
+def test_an_estimator_before_fit_shows_its_parameters():
+    assert "linkage" in qt.WEAC(2)._repr_mimebundle_()["text/html"]
+
+
+def test_a_dendrogram_shows_what_lasts(ens):
+    tree = qt.WEAC(2).fit(ens).dendrogram_
+    shown = Strict(tree._repr_html_())
+    assert "Dendrogram" in shown.texts
+    assert str(tree.choose_k()) in shown.texts
+
+
+def test_many_members_are_cut_off_and_long_names_shortened():
+    ens = qt.Ensemble([[0, 1] * 30] * 40, names=[f"{'x' * 500}{j}" for j in range(40)])
+    text = ens._repr_html_()
+    assert "and 28 more" in text
+    assert len(text) < 10_000

@@ -102,3 +102,30 @@ def partitions(n):
     if n == 0:
         return [[]]
     return [[*rest, label] for rest in partitions(n - 1) for label in range(max(rest, default=-1) + 2)]
+
+
+def trajectories(links, weights, n_steps):
+    """How alike walks from two nodes are, power by power."""
+    transitions = links * weights
+    degree = transitions.sum(axis=1, keepdims=True)
+    transitions = np.divide(transitions, degree, out=np.zeros_like(transitions), where=degree > 0)
+    power, total = np.eye(len(links)), np.zeros_like(links)
+    for _ in range(n_steps):
+        power = power @ transitions
+        total += power @ power.T
+    length = np.sqrt(np.outer(total.diagonal(), total.diagonal()))
+    return np.divide(total, length, out=np.zeros_like(total), where=length > 0)
+
+
+def enhanced_evidence(labels, weights, n_steps):
+    """(n, n) similarity of rows by that of their clusters, 1 for the same cluster."""
+    membership, member = oracles.indicators(labels)
+    links = oracles.jaccard(labels)
+    np.fill_diagonal(links, 0)
+    of_clusters = trajectories(links, np.ones(len(links)), n_steps)
+    np.fill_diagonal(of_clusters, 1)
+    of_clusters *= member[:, None] == member
+    weights = weights / weights.sum()
+    total = membership * weights[member] @ of_clusters @ membership.T
+    covering = (labels >= 0) @ weights
+    return total / np.sqrt(np.outer(covering, covering))

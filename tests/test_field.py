@@ -10,12 +10,21 @@ import field_oracles as dense
 import oracles
 import quorate as qt
 from baseline_oracles import quiet
+from quorate._support.patience import require_time
 from quorate.consensus.cumulative_voting import cumulative_votes, merge_columns, voting_order
+from quorate.consensus.ecpcs_hc import enhanced_evidence
+from quorate.consensus.graphs import bipartite_graph, bipartite_links, propagated_similarity, trajectory_evidence
+from quorate.consensus.kcc import CentreCuts
+from quorate.consensus.lce import refined_graph
 from quorate.consensus.median import MedianCuts
 from quorate.consensus.mixture import MixtureCuts
+from quorate.consensus.sec import SpectralCuts
+from quorate.consensus.votes import fill_empty, meta_votes
 from quorate.ensemble import Ensemble
 from quorate.evidence import pattern_evidence
 from quorate.linkage import LINKS
+from quorate.links import trajectory_similarity, weighted_triples
+from quorate.tcut import TransferCut
 
 few = settings(max_examples=25)
 REFERENCES = ["lwea_VS_5_502", "lwea_VS_10_501", "lwea_MF_10_503", "pta_MF_10_504"]
@@ -277,3 +286,336 @@ def test_the_median_gains_nothing_by_moving_a_pattern(labels, k, gamma):
                 moved = np.where(np.arange(ens.n_patterns) == u, target, groups)
                 gain = dense.partition_gain(labels, weights, moved[ens.row_pattern], gamma) - found
                 assert gain <= 2e-8
+
+
+# --- propagated similarity of clusters, meta-clusters, refined links -------------------------------------------------
+
+
+def test_propagated_similarity_on_the_running_example(running_example):
+    ens = Ensemble(running_example)
+    links = qt.jaccard(ens)
+    assert links[0] == pytest.approx([1, 0, 2 / 3, 1 / 4, 0, 3 / 4, 0])
+    one = propagated_similarity(ens, 1)[[0, 0, 2, 4], [1, 2, 3, 6]]
+    assert one == pytest.approx([0.1832, 0.4351, 0.8165, 0.3077], abs=5e-5)
+    many = propagated_similarity(ens, 20)[[0, 0, 3, 4], [1, 2, 4, 6]]
+    assert many == pytest.approx([0.7141, 0.9065, 0.7301, 0.8620], abs=5e-5)
+    evidence = enhanced_evidence(ens, np.ones(3), 20, np.arange(4))[[0, 0, 0, 2], [1, 2, 3, 3]]
+    assert evidence == pytest.approx([0.9859, 0.8906, 0.6526, 0.7957], abs=5e-5)
+    tree = qt.ECPCSHC(n_clusters=2).fit(ens)
+    assert tree.dendrogram_.heights == pytest.approx([0.0141, 0.1047, 0.2997], abs=5e-5)
+    assert tree.labels_.tolist() == [0, 0, 0, 0, 1, 1]
+
+
+def clusters_and_votes(fitted, k):
+    """Groups of clusters as sets of letters, and votes of the patterns."""
+    cuts = fitted._cuts
+    groups = cuts.cluster_cut.groups(k)
+    letters = ["".join("abcdefg"[c] for c in np.flatnonzero(groups == g)) for g in range(k)]
+    return letters, meta_votes(cuts.members_of, cuts.share_of_cluster, groups, k)
+
+
+def test_meta_clusters_on_the_running_example(running_example):
+    propagated, shared = (method(n_clusters=2).fit(running_example) for method in (qt.ECPCSMC, qt.MCLA))
+    assert propagated.eigenvalues_[:2] == pytest.approx([0.9251, 0.2187], abs=5e-5)
+    assert shared.eigenvalues_[:2] == pytest.approx([0.8053, 0.7334], abs=5e-5)
+    for fitted in (propagated, shared):
+        letters, votes = clusters_and_votes(fitted, 2)
+        assert sorted(letters) == ["acdf", "beg"]
+        assert votes[2] == pytest.approx([0.5, 0.3333], abs=5e-5)
+        assert fitted.labels_.tolist() == [0, 0, 0, 0, 1, 1]
+    letters, votes = clusters_and_votes(propagated, 3)
+    assert letters == ["acdf", "e", "bg"]
+    assert votes[2:].tolist() == [[0.5, 0, 0.5], [0, 1, 1]]
+    assert propagated.sweep([3])[:, 0].tolist() == [0, 0, 0, 2, 1, 1]
+    letters, votes = clusters_and_votes(shared, 3)
+    assert letters == ["df", "beg", "ac"]
+    assert votes[1] == pytest.approx([1, 0, 0.5])
+    assert shared.sweep([3])[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_votes_of_given_groups_of_clusters_on_the_running_example(running_example):
+    ens = Ensemble(running_example)
+    votes = meta_votes(ens.incidence, np.ones(7), np.array([0, 1, 0, 1, 1, 0, 1]), 2)[ens.row_pattern]
+    assert votes[:, 0] == pytest.approx([1, 1, 2 / 3, 1 / 3, 0, 0])
+    assert votes[:, 1] == pytest.approx([0, 0, 0.25, 0.5, 0.75, 0.75])
+
+
+def test_one_member_alone_is_its_own_meta_clustering():
+    labels = [[0, 0, 0, 1, 1, 2]]
+    for method in (qt.ECPCSHC, qt.ECPCSMC, qt.MCLA):
+        assert method(n_clusters=3).fit_predict(labels).tolist() == [0, 0, 0, 1, 1, 2]
+        with quiet():
+            assert method(n_clusters=2).fit(labels).n_clusters_ == 2
+
+
+def test_empty_groups_are_filled_by_the_strongest_votes_that_can_be_spared():
+    groups = np.array([0, 0, 0, 1])
+    votes = np.array([[1, 0, 0.5, 0.1], [1, 0, 0.5, 0.1], [1, 0, 0.2, 0.1], [0, 1, 0.9, 0.9]])
+    fill_empty(groups, votes, np.array([1, 3, 5, 9]))
+    assert groups.tolist() == [0, 2, 3, 1]
+    alone = np.array([0, 1])
+    fill_empty(alone, np.ones((2, 3)), np.ones(2))
+    assert alone.tolist() == [0, 1]
+
+
+@given(labels=oracles.label_matrices(missing=True), n_steps=st.integers(1, 20))
+@few
+def test_walks_by_eigenvectors_are_walks_step_by_step(labels, n_steps):
+    links = oracles.jaccard(labels)
+    np.fill_diagonal(links, 0)
+    weights = np.arange(1.0, len(links) + 1)
+    expected = dense.trajectories(links, weights, n_steps)
+    assert trajectory_similarity(links, weights, n_steps) == pytest.approx(expected, abs=1e-9)
+
+
+@given(labels=oracles.label_matrices(missing=True), seed=st.integers(0, 9))
+@few
+def test_enhanced_evidence_is_that_of_all_rows(labels, seed):
+    ens = Ensemble(list(labels.T))
+    weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
+    found = enhanced_evidence(ens, weights, 20, np.arange(ens.n_patterns))
+    expected = dense.enhanced_evidence(labels, weights, 20)[np.ix_(ens.first_row, ens.first_row)]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_refined_links_on_the_running_example(running_example):
+    ens = Ensemble(running_example)
+    membership, _ = oracles.indicators(running_example)
+    refinement = refined_graph(ens, np.ones(7), 0.9).refinement
+    assert (membership @ refinement)[0] == pytest.approx([1, 0.5, 1, 0.9, 0, 1, 0.2])
+    fitted = qt.LCE(n_clusters=2).fit(ens)
+    assert fitted.eigenvalues_[:3] == pytest.approx([1, 0.3320, 0.0156], abs=5e-5)
+    assert fitted.sweep([2, 3]).T.tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 0, 2, 1, 1]]
+
+
+@given(labels=oracles.label_matrices(missing=True), seed=st.integers(0, 9))
+@few
+def test_refined_links_are_cut_as_those_of_all_rows(labels, seed):
+    ens = Ensemble(list(labels.T))
+    weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
+    membership, member = oracles.indicators(labels)
+    refinement = weighted_triples(ens, weights / weights.max()) * 0.9
+    np.fill_diagonal(refinement, 1)
+    values, _ = dense.embedding(membership * weights[member] @ refinement, 1)
+    with quiet():
+        fitted = qt.LCE(n_clusters=1, weights=weights).fit(ens)
+    assert fitted.eigenvalues_ == pytest.approx(values[: len(fitted.eigenvalues_)], abs=1e-9)
+
+
+def test_propagated_similarity_agrees_with_the_authors_program(reference):
+    ens, answers = reference
+    assert propagated_similarity(ens, 20)[0] == pytest.approx(answers["ecpcs_clusters_row0"], abs=1e-9)
+    similarity = enhanced_evidence(ens, np.ones(ens.n_members), 20, np.arange(ens.n_patterns))
+    row = similarity[ens.row_pattern[0]][ens.row_pattern]
+    assert row == pytest.approx(answers["ecpcs_similarity_row0"], abs=1e-9)
+    tree = qt.ECPCSHC(n_clusters=2).fit(ens)
+    heights = tree.dendrogram_.to_scipy(rows=True)[-100:, 2]
+    assert heights == pytest.approx(answers["ecpcs_hc_average_heights"], abs=1e-9)
+    assert_same_partitions(
+        tree.sweep(answers["ks"]), answers["ecpcs_hc_average_labels"], answers["ecpcs_hc_average_labels_tiefree"]
+    )
+
+
+def test_meta_clusters_agree_with_the_authors_programs(reference):
+    ens, answers = reference
+    cuts = qt.ECPCSMC(n_clusters=2).fit(ens)._cuts
+    for j, k in enumerate(answers["ks"]):
+        if answers["ecpcs_mc_tiefree"][j]:
+            assert adjusted_rand_score(cuts.cluster_cut.groups(k), answers["ecpcs_mc_meta"][:, j]) == 1
+        votes = meta_votes(ens.incidence, np.ones(ens.n_clusters), compact(answers["ecpcs_mc_meta"][:, j]), k)
+        assert_voted(ens, votes, answers["ecpcs_mc_labels"][:, j])
+        votes = meta_votes(ens.incidence, np.ones(ens.n_clusters), compact(answers["mcla_metis_meta"][:, j]), k)
+        assert votes[ens.row_pattern[:20]] == pytest.approx(answers[f"mcla_vote_rows0_20_k{k}"], abs=1e-9)
+        assert_voted(ens, votes, answers["mcla_metis_labels"][:, j], answers["mcla_metis_labels_tiefree"][:, j])
+
+
+def compact(labels):
+    """Labels as 0, 1, ... in their order."""
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def assert_voted(ens, votes, labels, comparable=None):
+    """The largest vote of each row is for its label, where one vote is larger than all others."""
+    ordered = np.sort(votes, axis=1)
+    clear = ((ordered[:, -1] - ordered[:, -2]) > 1e-12)[ens.row_pattern]
+    clear &= True if comparable is None else comparable
+    assert adjusted_rand_score(np.argmax(votes, axis=1)[ens.row_pattern][clear], labels[clear]) == 1
+
+
+# --- the normalised cut of the co-association, centres of labels -----------------------------------------------------
+
+
+def test_similarity_partitioning_on_the_running_example(running_example):
+    ens = Ensemble(running_example)
+    fitted = qt.CSPA(n_clusters=3).fit(ens)
+    assert fitted.eigenvalues_[:3] == pytest.approx([1, 0.8567, 0.2692], abs=5e-5)
+    assert fitted.labels_.tolist() == [0, 0, 1, 1, 2, 2]
+    cuts = SpectralCuts(ens, np.ones(3))
+    assert cuts.degrees.tolist() == [9, 9, 9, 7]
+    assert within(cuts, [0, 0, 0, 1], cuts.counts * cuts.degrees) == pytest.approx(7 / 18)
+    assert within(cuts, [0, 0, 1, 2], cuts.counts * cuts.degrees) == pytest.approx(4 / 27)
+
+
+def within(cuts, groups, counts):
+    """Sum of the distances of patterns to their own groups."""
+    groups = np.array(groups)
+    return counts @ cuts.distances(groups, groups.max() + 1)[np.arange(len(groups)), groups]
+
+
+@pytest.mark.parametrize(
+    ("utility", "two", "three"),
+    [("category", 3.5, 1), ("entropy", 7.245112, 2), ("cosine", 2.009295, 0.585786), ("mode", 3, 1)],
+)
+def test_objectives_of_centres_on_the_running_example(running_example, utility, two, three):
+    cuts = CentreCuts(Ensemble(running_example), np.ones(3), utility=utility)
+    assert within(cuts, [0, 0, 0, 1], cuts.counts) == pytest.approx(two, abs=5e-7)
+    assert within(cuts, [0, 1, 1, 2], cuts.counts) == pytest.approx(three, abs=5e-7)
+    fitted = qt.KCC(n_clusters=3, utility=utility).fit(running_example)
+    assert fitted.objective_ == pytest.approx(within(cuts, fitted.pattern_labels_, cuts.counts))
+
+
+@given(labels=oracles.label_matrices(missing=True), seed=st.integers(0, 9))
+@few
+def test_the_co_association_is_cut_as_that_of_all_rows(labels, seed):
+    ens = Ensemble(list(labels.T))
+    weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
+    membership, member = oracles.indicators(labels)
+    similarity = membership * (weights / weights.sum() * len(weights))[member] @ membership.T
+    degree = similarity.sum(axis=1)
+    values = np.linalg.eigvalsh(similarity / np.sqrt(np.outer(degree, degree)))[::-1]
+    with quiet():
+        fitted = qt.CSPA(n_clusters=1, weights=weights).fit(ens)
+    n = min(len(values), len(fitted.eigenvalues_))
+    assert fitted.eigenvalues_[:n] == pytest.approx(np.maximum(values[:n], 0), abs=1e-9)
+    cuts = SpectralCuts(ens, weights)
+    assert cuts.degrees[ens.row_pattern] == pytest.approx(degree)
+    groups = np.arange(ens.n_patterns) % 2
+    together = np.equal.outer(*[groups[ens.row_pattern]] * 2)
+    # The normalised cut: rows of each group, less the links inside it over its degree.
+    parts = [np.flatnonzero(rows) for rows in np.unique(together, axis=0)]
+    inside = sum(similarity[np.ix_(rows, rows)].sum() / degree[rows].sum() for rows in parts)
+    assert within(cuts, groups, cuts.counts * cuts.degrees) == pytest.approx(
+        np.sum(similarity.diagonal() / degree) - inside, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "params", [{"utility": "entropy"}, {"utility": "category"}, {"norm": True}, {"utility": "entropy", "norm": True}]
+)
+@given(labels=oracles.label_matrices(missing=True, max_rows=14), k=st.integers(1, 3), seed=st.integers(0, 9))
+@settings(max_examples=10)
+def test_centres_of_labels_in_other_ways(params, labels, k, seed):
+    ens = Ensemble(list(labels.T))
+    k = min(k, ens.n_patterns)
+    with quiet():
+        fitted = qt.KCC(n_clusters=k, start="random", random_state=seed, n_init=2, **params).fit(ens)
+    assert fitted.n_clusters_ == k
+    assert np.isfinite(fitted.objective_)
+
+
+def test_centres_have_no_normalised_modes(running_example):
+    with pytest.raises(qt.QuorateError, match='norm must be False with utility="mode"'):
+        qt.KCC(n_clusters=2, utility="mode", norm=True).fit(running_example)
+
+
+def test_iterations_agree_with_the_authors_programs(reference):
+    ens, answers = reference
+    equal = np.ones(ens.n_members)
+    spectral = SpectralCuts(ens, equal)
+    for j, k in enumerate(answers["ks"]):
+        start = ens.row_pattern[answers[f"start_rows_k{k}"]]
+        for utility, name in (("category", "u_c"), ("entropy", "u_h"), ("cosine", "u_cos")):
+            if answers[f"kcc_{name}_empty"][j] == 0:
+                cuts = CentreCuts(ens, equal, utility=utility)
+                found = cuts.improve(cuts.nearest_of(start), int(k))
+                assert adjusted_rand_score(found.groups[ens.row_pattern], answers[f"kcc_{name}_labels"][:, j]) == 1
+                assert found.value == pytest.approx(answers[f"kcc_{name}_objective"][j], rel=1e-9)
+        if len(np.unique(answers["sec_labels"][:, j])) == k:
+            nearest = np.argmin(spectral.distances_to(spectral.points[start].toarray()), axis=1)
+            found = spectral.improve(nearest, int(k))
+            assert adjusted_rand_score(found.groups[ens.row_pattern], answers["sec_labels"][:, j]) == 1
+
+
+# --- probability trajectories ----------------------------------------------------------------------------------------
+
+
+def test_trajectories_on_the_running_example(running_example):
+    ens, equal, every = Ensemble(running_example), np.ones(3), np.arange(4)
+    two = trajectory_evidence(ens, equal, every, 2, 2)[[0, 0, 0, 2], [1, 2, 3, 3]]
+    assert two == pytest.approx([0.3158, 0.5923, 0.5298, 0.1491], abs=5e-5)
+    usual = trajectory_evidence(ens, equal, every, None, None)
+    expected = np.eye(4)
+    expected[[0, 2], [2, 0]], expected[[1, 3], [3, 1]] = 0.7071, 0.4472
+    assert usual == pytest.approx(expected, abs=5e-5)
+    heights = {
+        "average": [0.4077, 0.4702, 0.6032],
+        "complete": [0.4077, 0.4702, 0.8509],
+        "single": [0.4077, 0.4077, 0.4702],
+    }
+    for link in LINKS:
+        tree = qt.PTA(n_clusters=2, linkage=link, n_neighbours=2, n_steps=2).fit(ens)
+        assert tree.dendrogram_.heights == pytest.approx(heights[link], abs=5e-5)
+    assert qt.PTA(n_clusters=2, n_neighbours=2, n_steps=2).fit_predict(ens).tolist() == [0, 0, 1, 0, 1, 1]
+    cut = qt.PTGP(n_clusters=3, n_neighbours=2, n_steps=2).fit(ens)
+    assert cut.eigenvalues_[:3] == pytest.approx([1, 0.0955, 0.0279], abs=5e-5)
+    assert cut.labels_.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_patterns_without_links_are_hardly_like_any():
+    ens = Ensemble([[0, 0, 1, 2]])
+    assert np.all(trajectory_evidence(ens, np.ones(1), np.arange(3), None, None) == 1e-20)
+    assert qt.PTGP(n_clusters=3).fit_predict(ens).tolist() == [0, 0, 1, 2]
+
+
+def test_patterns_count_by_their_rows_if_asked(running_example):
+    weighted = qt.PTA(n_clusters=2, n_neighbours=2, n_steps=2, row_weights=True).fit(running_example)
+    similarity = trajectory_evidence(Ensemble(running_example), np.ones(3), np.arange(4), 2, 2)
+    tree = weighted.dendrogram_
+    oracles.replay(similarity, np.array([2.0, 1, 1, 2]), tree.merges, tree.heights, "average")
+
+
+def test_trajectories_agree_with_the_authors_program(reference):
+    ens, answers = reference
+    similarity = trajectory_evidence(ens, np.ones(ens.n_members), np.arange(ens.n_patterns), None, None)
+    assert similarity[0] == pytest.approx(answers["pta_pts_row0"], abs=1e-9)
+    for link in LINKS:
+        tree = qt.PTA(n_clusters=2, linkage=link).fit(ens)
+        assert tree.dendrogram_.heights[-100:] == pytest.approx(answers[f"pta_{link}_heights"], abs=1e-9)
+        assert_same_partitions(
+            tree.sweep(answers["ks"]), answers[f"pta_{link}_labels"], answers[f"pta_{link}_labels_tiefree"]
+        )
+    cut = qt.PTGP(n_clusters=2, start="first-row").fit(ens)
+    eigenvalues = answers["ptgp_eigenvalues"]
+    assert cut._cuts.spectrum(len(eigenvalues)).values[: len(eigenvalues)] == pytest.approx(eigenvalues, abs=1e-9)
+    for k in answers["ks"]:
+        points = cut._cuts.embedding(k)
+        assert points @ points[0] == pytest.approx(answers[f"ptgp_gram_pattern0_k{k}"], abs=1e-7)
+    assert_same_partitions(cut.sweep(answers["ks"]), answers["ptgp_first_pattern_labels"])
+
+
+def test_unweighted_links_agree_with_the_authors_program(reference):
+    """The consensus of U-SENC: the graph of rows and clusters with links of 1, LWGP without any uncertainty."""
+    ens, answers = reference
+    graph, links = bipartite_graph(ens, np.ones(ens.n_clusters)), bipartite_links(ens, np.ones(ens.n_clusters))
+    cut = TransferCut(ens, graph, links, start="first-row")
+    eigenvalues = answers["usenc_eigenvalues"]
+    assert cut.spectrum(len(eigenvalues)).values[: len(eigenvalues)] == pytest.approx(eigenvalues, abs=1e-9)
+    for j, k in enumerate(answers["ks"]):
+        points = cut.embedding(k)[ens.row_pattern]
+        assert points @ points[0] == pytest.approx(answers[f"usenc_gram_row0_k{k}"], abs=1e-7)
+        assert adjusted_rand_score(cut.cut(int(k))[ens.row_pattern], answers["usenc_first_row_labels"][:, j]) == 1
+
+
+def test_long_computations_are_announced_and_refused():
+    with (
+        qt.time_limit(10),
+        pytest.raises(qt.QuorateError, match="These take about 3.33 minutes, but the limit is 10"),
+    ):
+        require_time(2e12, "These", "Use less.")
+    with pytest.warns(qt.QuorateWarning, match="These take about 3.33 minutes. Use less."):
+        require_time(2e12, "These", "Use less.")
+    with (
+        qt.time_limit(1e-9),
+        pytest.raises(qt.QuorateError, match="Random walks over 4 nodes take about .* WEAC or"),
+    ):
+        qt.PTA(n_clusters=2).fit([[0, 0, 1, 1], [0, 1, 0, 1]])

@@ -25,6 +25,7 @@ CASES = {
 every_case = pytest.mark.parametrize("case", CASES)
 every_method = pytest.mark.parametrize("name", METHODS)
 few = settings(max_examples=15)
+WITH_A_MATRIX = ("ecmc", "srs", "wct", "pta", "ptgp", "ecpcs-hc")
 
 
 def fit(case, labels, n_clusters, **params):
@@ -141,12 +142,16 @@ def planted(seed, noise):
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=8)
 def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(case, seed):
+    if excused(case, "clear answers"):
+        pytest.skip("declared by the method")
     # Mislabelled rows tie everywhere under complete link, and vanish from a completed matrix.
     noisy = "complete" not in case and "ecmc" not in case
     labels, truth = planted(seed, 0.02 if noisy else 0.0)
     random = np.random.default_rng(seed)
     renamed = np.stack([random.permutation(4)[column] for column in labels.T], axis=1)[:, random.permutation(5)]
-    one, other = fit(case, labels, 3), fit(case, renamed, 3)
+    # So few patterns have hardly any strongest links; with all of them the answer of walks is clear.
+    params = {"n_neighbours": 60, "n_steps": 4} if "n_neighbours" in CASES[case][0].parameters else {}
+    one, other = fit(case, labels, 3, **params), fit(case, renamed, 3, **params)
     if hasattr(one, "dendrogram_"):
         third, second = one.dendrogram_.heights[-3:-1]
         assume(second - third > 1e-9)  # else two merges tie where the tree is cut, and the answer is not clear
@@ -328,7 +333,8 @@ def test_the_registry_tells_what_there_is_to_know(name):
 
 def test_the_registry_is_complete():
     paper = ["gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "srs", "wct"]
-    later = ["lwea", "lwgp", "cumulative-voting", "mixture", "median", "hard-voting", "best-member"]
+    later = ["lwea", "lwgp", "cumulative-voting", "mixture", "lce", "ecpcs-mc", "ecpcs-hc", "mcla", "pta", "ptgp"]
+    later += ["kcc", "median", "cspa", "sec", "hard-voting", "best-member"]
     assert sorted(METHODS) == sorted(paper + later)
     assert [name for name in METHODS if METHODS[name].weighted] == ["gp-mgla", "weac"]
 
@@ -365,7 +371,7 @@ def test_memory_is_refused_in_time_and_what_is_advised_fits(case):
     ens = Ensemble(random.integers(0, 12, (3000, 4)))
     qt.cai(ens)  # the co-occurrence is part of the ensemble
     with qt.memory_limit("20MB"):
-        needs_a_matrix = "complete" in case or CASES[case][0].name in ("ecmc", "srs", "wct")
+        needs_a_matrix = "complete" in case or CASES[case][0].name in WITH_A_MATRIX
         if not needs_a_matrix:
             assert fit(case, ens, 4).n_clusters_ == 4 or CASES[case][0].estimator.finds_k
             return

@@ -2,22 +2,32 @@
 
 from . import datasets, members, paper
 from ._support.memory import memory_limit
+from ._support.patience import time_limit
 from .bench.run import bench
 from .bench.tables import Comparison
 from .consensus.base import ConsensusCluster
 from .consensus.best_member import BestMember
+from .consensus.cspa import CSPA
 from .consensus.cumulative_voting import CumulativeVoting
 from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
+from .consensus.ecpcs_hc import ECPCSHC
+from .consensus.ecpcs_mc import ECPCSMC
 from .consensus.from_features import ConsensusClustering
 from .consensus.gp_mgla import GPMGLA
 from .consensus.hard_voting import HardVoting
 from .consensus.hbgf import HBGF
+from .consensus.kcc import KCC
+from .consensus.lce import LCE
 from .consensus.lwea import LWEA
 from .consensus.lwgp import LWGP
+from .consensus.mcla import MCLA
 from .consensus.median import MedianPartition
 from .consensus.mixture import MixtureModel
+from .consensus.pta import PTA
+from .consensus.ptgp import PTGP
 from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
+from .consensus.sec import SEC
 from .consensus.srs import SRS
 from .consensus.wcc import WCC
 from .consensus.wct import WCT
@@ -45,15 +55,24 @@ from .show.html import report
 __version__: str
 
 __all__ = [
+    "CSPA",
     "EAC",
     "ECMC",
+    "ECPCSHC",
+    "ECPCSMC",
     "GPMGLA",
     "HBGF",
     "HMAC",
+    "KCC",
+    "LCE",
     "LWEA",
     "LWGP",
+    "MCLA",
     "ODISVC",
+    "PTA",
+    "PTGP",
     "RPCL",
+    "SEC",
     "SRS",
     "USPEC",
     "WCC",
@@ -106,5 +125,6 @@ __all__ = [
     "report",
     "sact",
     "save",
+    "time_limit",
     "trust",
 ]

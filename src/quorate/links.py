@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from quorate import _kernels
 from quorate._support.checks import check_number
 from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.patience import require_time
 from quorate._support.typing import Floats
 from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 
 _ROWS_PER_TASK = 64
+_ROUNDING = 1e-13  # what is below is 0 but for rounding
 _FIRST = 128  # clusters by which others are put into an order, at most
 _SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
 
@@ -190,7 +193,7 @@ def _overlapping_together(links: sp.csr_array) -> tuple[NDArray[np.int64], sp.cs
     return order, sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(n, n))
 
 
-def weighted_triples(ens: Ensemble, member_influence: Floats) -> Floats:
+def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
     """Return the weighted connected triples of clusters of one member (WCT; Iam-On et al. 2011), over the largest.
 
     Two clusters x, y of one member are similar by the sum over all other clusters k of min(v_xk, v_yk), v the Jaccard
@@ -210,6 +213,55 @@ def weighted_triples(ens: Ensemble, member_influence: Floats) -> Floats:
         triples /= largest
     np.fill_diagonal(triples, 1.0)
     return triples
+
+
+def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Floats:
+    """Return how alike random walks from every two nodes are (Huang, Lai, Wang 2016; Huang et al. 2018).
+
+    With P = D^-1 A V the transitions of a walk over links A that prefers nodes of large weight V, D the row sums of AV,
+    and G the sum over steps t of P^t (P^t)', the similarity is G_ij / sqrt(G_ii G_jj). Nodes without links get 0.
+
+    P is similar to the symmetric N = Q L Q', so that all its powers come from one eigendecomposition:
+    G = S^-1 Q [(Q'S^2 Q) o F] Q'S^-1, with S^2 = VD and F_ij the sum over t of (l_i l_j)^t.
+
+    Parameters
+    ----------
+    links : (n, n)
+        Symmetric and not negative, with zero diagonal.
+    weights : (n,)
+        Weights of the nodes.
+    n_steps : int
+        Length of the walks.
+    """
+    n = len(links)
+    require_memory(8.0 * 6 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    require_time(20.0 * n**3, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    degrees = links @ weights
+    linked = np.flatnonzero(degrees > 0)
+    similarity = np.zeros((n, n))
+    if len(linked) == 0:
+        return similarity
+    whole = len(linked) == n
+    root = np.sqrt(weights[linked] / degrees[linked])
+    scale = np.sqrt(weights[linked] * degrees[linked])
+    with _kernels.threads.linear_algebra(n):
+        walk = (links if whole else links[np.ix_(linked, linked)]) * root[:, None] * root
+        values, vectors = eigh(walk, overwrite_a=True, check_finite=False)
+        inner = vectors.T @ (scale[:, None] ** 2 * vectors)
+        steps = np.outer(values, values)
+        series = np.zeros_like(steps)
+        for _ in range(n_steps):  # Horner's rule
+            series += 1.0
+            series *= steps
+        vectors /= scale[:, None]
+        together = vectors @ (inner * series) @ vectors.T
+    length = np.sqrt(together.diagonal())
+    together = (together + together.T) / (2.0 * np.outer(length, length))
+    together[together < _ROUNDING] = 0.0
+    np.minimum(together, 1.0, out=together)
+    np.fill_diagonal(together, 1.0)
+    similarity[np.ix_(linked, linked)] = together
+    return similarity
 
 
 def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -> Floats:

@@ -28,6 +28,7 @@ _DENSE_NODES = 1200
 # Eigenvectors are computed in multiples of this, so that neighbouring numbers of clusters share the very same ones.
 _EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
+_RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
 class Operator(Protocol):
@@ -142,10 +143,10 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
     with _kernels.threads.linear_algebra(n_nodes):
         dense = graph.deflated(np.eye(n_nodes))
-        return _largest_eigenpairs((dense + dense.T) / 2, n_more)
+        return largest_eigenpairs((dense + dense.T) / 2, n_more)
 
 
-def _largest_eigenpairs(matrix: Floats, n: int) -> tuple[Floats, Floats]:
+def largest_eigenpairs(matrix: Floats, n: int) -> tuple[Floats, Floats]:
     """Return the n largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors."""
     try:
         values, vectors = eigh(matrix, subset_by_index=[len(matrix) - n, len(matrix) - 1])
@@ -157,6 +158,11 @@ def _largest_eigenpairs(matrix: Floats, n: int) -> tuple[Floats, Floats]:
 
 def _fixed_vector(n: int) -> Floats:
     return np.random.default_rng(0).standard_normal(n)
+
+
+def unit_rows(points: Floats) -> Floats:
+    """Scale rows to unit length; zeros stay zeros."""
+    return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
 
 
 @dataclass(frozen=True)
@@ -186,8 +192,7 @@ class TransferCut:
     def embedding(self, k: int) -> Floats:
         """(m, k) unit rows: the mean of a pattern's clusters in the first k eigenvectors."""
         self._require_embedding(k)
-        points = np.asarray(self.links @ self.spectrum(k).vectors[:, :k])
-        return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
+        return unit_rows(np.asarray(self.links @ self.spectrum(k).vectors[:, :k]))
 
     def _require_embedding(self, k: int) -> None:
         n_patterns = self.ensemble.n_patterns
@@ -246,3 +251,21 @@ class TransferCut:
             return len(values)
         gaps = np.round(values[1:-1] - values[2:], 12)
         return 2 + int(np.argmax(gaps))
+
+
+@dataclass(frozen=True)
+class SingularCut(TransferCut):
+    """A cut whose patterns are embedded by singular vectors: every eigenvector counts the same, whatever its value."""
+
+    def _singular_values(self, k: int) -> Floats:
+        """(k,) singular values of the normalised links; infinite where they are 0, so that dividing by them gives 0."""
+        values = self.spectrum(k).values[:k]
+        return np.where(values > _RANK_TOLERANCE, np.sqrt(values), np.inf)
+
+    def embedding(self, k: int) -> Floats:
+        """(m, k) unit rows of the left singular vectors, one row per pattern.
+
+        With Z = D_x^-1/2 B D_y^-1/2 and right singular vectors V, they are Z V / sigma; scaling rows changes nothing.
+        """
+        self._require_embedding(k)
+        return unit_rows(np.asarray(self.links @ self.spectrum(k).vectors[:, :k]) / self._singular_values(k))

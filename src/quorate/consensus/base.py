@@ -297,6 +297,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
     """Base of the methods that cut a graph and cluster its embedding."""
 
     limited_by_clusters: ClassVar[bool] = True
+    cut_class: ClassVar[type[TransferCut]] = TransferCut
     start: str
     n_init: int
     random_state: Any
@@ -323,7 +324,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
         """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
         if self.start == "first-row" and ens.first_row is None:
             raise QuorateError('start="first-row" needs the rows in order; use start="ward" for a table of patterns.')
-        return TransferCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
+        return self.cut_class(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
         of_cluster = self._cluster_influence(ens, influence)

@@ -1,14 +1,26 @@
-"""Graphs over clusters that several methods share: rows linked to their clusters, and what is connected."""
+"""Graphs over clusters that several methods share: rows linked to clusters, what is connected, and cuts of them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
+from quorate import _kernels
+from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.patience import require_time
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Clusterings, Ensemble
-from quorate.tcut import ReducedGraph
+from quorate.evidence import pattern_evidence
+from quorate.links import jaccard, trajectory_similarity
+from quorate.tcut import ReducedGraph, largest_eigenpairs
+
+_LEAST_LINK = 1e-6
+_MAX_ROTATIONS = 21
+_HARDLY_ALIKE = 1e-20
+_EIGENVECTOR_BATCH = 32  # eigenvectors are computed in multiples of this, so that neighbouring k share the same ones
 
 
 def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
@@ -57,3 +69,103 @@ def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """(m, nodes) links of each pattern's rows to the clusters of positive influence, over the degree."""
     active = np.flatnonzero(influence > 0)
     return sp.csr_array(row_links(ens, influence)[:, active])
+
+
+@dataclass(frozen=True)
+class ClusterCut:
+    """A graph over clusters, cut into any number of groups of clusters by the normalised cut (Yu and Shi 2003)."""
+
+    similarity: Floats = field(repr=False)
+    """(n_clusters, n_clusters) symmetric and not negative."""
+    sizes: Floats = field(repr=False)
+    """(n_clusters,) the largest cluster, the first of equals, is where the discretisation starts."""
+    _known: list[tuple[Floats, Floats]] = field(default_factory=list, init=False, repr=False)
+
+    def spectrum(self, k: int) -> tuple[Floats, Floats]:
+        """Return at least the k leading eigenvalues of the graph, descending, and D^-1/2 times the eigenvectors.
+
+        As in the authors' program, links up to 1e-6 are dropped, every node gets half a link to itself and one more
+        degree.
+        """
+        if not self._known or len(self._known[-1][0]) < k:
+            self._known[:] = [self._solve(min(-(-k // _EIGENVECTOR_BATCH) * _EIGENVECTOR_BATCH, len(self.sizes)))]
+        return self._known[-1]
+
+    def _solve(self, k: int) -> tuple[Floats, Floats]:
+        n = len(self.sizes)
+        require_memory(8.0 * 3 * n**2, f"The eigenvectors of a graph of {n:,} clusters", USE_LINKAGE)
+        require_time(4.0 * n**3, f"The eigenvectors of a graph of {n:,} clusters", USE_LINKAGE)
+        links = np.where(self.similarity > _LEAST_LINK, self.similarity, 0.0)
+        degrees = links.sum(axis=1) + 1.0
+        links[np.diag_indices(n)] += 0.5
+        root = 1.0 / np.sqrt(degrees)
+        with _kernels.threads.linear_algebra(n):
+            values, vectors = largest_eigenpairs(root[:, None] * links * root, k)
+        vectors = vectors[:, ::-1] * root[:, None]
+        return values[::-1], vectors / np.linalg.norm(vectors, axis=0)
+
+    def groups(self, k: int) -> Ints:
+        """(n_clusters,) group of each cluster, for k groups; some may be empty."""
+        return discretise(self.spectrum(k)[1][:, :k], int(np.argmax(self.sizes)))
+
+
+def discretise(vectors: Floats, start: int) -> Ints:
+    """Return the group of each node nearest to some eigenvectors, which are known up to a rotation (Yu and Shi 2003).
+
+    Rows are scaled to unit length. The rotation starts from the row of one node, then repeatedly the row least like
+    those chosen (ties, after rounding to ten decimals, to the first), and is improved in turn with the groups.
+    """
+    n, k = vectors.shape
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    rotation = np.empty((k, k))
+    rotation[:, 0] = rows[start]
+    likeness = np.zeros(n)
+    for j in range(1, k):
+        likeness += np.abs(rows @ rotation[:, j - 1])
+        rotation[:, j] = rows[np.argmin(np.round(likeness, 10))]
+    before = 0.0
+    for _ in range(_MAX_ROTATIONS):
+        groups = k - 1 - np.argmax(np.round(rows @ rotation, 12)[:, ::-1], axis=1)  # ties to the row chosen last
+        chosen = sp.csr_array((np.ones(n), (groups, np.arange(n))), shape=(k, n))
+        left, sizes, right = np.linalg.svd(chosen @ rows)
+        objective = 2.0 * (n - sizes.sum())
+        if abs(objective - before) < np.finfo(np.float64).eps:
+            break
+        before = objective
+        rotation = right.T @ left.T
+    return groups
+
+
+def propagated_similarity(ens: Ensemble, n_steps: int) -> Floats:
+    """(n_clusters, n_clusters) how alike random walks from two clusters are, over Jaccard coefficients (ECPCS).
+
+    Huang et al. 2018. A cluster that no other meets is like none, itself included.
+    """
+    links = jaccard(ens)
+    np.fill_diagonal(links, 0.0)
+    return trajectory_similarity(links, np.ones(ens.n_clusters), n_steps)
+
+
+def trajectory_evidence(
+    ens: Ensemble, influence: Floats, leaves: Ints, n_neighbours: int | None, n_steps: int | None
+) -> Floats:
+    """(leaves, leaves) how alike random walks from two patterns are, over their strongest evidence (PTA, PTGP).
+
+    Huang, Lai, Wang 2016. Links are kept that are among the strongest `n_neighbours` of either end, ties included; the
+    walks of `n_steps` steps prefer patterns of many rows. Both default to half the root of the number of patterns, at
+    least 1 and at most 20. A pattern without links is hardly like any, itself included.
+    """
+    n = len(leaves)
+    usual = max(1, min(20, int(np.sqrt(n) / 2)))
+    links = np.round(pattern_evidence(ens, influence), 12)
+    links = links if n == len(links) else links[np.ix_(leaves, leaves)]
+    np.fill_diagonal(links, 0.0)
+    kept = min(n_neighbours or usual, n)
+    threshold = np.partition(links, n - kept, axis=1)[:, n - kept] if n else np.empty(0)
+    links[links < threshold[:, None]] = 0.0
+    links = np.maximum(links, links.T)
+    similarity = trajectory_similarity(links, ens.counts[leaves].astype(np.float64), n_steps or usual)
+    alone = ~links.any(axis=1)
+    similarity[alone] = similarity[:, alone] = _HARDLY_ALIKE
+    return similarity

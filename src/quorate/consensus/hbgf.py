@@ -15,14 +15,13 @@ from quorate.consensus.graphs import bipartite_graph, bipartite_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.kmeans import Key, Points, Start, least_similar
-from quorate.tcut import ReducedGraph, TransferCut
+from quorate.tcut import ReducedGraph, SingularCut, unit_rows
 
 _STARTS = ("ward", "heaviest", "random")
-_RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
 @dataclass(frozen=True)
-class JointCut(TransferCut):
+class JointCut(SingularCut):
     """The cut of HBGF: rows and clusters are embedded by singular vectors and clustered together."""
 
     @property
@@ -30,32 +29,15 @@ class JointCut(TransferCut):
         """How centres of k-means spread out where they do not start otherwise."""
         return least_similar
 
-    def _singular_values(self, k: int) -> Floats:
-        """(k,) singular values of the normalised links; infinite where they are 0, so that dividing by them gives 0."""
-        values = self.spectrum(k).values[:k]
-        return np.where(values > _RANK_TOLERANCE, np.sqrt(values), np.inf)
-
-    def embedding(self, k: int) -> Floats:
-        """(m, k) unit rows of the left singular vectors, one row per pattern.
-
-        With Z = D_x^-1/2 B D_y^-1/2 and right singular vectors V, they are Z V / sigma; scaling rows changes nothing.
-        """
-        self._require_embedding(k)
-        return _unit_rows(np.asarray(self.links @ self.spectrum(k).vectors[:, :k]) / self._singular_values(k))
-
     def cluster_embedding(self, k: int) -> Floats:
         """(n_clusters, k) unit rows of the right singular vectors, one row per cluster."""
         vectors = self.spectrum(k).vectors[:, :k] * np.sqrt(self.graph.degrees)[:, None]
-        return _unit_rows(np.where(np.isinf(self._singular_values(k)), 0.0, vectors))
+        return unit_rows(np.where(np.isinf(self._singular_values(k)), 0.0, vectors))
 
     def companions(self, k: int) -> tuple[Points, ...]:
         """Return the embedded clusters, each of which weighs as much as one row."""
         nodes = self.cluster_embedding(k)
         return (Points(nodes, np.full(len(nodes), self.ensemble.total / self.ensemble.n_rows), fixed=True),)
-
-
-def _unit_rows(points: Floats) -> Floats:
-    return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
 
 
 class HBGF(GraphMethod):

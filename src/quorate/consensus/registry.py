@@ -14,16 +14,25 @@ from quorate._support.checks import nearest_name
 from quorate._support.typing import Labels
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod, describe_in_html
 from quorate.consensus.best_member import BestMember
+from quorate.consensus.cspa import CSPA
 from quorate.consensus.cumulative_voting import CumulativeVoting
 from quorate.consensus.eac import EAC
 from quorate.consensus.ecmc import ECMC
+from quorate.consensus.ecpcs_hc import ECPCSHC
+from quorate.consensus.ecpcs_mc import ECPCSMC
 from quorate.consensus.gp_mgla import GPMGLA
 from quorate.consensus.hard_voting import HardVoting
 from quorate.consensus.hbgf import HBGF
+from quorate.consensus.kcc import KCC
+from quorate.consensus.lce import LCE
 from quorate.consensus.lwea import LWEA
 from quorate.consensus.lwgp import LWGP
+from quorate.consensus.mcla import MCLA
 from quorate.consensus.median import MedianPartition
 from quorate.consensus.mixture import MixtureModel
+from quorate.consensus.pta import PTA
+from quorate.consensus.ptgp import PTGP
+from quorate.consensus.sec import SEC
 from quorate.consensus.srs import SRS
 from quorate.consensus.wcc import WCC
 from quorate.consensus.wct import WCT
@@ -40,6 +49,13 @@ METHODS: dict[str, type[ConsensusMethod]] = {
         LWGP,
         CumulativeVoting,
         MixtureModel,
+        LCE,
+        ECPCSMC,
+        ECPCSHC,
+        MCLA,
+        PTA,
+        PTGP,
+        KCC,
         MedianPartition,
         EAC,
         HBGF,
@@ -47,6 +63,8 @@ METHODS: dict[str, type[ConsensusMethod]] = {
         ECMC,
         SRS,
         WCT,
+        CSPA,
+        SEC,
         HardVoting,
         BestMember,
     )

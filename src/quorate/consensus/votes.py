@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,13 +15,15 @@ from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.typing import Floats, Ints, Labels
 from quorate.consensus.base import ConsensusMethod, Cuts
-from quorate.crowd import cluster_certainty
+from quorate.consensus.graphs import ClusterCut
+from quorate.crowd import cluster_certainty, ratio
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight
 from quorate.kmeans import random_generator
 from quorate.linkage import Dendrogram, link_evidence
 
 GROUP_STARTS = ("lwea", "random")
+_MAX_ROUNDS = 100
 _MATRICES = 4  # of patterns x k that an iteration holds at once
 
 
@@ -138,6 +141,54 @@ class GroupCuts:
         return self.lwea_tree.choose_k()
 
 
+def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_cluster: Ints, k: int) -> Floats:
+    """(p, k) how far each pattern is in each group of clusters: the share of the group's clusters, by weight.
+
+    Strehl and Ghosh 2002: A_ug is the weight of the clusters of u in g over that of all clusters in g.
+    """
+    total = np.bincount(group_of_cluster, weights=share_of_cluster, minlength=k).astype(np.float64)
+    n_clusters = len(group_of_cluster)
+    share = share_of_cluster * ratio(1.0, total)[group_of_cluster]
+    for_group = sp.csr_array((share, (np.arange(n_clusters), group_of_cluster)), shape=(n_clusters, k))
+    return np.asarray((members_of @ for_group).toarray())
+
+
+@dataclass(frozen=True)
+class MetaCuts(GroupCuts):
+    """Rows in the group of clusters they are most in; clusters are grouped anew for every k by a normalised cut."""
+
+    similarity: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    """(n_clusters, n_clusters) of clusters."""
+
+    @cached_property
+    def cluster_cut(self) -> ClusterCut:
+        """The graph of clusters."""
+        return ClusterCut(self.similarity, self.ensemble.cluster_sizes.astype(np.float64))
+
+    @property
+    def max_clusters(self) -> int:
+        """The number of covered patterns, or of clusters if there are fewer."""
+        return min(len(self.covered), self.ensemble.n_clusters)
+
+    def solve(self, k: int) -> Solution:
+        """Return the group of clusters that each pattern is most in; groups that win none are filled."""
+        votes = meta_votes(self.members_of, self.share_of_cluster, self.cluster_cut.groups(k), k)
+        groups = first_largest(votes)
+        fill_empty(groups, votes, self.counts)
+        return Solution(groups)
+
+
+class MetaMethod(ConsensusMethod, abstract=True):
+    """Base of the methods that group clusters, and let rows follow their clusters."""
+
+    limited_by_clusters: ClassVar[bool] = True
+
+    @property
+    def eigenvalues_(self) -> Floats:
+        """The leading eigenvalues of the graph of clusters, descending."""
+        return cast(MetaCuts, self._cuts).cluster_cut.spectrum(1)[0]
+
+
 class GroupMethod(ConsensusMethod, abstract=True):
     """Base of the methods that find their answer anew for every k."""
 
@@ -218,3 +269,32 @@ class ImprovingMethod(GroupMethod, abstract=True):
     def _check(self) -> None:
         check_choice("start", self.start, GROUP_STARTS)
         check_integer("n_init", self.n_init, low=1)
+
+
+def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], Floats], tolerance: float) -> Solution:
+    """Let patterns join the nearest group, again and again, until the sum of distances changes by no more than that.
+
+    Parameters
+    ----------
+    groups : (p,)
+        Where they start.
+    counts : (p,)
+        How much each pattern counts in the sum.
+    k : int
+        Number of groups; an empty one is given the pattern farthest from its own.
+    distances : function
+        (p, k) the distances to the groups that it is given.
+    tolerance : float
+        Change of the sum at which it stops; it stops also if no pattern moves.
+    """
+    before = np.inf
+    for _ in range(_MAX_ROUNDS):
+        found = distances(groups)
+        nearest = first_largest(-found)
+        own = found[np.arange(len(nearest)), nearest]
+        fill_empty(nearest, np.broadcast_to(own[:, None], found.shape), counts)
+        value = float(counts @ own)
+        if abs(before - value) < tolerance or np.array_equal(nearest, groups):
+            return Solution(nearest, value)
+        groups, before = nearest, value
+    return Solution(groups, before)

@@ -1,0 +1,42 @@
+"""Time is forecast before a long computation: what would take minutes is announced, what would take hours refused."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from quorate._support.checks import check_number
+from quorate.errors import QuorateError, warn
+
+_limit: ContextVar[float] = ContextVar("quorate_time_limit", default=3600.0)
+_PER_SECOND = 1e10  # multiplications and additions of large matrices, on one core of a plain machine
+_WORTH_TELLING = 60.0
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Refuse, inside the `with` block, whatever is forecast to take longer than some seconds (3,600 by default)."""
+    token = _limit.set(check_number("seconds", seconds, above=0))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def require_time(operations: float, what: str, advice: str) -> None:
+    """Refuse `what` if its operations take longer than the limit, say so if they take minutes."""
+    seconds = operations / _PER_SECOND
+    if seconds > _limit.get():
+        raise QuorateError(
+            f"{what} take about {show_seconds(seconds)}, but the limit is {show_seconds(_limit.get())}. {advice} "
+            "quorate.time_limit changes the limit."
+        )
+    if seconds > _WORTH_TELLING:
+        warn(f"{what} take about {show_seconds(seconds)}. {advice}")
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a time for people: seconds, minutes or hours."""
+    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} seconds"

@@ -49,6 +49,8 @@ def synthetic_cells(n_cells=600, seed=0):
 def add_consensus(adata, n_clusters="auto"):
     """Combine the Leiden columns of `adata.obs` and put the answer and its confidence beside them."""
     resolutions = [name for name in adata.obs.columns if name.startswith("leiden_")]
+    if not isinstance(adata, SimpleNamespace):
+        return qt.consensus(adata, n_clusters, keys=resolutions, key_added="consensus")
     result = qt.consensus(adata.obs[resolutions], n_clusters=n_clusters)
     adata.obs["consensus"] = pd.Categorical(result.labels.astype(str))
     adata.obs["consensus_confidence"] = result.confidence

@@ -88,7 +88,7 @@ class Clusterings:
         degrees = np.unique(
             [extreme(block.degrees(influence)) for block in self.blocks() for extreme in (np.min, np.max)]
         )
-        if len(degrees) == 1:
+        if len(degrees) == 1 and degrees[0] > 0:
             return self.cooccurrence / degrees[0]
 
         def by_degree(block: Ensemble) -> sp.csr_array:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.annotated import ask_for_keys, is_annotated
 from quorate._support.columns import FEW_ROWS, NEARLY_ALL, is_class, looks_transposed
 from quorate.errors import QuorateError, warn
 
@@ -76,6 +77,8 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
     A 2-D array or a frame has one column per member; a list, tuple or generator holds one label vector per member, a
     dictionary one under each name.
     """
+    if is_annotated(labels):
+        raise ask_for_keys(labels)
     if isinstance(labels, Mapping):
         return _split_sequence(list(labels.values())), [str(name) for name in labels]
     if isinstance(labels, list | tuple | Iterator):

@@ -1,13 +1,17 @@
 """Checks of parameters: each names the parameter, what is required, what came and what to do."""
 
+from __future__ import annotations
+
 import difflib
 import math
 import numbers
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quorate._support.typing import Floats
 from quorate.errors import QuorateError
+
+if TYPE_CHECKING:  # the command checks parameters before it needs NumPy
+    from quorate._support.typing import Floats
 
 
 def nearest_name(name: object, names: Iterable[str]) -> str:

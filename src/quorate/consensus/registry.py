@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.annotated import clusterings_of, is_annotated, write_consensus
 from quorate._support.checks import nearest_name
 from quorate._support.typing import Labels
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod, describe_in_html
@@ -173,16 +174,29 @@ class ConsensusResult:
         return self.estimator.predict(labels)
 
 
-def consensus(labels: Any, n_clusters: int | str = "auto", method: str = "gp-mgla", **params: Any) -> ConsensusResult:
+def consensus(
+    labels: Any,
+    n_clusters: int | str = "auto",
+    method: str = "gp-mgla",
+    *,
+    keys: Sequence[str] | None = None,
+    key_added: str | None = None,
+    **params: Any,
+) -> ConsensusResult:
     """Combine clusterings of the same rows into one.
 
     Parameters
     ----------
     labels : Ensemble or anything `Ensemble` takes
-        Rows x members, or a list with one label vector per member.
+        Rows x members, or a list with one label vector per member. Or an AnnData object, with `keys`.
     n_clusters : int or "auto", default "auto"
     method : str, default "gp-mgla"
         A name from `methods()`.
+    keys : sequence of str, optional
+        For an AnnData object: the columns of `obs` that are members.
+    key_added : str, optional
+        For an AnnData object: the answer goes to `obs[key_added]`, its confidence to `obs[key_added + "_confidence"]`
+        and how it was found to `uns[key_added]`. Default: "consensus".
     **params
         Parameters of the method.
 
@@ -195,6 +209,13 @@ def consensus(labels: Any, n_clusters: int | str = "auto", method: str = "gp-mgl
     >>> result.predict([[1, 2], [1, 3], [1, 2]])
     array([0, 1])
     """
+    if is_annotated(labels):
+        key_added = "consensus" if key_added is None else key_added
+        result = consensus(clusterings_of(labels, keys, key_added), n_clusters, method, **params)
+        write_consensus(labels, key_added, result)
+        return result
+    if keys is not None or key_added is not None:
+        raise QuorateError("keys and key_added are for AnnData objects; select the columns of a frame yourself.")
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
     return ConsensusResult(
         labels=fitted.labels_,

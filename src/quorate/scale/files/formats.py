@@ -20,6 +20,7 @@ FORMATS = {
     "arrow": (".arrow", ".feather", ".ipc"),
     "npy": (".npy",),
     "npz": (".npz",),
+    "h5ad": (".h5ad",),
 }
 """Formats and the endings of their files."""
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._support.annotated import candidate_keys
 from quorate._support.checks import check_integer, nearest_name
 from quorate._support.extras import import_extra
 from quorate._support.memory import parse_bytes
@@ -57,7 +58,7 @@ def open_table(
     path : str or Path
         A file, or "-" for standard input; or a folder of Parquet files or a pattern such as "labels/*.parquet", which
         are read as one table, in the order of their names.
-    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz"}, optional
+    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad"}, optional
         Default: by the file's ending, or else by its first bytes.
     delimiter : str, optional
         What splits the columns of a text table. Default: found from its first lines.
@@ -379,6 +380,24 @@ def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:
     for name, vector in vectors.items():
         if vector.dtype.kind not in "iubfUT":
             raise QuorateError(f"{source.shown} holds {name!r} of type {vector.dtype}. Save numbers or text.")
+    return _register_vectors(source, vectors)
+
+
+def _h5ad_view(source: _Source) -> list[Column]:
+    """Open the names of the cells and the categorical columns of `obs`; the counts of genes stay on disk."""
+    anndata = import_extra("anndata", "Reading .h5ad files")
+    try:
+        obs = anndata.read_h5ad(source.file, backed="r").obs
+    except Exception:  # whatever error a broken file leads to
+        raise QuorateError(f"{source.shown} is not an AnnData file that can be read. Check that it is whole.") from None
+    vectors = {"obs_names": obs.index.to_numpy(dtype=object)}
+    for name in candidate_keys(obs):
+        texts = obs[name].astype(object)
+        vectors[name] = texts.where(texts.notna(), None).to_numpy()
+    return _register_vectors(source, vectors)
+
+
+def _register_vectors(source: _Source, vectors: dict[str, Any]) -> list[Column]:
     # DuckDB reads text only from arrays of objects.
     held = {
         f"c{j}": vector.astype(object) if vector.dtype.kind in "UT" else vector
@@ -394,4 +413,5 @@ _OPENERS: dict[str, Callable[[_Source], list[Column]]] = {
     "arrow": _arrow_view,
     "npy": _npy_view,
     "npz": _npz_view,
+    "h5ad": _h5ad_view,
 }

@@ -1,0 +1,103 @@
+"""AnnData objects: recognised, combined by keys of obs, and asked for keys at once."""
+
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+from quorate._support.annotated import is_annotated
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
+
+KEYS = ["leiden_0.5", "leiden_1.0", "louvain"]
+
+
+def as_objects(texts):
+    """Return texts as AnnData can save them with any pandas."""
+    return pd.Index(list(texts), dtype=object)
+
+
+@pytest.fixture
+def adata():
+    rng = np.random.default_rng(0)
+    types = np.arange(60) % 3
+    obs = pd.DataFrame({"n_genes": rng.random(60)}, index=as_objects(f"cell_{i}" for i in range(60)))
+    for key in KEYS:
+        labels = np.where(rng.random(60) < 0.1, rng.integers(3, size=60), types)
+        obs[key] = pd.Categorical(as_objects(map(str, labels)))
+    return anndata.AnnData(X=np.zeros((60, 2), dtype=np.float32), obs=obs, var=pd.DataFrame(index=as_objects("gh")))
+
+
+def test_the_answer_is_written_beside_the_members(adata):
+    result = qt.consensus(adata, 3, keys=KEYS, key_added="joint")
+    plain = qt.consensus(adata.obs[KEYS], 3)
+    assert (result.labels == plain.labels).all()
+    assert (adata.obs["joint"].astype(int) == plain.labels).all()
+    assert str(adata.obs["joint"].dtype) == "category"
+    assert np.allclose(adata.obs["joint_confidence"], plain.confidence)
+    assert list(adata.uns["joint"]["keys"]) == KEYS
+    assert np.allclose(adata.uns["joint"]["weights"], plain.member_weights)
+
+
+def test_what_is_written_can_be_saved(adata, tmp_path):
+    qt.consensus(adata, 3, "weac", keys=KEYS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+        again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    assert (again.obs["consensus"].astype(str) == adata.obs["consensus"].astype(str)).all()
+    assert again.uns["consensus"]["method"] == "weac"
+
+
+def test_cells_that_nobody_labels_have_no_cluster(adata):
+    adata.obs.loc["cell_5", KEYS] = np.nan
+    with pytest.warns(qt.QuorateWarning, match="1 row"):
+        qt.consensus(adata, 3, keys=KEYS)
+    assert adata.obs["consensus"].isna().sum() == 1
+
+
+def test_the_command_reads_h5ad(adata, tmp_path, capsys):
+    from quorate.cli import main
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+    source, target = str(tmp_path / "cells.h5ad"), str(tmp_path / "a.csv")
+    assert main(["combine", source, "--members", ",".join(KEYS), "-k", "3", "-o", target]) == 0
+    answer = pd.read_csv(target)
+    assert list(answer["obs_names"]) == list(adata.obs_names)
+    assert (answer["consensus"] == qt.consensus(adata.obs[KEYS], 3).labels).all()
+    (tmp_path / "broken.h5ad").write_bytes(b"no such thing")
+    assert main(["combine", str(tmp_path / "broken.h5ad")]) == 2
+    assert "is not an AnnData file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("call", [lambda a: qt.consensus(a, 14), qt.Ensemble, lambda a: qt.WEAC(3).fit(a), qt.ncai])
+def test_without_keys_one_message_names_the_candidates(adata, call):
+    with pytest.raises(qt.QuorateError, match=r"needs keys.*Categorical columns here: 'leiden_0.5', 'leiden_1.0'"):
+        call(adata)
+
+
+def test_bad_keys_are_named_and_nothing_is_written(adata):
+    columns = list(adata.obs.columns)
+    with pytest.raises(qt.QuorateError, match=r"there is no 'leiden_0.6'. Did you mean 'leiden_0.5'\?"):
+        qt.consensus(adata, 3, keys=["leiden_0.6", "louvain"])
+    with pytest.raises(qt.QuorateError, match="key_added must not be one of the keys"):
+        qt.consensus(adata, 3, keys=KEYS, key_added="louvain")
+    with pytest.raises(qt.QuorateError, match="method must be one of"):
+        qt.consensus(adata, 3, "no-such", keys=KEYS)
+    with pytest.raises(qt.QuorateError, match="for AnnData objects"):
+        qt.consensus(adata.obs[KEYS], 3, keys=KEYS)
+    assert list(adata.obs.columns) == columns
+    assert not adata.uns
+
+
+def test_it_is_recognised_without_importing_it(adata):
+    assert is_annotated(adata)
+    assert not is_annotated(adata.obs)
+    assert sys.modules["quorate._support.annotated"].__dict__.get("anndata") is None

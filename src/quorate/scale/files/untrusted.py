@@ -29,6 +29,8 @@ def check_arrow(file: Path, shown: str) -> None:
     try:
         with arrow.memory_map(str(file)) as mapped:
             reader = ipc.open_file(mapped)
+            if len(set(reader.schema.names)) < len(reader.schema.names):
+                raise ValueError("several columns have the same name")
             for name in reader.schema.names:
                 name.encode()
             for number in range(reader.num_record_batches):

@@ -294,3 +294,12 @@ def test_the_heaviest_point_is_the_first_of_its_weight_and_not_fixed():
         Points(np.array([[4.0]]), np.array([9.0]), fixed=True),
     ]
     assert heaviest(blocks).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ward_is_that_of_all_pairs_for_any_weights(seed):
+    random = np.random.default_rng(seed)
+    means, weights = random.normal(size=(12, 1)), random.choice([1.0, 5.0, 100.0, 3000.0], 12)
+    for k in (1, 2, 3, 4, 6, 9):
+        found = _kernels.lloyd.merge_groups(means, weights, k, ROUNDING)
+        np.testing.assert_allclose(found, dense_ward(means, weights, k), atol=1e-9)

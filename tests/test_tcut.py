@@ -114,3 +114,18 @@ def test_many_equal_eigenvalues_are_no_obstacle():
     scaled = spectrum.vectors * np.sqrt(graph.degrees)[:, None]
     assert np.allclose(scaled.T @ scaled, np.eye(ens.n_clusters), atol=1e-12)
     assert np.allclose(graph.multiply(spectrum.vectors), graph.degrees[:, None] * spectrum.vectors * spectrum.values)
+
+
+def test_a_cut_at_the_last_eigenvalue_gives_no_caution():
+    labels = [[0, 0, 1, 1], [0, 0, 1, 1]]
+    cuts = qt.HBGF(2).fit(labels)._cuts
+    assert cuts.max_clusters == 4
+    assert cuts.caution(4) is None
+    assert "eigengap at 3 clusters" in cuts.caution(3)
+
+
+def test_many_components_are_forecast():
+    ens = Ensemble([np.arange(50)])
+    graph = bipartite_graph(ens, np.ones(50))
+    with qt.memory_limit(24 * 50 * 50 - 1), pytest.raises(qt.QuorateError, match="50 separate components needs about"):
+        graph.trivial  # noqa: B018

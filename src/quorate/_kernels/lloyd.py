@@ -93,13 +93,8 @@ def merge_groups(means, weights, k, scale):
         for d in range(means.shape[1]):
             means[a, d] = (weights[a] * means[a, d] + weights[b] * means[b, d]) / total
         weights[a], weights[b], cost[b] = total, 0.0, np.inf
+        # A joined group is never cheaper to join than the cheaper of its two parts was: other partners stay.
         for c in range(b):
-            if weights[c] == 0:
-                continue
-            if c == a or partner[c] == a or partner[c] == b:
+            if weights[c] > 0 and (c == a or partner[c] == a or partner[c] == b):
                 _find_cheapest(means, weights, c, scale, partner, cost)
-            elif c < a:
-                this = _cost(means, weights, c, a, scale)
-                if this < cost[c] or (this == cost[c] and a < partner[c]):
-                    partner[c], cost[c] = a, this
     return means[weights > 0]

@@ -42,7 +42,7 @@ def nasty():
 
 def test_the_summary_is_plain_json_and_the_same_every_time(nasty):
     assert json.loads(json.dumps(nasty, allow_nan=False)) == nasty
-    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 2)
+    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 3)
     _, ens = ensemble()
     first, second = (json.dumps(summarise(qt.WEAC(3).fit(ens))) for _ in range(2))
     assert first == second
@@ -88,8 +88,21 @@ def test_trust_in_plain_words():
     _, ens = ensemble()
     members = summarise(qt.GPMGLA(3).fit(ens))["members"]
     assert members[-1]["trust"] == "hardly"
-    assert members[-1]["words"].startswith("Agrees with hardly any other member; counts ")
+    assert members[-1]["words"].startswith("Agrees with the others no more than chance would; counts ")
     assert {member["trust"] for member in members[:-1]} == {"trusted"}
+
+
+def test_chance_is_said_first_and_copies_are_named():
+    random = np.random.default_rng(0)
+    junk = qt.Ensemble([random.integers(0, k, 120) for k in range(3, 11)])
+    facts = summarise(qt.HBGF(3).fit(junk))
+    assert facts["verdict"].startswith("No agreement beyond chance")
+    assert {member["trust"] for member in facts["members"]} == {"hardly"}
+    _, ens = ensemble()
+    twice = ens.add_members([ens.patterns[ens.row_pattern, 0]], names=["again"])
+    fitted = qt.WEAC(3).fit(twice)
+    copies = summarise(fitted)["crowd"]["copies"]
+    assert any({ens.names[0], "again"} <= set(group["members"]) for group in copies)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +141,7 @@ def test_a_million_rows_make_a_small_report():
 
 
 def test_an_old_summary_is_refused(nasty):
-    with pytest.raises(qt.QuorateError, match="version 2.*Make it anew"):
+    with pytest.raises(qt.QuorateError, match="version 3.*Make it anew"):
         render_report({**nasty, "version": 0})
 
 

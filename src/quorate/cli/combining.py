@@ -20,6 +20,7 @@ from quorate.cli.output import bar, console, note, print_json, progress, table
 from quorate.cli.repeating import labels_command
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method, methods
+from quorate.crowd import crowd_trust
 from quorate.errors import QuorateError
 from quorate.scale.combine import TableConsensus, combine_table
 from quorate.scale.files import STREAM, check_ending, check_output, output_format, write_text
@@ -28,7 +29,7 @@ from quorate.scale.tablefacts import facts_in_table
 from quorate.scores import score_table
 from quorate.show import KnownClasses, Origin, render_report, summarise
 from quorate.show.plotdata import member_rows
-from quorate.show.summary import describe_trust
+from quorate.show.summary import describe_copies, describe_crowd, describe_trust
 
 _MEMBERS_SHOWN = 20
 _CLUSTERS_SHOWN = 30
@@ -165,6 +166,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             "explanation": f"{ens.n_patterns:,} combinations of labels exceed the memory and were read in blocks.",
         },
         "members": [{**asdict(row), **describe_trust(row)} for row in rows],
+        "crowd": describe_crowd(crowd_trust(ens), ens.names, found.member_weights),
         "answers": [
             {
                 "k": found.n_clusters,
@@ -215,6 +217,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     """Print what was combined, the clusters, and whom to trust."""
     out = console(stderr=to_stderr)
     source, choice = summary["source"], summary["choice"]
+    if summary["crowd"]["sentence"]:
+        out.print(summary["crowd"]["sentence"], markup=False)
     answer = next(answer for answer in summary["answers"] if answer["k"] == choice["k"])
     out.print(
         f"{source['rows']:,} rows, {source['members']} members, {source['clusters']:,} clusters in all -> "
@@ -229,6 +233,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     out.print(_cluster_table(answer))
     out.print()
     out.print(member_table(summary["members"]))
+    for sentence in describe_copies(summary["crowd"]["copies"]):
+        out.print(sentence, markup=False)
 
 
 def _cluster_table(answer: dict[str, Any]) -> Any:
@@ -246,20 +252,21 @@ def _whole(size: float) -> int | float:
 
 
 def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:
-    """Return the table of members by NCAI; of many, those at both ends."""
-    ranked = sorted(members, key=lambda member: -member["ncai"])
+    """Return the table of members by trust; of many, those at both ends."""
+    ranked = sorted(members, key=lambda member: -member["trust_index"])
     shown = ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-most // 2 :]
     words = {"trusted": "trusted", "partly": "partly trusted", "hardly": "hardly trusted"}
     rows = [
         (
             member["name"],
-            f"{member['ncai']:.3f} {bar(member['ncai'])}",
+            f"{member['trust_index']:.3f} {bar(member['trust_index'])}",
             float(np.round(member["weight"], 3)),
-            float(np.round(member["agreement"], 3)),
+            float(np.round(member["ncai"], 3)),
+            f"{member['coverage']:.0%}",
             member["n_clusters"],
-            words[member["trust"]],
+            words[member["trust"]] + ("" if member["beyond_chance"] else ": no more than chance"),
         )
         for member in shown
     ]
     title = "Members" + ("" if len(shown) == len(ranked) else f" (the first and the last of {len(ranked)})")
-    return table(title, ("member", "NCAI", "weight", "agreement", "clusters", "trust"), rows)
+    return table(title, ("member", "agreement beyond chance", "weight", "NCAI", "rows", "clusters", "trust"), rows)

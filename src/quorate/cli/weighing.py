@@ -8,23 +8,30 @@ from quorate._support.checks import check_number
 from quorate.cli.columns import Source, say_guesses
 from quorate.cli.combining import member_table
 from quorate.cli.output import console, print_json, progress
-from quorate.crowd import member_weights
+from quorate.crowd import crowd_trust, resolve_influence
 from quorate.show.plotdata import member_rows
-from quorate.show.summary import describe_trust
+from quorate.show.summary import describe_copies, describe_crowd, describe_trust
 
 
 def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
-    """Rank members by NCAI and print the table."""
+    """Rank members by their agreement beyond chance and print the table."""
     check_number("beta", beta, low=0)
     with source.open() as opened, progress("Weighing", quiet=quiet):
         columns = source.choose(opened)
         ens = source.count(opened, columns).ensemble
-        rows = member_rows(ens, member_weights(ens, beta))
-    members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.ncai)]
+        influence = resolve_influence(ens, "trust", beta)
+        weights = influence / influence.sum()
+        rows = member_rows(ens, weights)
+        crowd = describe_crowd(crowd_trust(ens), ens.names, weights)
+    members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.trust_index)]
     if json:
-        print_json({"rows": ens.n_rows, "members": members})
+        print_json({"rows": ens.n_rows, "crowd": crowd, "members": members})
         return
     out = console()
+    if crowd["sentence"]:
+        out.print(crowd["sentence"], markup=False)
     out.print(f"{ens.n_rows:,} rows, {ens.n_members} members, {ens.n_clusters:,} clusters in all", markup=False)
     out.print(member_table(members, most=len(members)))
+    for sentence in describe_copies(crowd["copies"]):
+        out.print(sentence, markup=False)
     say_guesses(columns, quiet=quiet)

@@ -206,7 +206,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def crowd_(self) -> CrowdTrust:
         """How far members agree beyond chance; found when asked for."""
         if self._crowd is None:
-            self._crowd = crowd_trust(self.ensemble_, cast(Normalise, self.normalise))
+            self._crowd = crowd_trust(self.ensemble_, getattr(self, "normalise", "sqrt"))
         return self._crowd
 
     @property

@@ -20,7 +20,7 @@ from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod, describe_clusters
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.consensus.registry import ConsensusResult
-from quorate.crowd import Normalise, agreement, cai
+from quorate.crowd import Normalise, agreement, cai, crowd_trust
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import confidence, covering_weight
@@ -99,8 +99,12 @@ class MemberRow:
     n_clusters: int
     coverage: float
     """Share of the rows it labels."""
+    trust_index: float
+    """Its mean agreement with the others beyond chance, over the rows it labels: an absolute scale in [0, 1]."""
+    beyond_chance: bool
+    """Whether it agrees with any other member more than chance would; also if there are too few rows to tell."""
     agreement: float
-    """Its mean agreement with the others (CAI)."""
+    """Its mean agreement with the others (CAI), which chance and coverage are part of."""
     ncai: float
     influence: float
     """How much it counts beside the member that counts most, in [0, 1]."""
@@ -114,12 +118,15 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalise: Normalise
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass
     weights = index**2 / np.sum(index**2) if weights is None else weights
+    crowd = crowd_trust(ens, normalise)
     coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total
     return tuple(
         MemberRow(
             ens.names[j],
             len(ens.levels[j]),
             float(coverage[j]),
+            float(crowd.index[j]),
+            bool(crowd.agrees[j]) or crowd.verdict == "too few rows to tell",
             float(mean_agreement[j]),
             float(index[j]),
             float(weights[j] / weights.max()),

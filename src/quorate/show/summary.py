@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import quorate
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod, opposition
+from quorate.crowd import NO_AGREEMENT, CrowdTrust
 from quorate.ensemble import Ensemble
 from quorate.evidence import mean_evidence, shared_rows
 from quorate.scale.rowfacts import RowFacts, facts_in_memory
@@ -34,7 +35,7 @@ from quorate.show.plotdata import (
 from quorate.show.rows import embedded_rows, kept_columns, rows_that_fit
 from quorate.show.verdict import verdict
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 """Rises when a field of the summary changes its meaning or goes away."""
 
 _UNCERTAIN_SHOWN = 12
@@ -42,7 +43,8 @@ _MEMBERS_IN_HEATMAP = 150
 _CLASSES_SHOWN = 40
 # How many figures on single members in single clusters a summary may hold.
 _MOST_SEPARATED = 20_000
-_TRUSTED, _PARTLY_TRUSTED = 0.5, 0.2
+_TRUSTED, _PARTLY_TRUSTED = 0.3, 0.1  # mean agreement beyond chance
+_COPIES_NAMED = 5
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
 
 
@@ -78,6 +80,7 @@ def summarise(
         "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
         "choice": _choice(fitted, sweep),
         "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
+        "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
         "agreement": _agreement(fitted, members),
         "answers": answers,
         "steps": [
@@ -153,17 +156,45 @@ def explain_choice(fitted: ConsensusMethod, sweep: SweepView) -> str:
 
 
 def describe_trust(row: MemberRow) -> dict[str, str]:
-    """Return how far a member was trusted, as a word and as a sentence."""
-    share = "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the most trusted"
-    if row.influence >= _TRUSTED:
-        trust, reason = "trusted", "Agrees with the crowd"
-    elif row.influence >= _PARTLY_TRUSTED:
-        trust, reason = "partly", "Agrees less with the others than most do"
+    """Return how far a member can be trusted, as a word and as a sentence; by agreement beyond chance alone."""
+    share = (
+        "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
+    )
+    if not row.beyond_chance:
+        trust, reason = "hardly", "Agrees with the others no more than chance would"
+    elif row.trust_index >= _TRUSTED:
+        trust, reason = "trusted", "Agrees with the others"
+    elif row.trust_index >= _PARTLY_TRUSTED:
+        trust, reason = "partly", "Agrees with the others in part"
     else:
-        trust, reason = "hardly", "Agrees with hardly any other member"
+        trust, reason = "hardly", "Agrees with the others hardly more than chance would"
     if row.coverage < 0.5:
-        reason += f" as far as could be tested, on the {row.coverage:.0%} of rows it labels"
+        reason += f", on the {row.coverage:.0%} of rows it labels"
     return {"trust": trust, "words": f"{reason}; {share}."}
+
+
+def describe_crowd(crowd: CrowdTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:
+    """Return whether members agree beyond chance, in a sentence where they do not, and which are copies."""
+    sentences = {
+        "beyond chance": None,
+        "no more than chance": NO_AGREEMENT,
+        "too few rows to tell": "There are too few rows to tell the members' agreement from chance.",
+    }
+    copies = [
+        {"members": [names[j] for j in group], "weight": round(float(weights[list(group)].sum()), 6)}
+        for group in crowd.copies
+    ]
+    return {"verdict": crowd.verdict, "sentence": sentences[crowd.verdict], "copies": copies}
+
+
+def describe_copies(copies: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each group of members that are nearly the same clustering."""
+    return [
+        f"{', '.join(group['members'][:_COPIES_NAMED])}"
+        + (f" and {len(group['members']) - _COPIES_NAMED} more" if len(group["members"]) > _COPIES_NAMED else "")
+        + f" are (nearly) the same clustering; together they have {group['weight']:.0%} of the weight."
+        for group in copies
+    ]
 
 
 def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[str, Any]:
@@ -171,7 +202,7 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
     ens = fitted.ensemble_
     shown = np.arange(ens.n_members)
     if ens.n_members > _MEMBERS_IN_HEATMAP:
-        ranked = np.argsort([-row.ncai for row in members], kind="stable")
+        ranked = np.argsort([-row.trust_index for row in members], kind="stable")
         shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
         ens = ens.select(shown.tolist())
     view = agreement_view(ens, normalise=fitted.normalise)  # type: ignore[arg-type]

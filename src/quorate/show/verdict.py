@@ -9,7 +9,12 @@ _NAMED = 3
 
 
 def verdict(summary: dict[str, Any]) -> str:
-    """Return one sentence: how many clusters, how they share the rows, and whom to doubt."""
+    """Return one sentence: how many clusters, how they share the rows, and whom to doubt.
+
+    Where members agree no more than chance would, that is said first.
+    """
+    crowd = summary["crowd"]
+    said_first = crowd["sentence"] if crowd["verdict"] == "no more than chance" else None
     answer = next(answer for answer in summary["answers"] if answer["k"] == summary["choice"]["k"])
     sizes = [cluster["size"] for cluster in answer["clusters"]]
     members = summary["members"]
@@ -19,7 +24,7 @@ def verdict(summary: dict[str, Any]) -> str:
         parts.append(_doubt(doubted, len(members)))
     elif len(members) > 1:
         parts.append("no member stands apart from the others")
-    return "; ".join(parts) + "."
+    return (f"{said_first} " if said_first else "") + "; ".join(parts) + "."
 
 
 def _sizes(sizes: Sequence[float]) -> str:

@@ -55,6 +55,7 @@ function drawMembers() {
   const columns = [
     ["Member", (r) => r.name, (r) => shorten(r.name, 200), "text"],
     ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, words[r.trust] || r.trust), "short"],
+    ["Agreement beyond chance", (r) => r.trust_index, (r) => gauge(r.trust_index), "number"],
     ["NCAI", (r) => r.ncai, (r) => gauge(r.ncai), "number"],
     ["Agreement", (r) => r.agreement, (r) => decimals(r.agreement), "number"],
     ["Weight", (r) => r.weight, (r) => percent(r.weight, 1), "number"],
@@ -63,7 +64,7 @@ function drawMembers() {
     ...(split ? [[`Splits cluster ${state.cluster}`, (r) => split[state.cluster][r.place], (r) => gauge(split[state.cluster][r.place] / 100, `${split[state.cluster][r.place]}%`), "number"]] : []),
     ["Why", (r) => r.words, (r) => r.words, "long"],
   ];
-  const ranked = S.members.map((member, place) => ({ ...member, place })).sort((a, b) => a.influence - b.influence || a.ncai - b.ncai);
+  const ranked = S.members.map((member, place) => ({ ...member, place })).sort((a, b) => a.trust_index - b.trust_index || a.influence - b.influence);
   const trusted = ranked.filter((member) => member.trust === "trusted");
   const folded = trusted.length > FOLDED_FROM;
   byId("fold").hidden = !folded;

@@ -324,7 +324,8 @@ def test_the_registry_tells_what_there_is_to_know(name):
     info = METHODS[name]
     assert info.estimator.name == name
     assert info.weighted == (info.parameters["weights"] == "ncai")
-    for text in (info.citation, info.cost, info.exact, *info.exceptions.values()):
+    guide = (info.idea, info.equation, info.strength, info.weakness, info.when)
+    for text in (*guide, info.citation, info.cost, info.exact, *info.exceptions.values()):
         assert len(text) > 5
     assert info.estimator.__doc__
     for parameter in info.parameters:

@@ -19,7 +19,14 @@ def run_methods(*, json: bool) -> None:
                 "name": m.name,
                 "weighted": m.weighted,
                 "parameters": m.parameters,
+                "idea": m.idea,
+                "equation": m.equation,
+                "strength": m.strength,
+                "weakness": m.weakness,
+                "when": m.when,
                 "cost": m.cost,
+                "exact": m.exact,
+                "exceptions": m.exceptions,
                 "citation": m.citation,
             }
             for m in known
@@ -27,8 +34,8 @@ def run_methods(*, json: bool) -> None:
         print_json({"combine": combining, "generate": generators})
         return
     out = console()
-    rows = [(m.name, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in known]
-    out.print(table("To combine", ("method", "weighs members", "parameters (--set)", "from"), rows))
+    rows = [(m.name, m.idea, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in known]
+    out.print(table("To combine", ("method", "idea", "weighs members", "parameters (--set)", "from"), rows))
     out.print()
     out.print(table("To generate members", ("method", "what it does"), list(generators.items())))
 

@@ -75,6 +75,14 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     name: ClassVar[str]
     """The name in the registry."""
+    idea: ClassVar[str] = ""
+    """What it does, in one sentence."""
+    equation: ClassVar[str] = ""
+    """What it computes, in plain signs."""
+    strength: ClassVar[str] = ""
+    weakness: ClassVar[str] = ""
+    when: ClassVar[str] = ""
+    """When to use it."""
     citation: ClassVar[str]
     cost: ClassVar[str]
     """Time and memory in m patterns, M members, n_c clusters and k."""

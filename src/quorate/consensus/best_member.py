@@ -120,6 +120,11 @@ class BestMember(ConsensusMethod):
     """
 
     name: ClassVar[str] = "best-member"
+    idea: ClassVar[str] = "No combination: the member that is nearest to all others."
+    equation: ClassVar[str] = "min over members a of sum over b of Mirkin(a, b)"
+    strength: ClassVar[str] = "A sanity line: a consensus that is no better was not worth it."
+    weakness: ClassVar[str] = "As good as one member can be, with the number of clusters it has."
+    when: ClassVar[str] = "A baseline for every comparison."
     citation: ClassVar[str] = "Mirkin distance; best of k"
     cost: ClassVar[str] = "m M^2; memory m M"
     exact: ClassVar[str] = "distances over all rows"

@@ -61,6 +61,11 @@ class CSPA(GraphMethod):
     """
 
     name: ClassVar[str] = "cspa"
+    idea: ClassVar[str] = "Cut the graph of rows linked by the members that join them."
+    equation: ClassVar[str] = "normalised cut of H H', by the eigenvectors of H' diag(w / d) H"
+    strength: ClassVar[str] = "A classical baseline, here without a matrix of rows."
+    weakness: ClassVar[str] = "Clearly behind the other graph methods: large clusters dominate the degrees."
+    when: ClassVar[str] = "Comparisons with the literature."
     citation: ClassVar[str] = "Strehl, Ghosh 2002"
     cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"

@@ -190,6 +190,17 @@ class CumulativeVoting(SoftMethod):
     """
 
     name: ClassVar[str] = "cumulative-voting"
+    idea: ClassVar[str] = (
+        "Members vote, in turn, for the clusters of the most detailed one, which are then merged to k."
+    )
+    equation: ClassVar[str] = (
+        "V_u <- V_u + (R_a(u) - V_u) / i, R_a the mean vote of cluster a; merge columns of least (p_i + p_j) JS"
+    )
+    strength: ClassVar[str] = (
+        "Level with the best at a fraction of the cost; no parameter, no eigenvectors; soft memberships."
+    )
+    weakness: ClassVar[str] = "Never more clusters than the most detailed member has; a cluster may win no row."
+    when: ClassVar[str] = "Memberships are wanted, or a quick and strong second opinion."
     citation: ClassVar[str] = "Ayad, Kamel 2008"
     cost: ClassVar[str] = "m k0 M + m k0^2 logarithms at most; memory m k0; k0 clusters of the most detailed member"
     exact: ClassVar[str] = "votes and labels of all rows"

@@ -52,6 +52,11 @@ class EAC(EvidenceMethod):
     """
 
     name: ClassVar[str] = "eac"
+    idea: ClassVar[str] = "Agglomerate rows by the share of members that put them together."
+    equation: ClassVar[str] = "S(i, j) = mean over members of [same cluster]"
+    strength: ClassVar[str] = "The plainest consensus there is, with a dendrogram."
+    weakness: ClassVar[str] = "All members count the same, good or bad."
+    when: ClassVar[str] = "A baseline, or members that are all equally good."
     citation: ClassVar[str] = "Fred, Jain 2005"
     cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
     exact: ClassVar[str] = "dendrogram of all rows"

@@ -258,6 +258,13 @@ class ECMC(LinkageMethod):
     """
 
     name: ClassVar[str] = "ecmc"
+    idea: ClassVar[str] = "Complete the co-association from the pairs of rows that members agree on."
+    equation: ClassVar[str] = "min |X|_* + lam |E|_1 with X + E = A where members agree"
+    strength: ClassVar[str] = "Doubtful pairs are left open instead of averaged."
+    weakness: ClassVar[str] = (
+        "Small clusters vanish by design; a matrix over patterns and its eigenvectors in every step."
+    )
+    when: ClassVar[str] = "Few, large, well separated clusters."
     citation: ClassVar[str] = "Yi, Yang, Jin, Jain, Mahdavi 2012"
     cost: ClassVar[str] = "c^2 (rank) to c^3 per iteration, c patterns that reliable pairs connect; memory m^2"
     exact: ClassVar[str] = "objective and completed matrix of all rows, and its dendrogram"

@@ -80,6 +80,11 @@ class ECPCSHC(LinkageMethod):
     """
 
     name: ClassVar[str] = "ecpcs-hc"
+    idea: ClassVar[str] = "Rows are as alike as random walks find their clusters; agglomerate them."
+    equation: ClassVar[str] = "S(i, j) = mean over members of Z(c_l(i), c_l(j)), Z = cosine of walks over Jaccard links"
+    strength: ClassVar[str] = "A dendrogram that uses indirect links."
+    weakness: ClassVar[str] = "Needs a matrix over patterns; behind ECPCS-MC on average."
+    when: ClassVar[str] = "A tree is wanted and members are very fine."
     citation: ClassVar[str] = "Huang, Wang, Peng, Lai, Kwoh 2018"
     cost: ClassVar[str] = "n_c^3 + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows"

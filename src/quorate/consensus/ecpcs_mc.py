@@ -71,6 +71,13 @@ class ECPCSMC(MetaMethod):
     """
 
     name: ClassVar[str] = "ecpcs-mc"
+    idea: ClassVar[str] = "Group clusters that random walks find alike, and let rows follow their clusters."
+    equation: ClassVar[str] = (
+        "Z = cosine of walks over Jaccard links; normalised cut of Z; row to the group its clusters are most in"
+    )
+    strength: ClassVar[str] = "Uses indirect links at a cost that does not grow with the rows."
+    weakness: ClassVar[str] = "Small groups may win no row by themselves; cost grows with the cube of the clusters."
+    when: ClassVar[str] = "Many rows and not too many clusters in all."
     citation: ClassVar[str] = "Huang, Wang, Peng, Lai, Kwoh 2018"
     cost: ClassVar[str] = "m M^2 + n_c^3; memory n_c^2 + m M"
     exact: ClassVar[str] = "groups of clusters and votes of all rows"

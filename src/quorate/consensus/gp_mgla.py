@@ -106,6 +106,15 @@ class GPMGLA(GraphMethod):
     """
 
     name: ClassVar[str] = "gp-mgla"
+    idea: ClassVar[str] = (
+        "Cut a graph in which rows hold to their clusters and clusters to those they share neighbours with."
+    )
+    equation: ClassVar[str] = "W = alpha B'D^-1 B + R' diag(1/R1) R; B links rows to clusters by NCAI^beta, R is SACT"
+    strength: ClassVar[str] = (
+        "Uses agreement of members, links of rows and links between clusters; fast however many rows there are."
+    )
+    weakness: ClassVar[str] = "Slightly behind the locally weighted methods on ensembles of many clusters."
+    when: ClassVar[str] = "A first answer on any ensemble, and the paper's own method."
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.2"
     cost: ClassVar[str] = "m M^2 + e per eigenvector + m k^2 per k-means step; memory e + m k; e overlapping clusters"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"

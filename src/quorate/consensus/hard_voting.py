@@ -113,6 +113,11 @@ class HardVoting(GroupMethod):
     """
 
     name: ClassVar[str] = "hard-voting"
+    idea: ClassVar[str] = "Match clusters to k groups and let each row follow most of its clusters, in turn."
+    equation: ClassVar[str] = "max over labels and matchings of the rows that lie in a cluster and in its group"
+    strength: ClassVar[str] = "Easy to explain; gives a count of agreement."
+    weakness: ClassVar[str] = "Needs members with about as many clusters as the answer."
+    when: ClassVar[str] = "All members have about k clusters."
     citation: ClassVar[str] = "Dimitriadou, Weingessel, Hornik 2002"
     cost: ClassVar[str] = "that of EAC, average link, + m M k per round; memory m M + m k"
     exact: ClassVar[str] = "agreement and labels of all rows"

@@ -93,6 +93,11 @@ class HBGF(GraphMethod):
     """
 
     name: ClassVar[str] = "hbgf"
+    idea: ClassVar[str] = "Cut the graph that links every row to its clusters, rows and clusters together."
+    equation: ClassVar[str] = "leading singular vectors of H diag(s)^-1/2, k-means of rows and clusters"
+    strength: ClassVar[str] = "Fast however many rows there are."
+    weakness: ClassVar[str] = "All members count the same; behind weighted methods."
+    when: ClassVar[str] = "A baseline for graph methods."
     citation: ClassVar[str] = "Fern, Brodley 2004"
     cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows and clusters"

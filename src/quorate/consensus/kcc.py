@@ -144,6 +144,13 @@ class KCC(ImprovingMethod):
     """
 
     name: ClassVar[str] = "kcc"
+    idea: ClassVar[str] = "k-means on label tuples, whose centres are distributions of every member's labels."
+    equation: ClassVar[str] = (
+        "min over groups of sum over rows and members of 1 - g(c_l) / |g_l| (cosine), or entropy, category, mode"
+    )
+    strength: ClassVar[str] = "Time linear in the rows after its start; several utilities."
+    weakness: ClassVar[str] = "Far worse from random starts than from LWEA."
+    when: ClassVar[str] = "A k-means-like objective is wanted, to be compared between answers."
     citation: ClassVar[str] = "Wu, Liu, Xiong, Cao, Chen 2015"
     cost: ClassVar[str] = "that of LWEA, average link, + m M k per round; memory m M + m k"
     exact: ClassVar[str] = "objective and labels of all rows"

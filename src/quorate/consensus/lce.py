@@ -109,6 +109,11 @@ class LCE(GraphMethod):
     """
 
     name: ClassVar[str] = "lce"
+    idea: ClassVar[str] = "Link rows also to clusters like their own, and cut the graph."
+    equation: ClassVar[str] = "B = H (1 + decay WCT), transfer cut of B"
+    strength: ClassVar[str] = "Ahead of the plain graph methods by indirect links."
+    weakness: ClassVar[str] = "The similarity of clusters is a dense matrix."
+    when: ClassVar[str] = "Members with many small clusters, which direct links tell too little about."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
     cost: ClassVar[str] = "m M^2 + n_c^3 + m k^2 per k-means step; memory n_c^2 + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"

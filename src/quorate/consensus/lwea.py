@@ -57,6 +57,11 @@ class LWEA(EvidenceMethod):
     """
 
     name: ClassVar[str] = "lwea"
+    idea: ClassVar[str] = "Agglomerate rows by the certainty of the clusters that join them."
+    equation: ClassVar[str] = "S(i, j) = mean over members of ECI(c) [both in c], ECI(c) = exp(-H(c) / (theta M))"
+    strength: ClassVar[str] = "Among the best methods on public ensembles, and a whole dendrogram."
+    weakness: ClassVar[str] = "Needs time where hardly two rows share all their labels."
+    when: ClassVar[str] = "The best all-round choice when a tree is wanted."
     citation: ClassVar[str] = "Huang, Wang, Lai 2018"
     cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
     exact: ClassVar[str] = "dendrogram of all rows; with missing labels patterns stay whole"

@@ -62,6 +62,11 @@ class LWGP(GraphMethod):
     """
 
     name: ClassVar[str] = "lwgp"
+    idea: ClassVar[str] = "Cut the graph of rows and clusters, linked by the clusters' certainty."
+    equation: ClassVar[str] = "B = H diag(ECI), transfer cut of B"
+    strength: ClassVar[str] = "Level with LWEA and fast however many rows there are."
+    weakness: ClassVar[str] = "The number of clusters is at most that of all members together."
+    when: ClassVar[str] = "The best all-round choice for many rows."
     citation: ClassVar[str] = "Huang, Wang, Lai 2018"
     cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"

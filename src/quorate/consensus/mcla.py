@@ -57,6 +57,11 @@ class MCLA(MetaMethod):
     """
 
     name: ClassVar[str] = "mcla"
+    idea: ClassVar[str] = "Group the clusters of all members by the rows they share, and let rows follow."
+    equation: ClassVar[str] = "Normalised cut of Jaccard coefficients; row to the group its clusters are most in"
+    strength: ClassVar[str] = "Simple to explain: clusters are matched by what they share."
+    weakness: ClassVar[str] = "Behind the methods that also use indirect links or weights."
+    when: ClassVar[str] = "A classical baseline, without the balance that METIS forces."
     citation: ClassVar[str] = "Strehl, Ghosh 2002"
     cost: ClassVar[str] = "m M^2 + n_c^3; memory n_c^2 + m M"
     exact: ClassVar[str] = "groups of clusters and votes of all rows"

@@ -148,6 +148,11 @@ class MedianPartition(GroupMethod):
     """
 
     name: ClassVar[str] = "median"
+    idea: ClassVar[str] = "The clustering nearest to all members, with as many clusters as that takes."
+    equation: ClassVar[str] = "max over partitions of the sum over pairs of rows in one cluster of S(i, j) - gamma"
+    strength: ClassVar[str] = "Finds the number of clusters; one clear objective; consensus Leiden without a graph."
+    weakness: ClassVar[str] = "Keeps every boundary that half the members draw: many clusters where members have many."
+    when: ClassVar[str] = "No number of clusters is known, and members are about as coarse as the answer should be."
     citation: ClassVar[str] = "Gionis, Mannila, Tsaparas 2007"
     cost: ClassVar[str] = "that of EAC, average link, + m M times groups per sweep; memory n_c times groups"
     exact: ClassVar[str] = "objective over all rows"

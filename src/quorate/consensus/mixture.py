@@ -122,6 +122,13 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     """
 
     name: ClassVar[str] = "mixture"
+    idea: ClassVar[str] = "Classes of rows, in each of which every member has its own probabilities of labels."
+    equation: ClassVar[str] = (
+        "P(u) = sum over g of pi_g prod over l of theta_g(c_l(u)), by expectation and maximisation"
+    )
+    strength: ClassVar[str] = "Among the best from its start at LWEA; posterior probabilities and a likelihood."
+    weakness: ClassVar[str] = "Takes members to be independent, which they are not; a poor start stays poor."
+    when: ClassVar[str] = "Probabilities are wanted, or many labels are missing."
     citation: ClassVar[str] = "Topchy, Jain, Punch 2004"
     cost: ClassVar[str] = "that of LWEA, average link, + m M k per round; memory m M + m k"
     exact: ClassVar[str] = "likelihood and posteriors of all rows"

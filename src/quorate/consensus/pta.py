@@ -64,6 +64,13 @@ class PTA(LinkageMethod):
     """
 
     name: ClassVar[str] = "pta"
+    idea: ClassVar[str] = "Patterns are alike if random walks from them take the same ways; agglomerate them."
+    equation: ClassVar[str] = (
+        "PTS(u, v) = cosine of the trajectories of T steps over the K strongest links of each pattern"
+    )
+    strength: ClassVar[str] = "Robust to weak links; a dendrogram."
+    weakness: ClassVar[str] = "Time grows with the cube, memory with the square of the patterns."
+    when: ClassVar[str] = "A few thousand patterns and noisy members."
     citation: ClassVar[str] = "Huang, Lai, Wang 2016"
     cost: ClassVar[str] = "m^2 M + m^3; memory m^2"
     exact: ClassVar[str] = "defined on patterns"

@@ -100,6 +100,11 @@ class PTGP(GraphMethod):
     """
 
     name: ClassVar[str] = "ptgp"
+    idea: ClassVar[str] = "Link patterns to clusters of patterns like them by random walks, and cut the graph."
+    equation: ClassVar[str] = "B = PTS H diag(1 / patterns in c), transfer cut of B"
+    strength: ClassVar[str] = "Robust to weak links."
+    weakness: ClassVar[str] = "Time grows with the cube, memory with the square of the patterns."
+    when: ClassVar[str] = "A few thousand patterns and noisy members."
     citation: ClassVar[str] = "Huang, Lai, Wang 2016"
     cost: ClassVar[str] = "m^2 M + m^3; memory m^2"
     exact: ClassVar[str] = "defined on patterns"

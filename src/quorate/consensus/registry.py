@@ -83,6 +83,14 @@ class MethodInfo:
     citation: str
     weighted: bool
     """Whether members count by their weight unless asked otherwise."""
+    idea: str
+    """What it does, in one sentence."""
+    equation: str
+    """What it computes, in plain signs."""
+    strength: str
+    weakness: str
+    when: str
+    """When to use it."""
     cost: str
     """Time and memory in m patterns, M members, n_c clusters and k."""
     exact: str
@@ -99,6 +107,8 @@ def methods() -> tuple[MethodInfo, ...]:
     >>> import quorate as qt
     >>> qt.methods()[0].name
     'gp-mgla'
+    >>> {method.name: method.idea for method in qt.methods()}["lwea"]
+    'Agglomerate rows by the certainty of the clusters that join them.'
     """
     return tuple(_describe(method) for method in METHODS.values())
 
@@ -116,6 +126,11 @@ def _describe(method: type[ConsensusMethod]) -> MethodInfo:
         parameters,
         method.citation,
         weighted,
+        method.idea,
+        method.equation,
+        method.strength,
+        method.weakness,
+        method.when,
         method.cost,
         method.exact,
         dict(method.exceptions),

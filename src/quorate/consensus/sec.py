@@ -97,6 +97,11 @@ class SEC(ImprovingMethod):
     """
 
     name: ClassVar[str] = "sec"
+    idea: ClassVar[str] = "The normalised cut of the co-association matrix, improved directly as a weighted k-means."
+    equation: ClassVar[str] = "min over groups of sum w_u d_u |h_u / d_u - mean|^2"
+    strength: ClassVar[str] = "Time linear in the rows after its start."
+    weakness: ClassVar[str] = "From random starts among the weakest methods."
+    when: ClassVar[str] = "Comparisons with the literature."
     citation: ClassVar[str] = "Liu, Wu, Liu, Tao, Fu 2017"
     cost: ClassVar[str] = "that of LWEA, average link, + m M k per round; memory m M + m k"
     exact: ClassVar[str] = "objective and labels of all rows"

@@ -80,6 +80,11 @@ class SRS(LinkageMethod):
     """
 
     name: ClassVar[str] = "srs"
+    idea: ClassVar[str] = "Similar rows are in similar clusters, and the reverse (SimRank); agglomerate them."
+    equation: ClassVar[str] = "S = decay Phi C Phi', C = decay H'SH / (s s'), in turn"
+    strength: ClassVar[str] = "Uses indirect links of any length."
+    weakness: ClassVar[str] = "A matrix over patterns; slow for many clusters."
+    when: ClassVar[str] = "A baseline for indirect links."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett 2008"
     cost: ClassVar[str] = "n_c^2 per neighbour and iteration + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows; a pattern whose rows part gets the label of its first row"

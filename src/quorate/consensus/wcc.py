@@ -292,6 +292,11 @@ class WCC(ConsensusMethod):
     """
 
     name: ClassVar[str] = "wcc"
+    idea: ClassVar[str] = "Learn the weights of members together with a factorised consensus."
+    equation: ClassVar[str] = "min over w, Q, S of |sum w_l M_l - Q S Q'|^2"
+    strength: ClassVar[str] = "Weights come out of the optimisation."
+    weakness: ClassVar[str] = "The joint problem is degenerate: all weight may go to one member."
+    when: ClassVar[str] = "A baseline for learnt weights."
     citation: ClassVar[str] = "Li, Ding 2008"
     cost: ClassVar[str] = "m M k + m k^2 per update, anew for every k; memory m M + m k"
     exact: ClassVar[str] = "objective and factors of all rows"

@@ -81,6 +81,11 @@ class WCT(LinkageMethod):
     """
 
     name: ClassVar[str] = "wct"
+    idea: ClassVar[str] = "Rows are also alike where their clusters meet the same other clusters; agglomerate them."
+    equation: ClassVar[str] = "S(i, j) = mean over members of 1 if same cluster, else decay WCT(c_l(i), c_l(j))"
+    strength: ClassVar[str] = "Uses indirect links within members."
+    weakness: ClassVar[str] = "A matrix over patterns; LCE uses the same links better and faster."
+    when: ClassVar[str] = "A baseline for indirect links, with a dendrogram."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
     cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows"

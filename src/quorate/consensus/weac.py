@@ -55,6 +55,11 @@ class WEAC(EvidenceMethod):
     """
 
     name: ClassVar[str] = "weac"
+    idea: ClassVar[str] = "Agglomerate rows by the weight of the members that put them together."
+    equation: ClassVar[str] = "S(i, j) = sum over members l of w_l [same cluster in l], w from NCAI^beta"
+    strength: ClassVar[str] = "A whole dendrogram from one run; members that disagree with all others hardly count."
+    weakness: ClassVar[str] = "Weights are per member: a poor cluster of a good member counts in full."
+    when: ClassVar[str] = "You want a tree, or every number of clusters at once."
     citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.1"
     cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
     exact: ClassVar[str] = "dendrogram of all rows"

@@ -1,5 +1,6 @@
 """Features to clusters: the same labels from every engine and partitioning; files whole or not at all; bad input."""
 
+import json
 import os
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 import quorate as qt
 from quorate import QuorateError, QuorateWarning
+from quorate.cli import main
+from quorate.show.featureview import view_features
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -174,3 +177,72 @@ def test_labels_are_not_features():
     labels = np.random.default_rng(0).integers(3, size=(200, 4))
     with pytest.warns(QuorateWarning, match="few distinct whole numbers.*quorate combine"):
         qt.cluster_frame(labels, n_clusters=3, n_members=3)
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    return {
+        members: qt.cluster_frame(rows[0], n_clusters=4, n_members=3, members=members, return_model=True)
+        for members in ("kmeans", "spectral")
+    }
+
+
+@pytest.mark.parametrize("members", ["kmeans", "spectral"])
+def test_a_model_comes_back_from_its_file(rows, model, tmp_path, members):
+    labels, fitted = model[members]
+    fitted.save(tmp_path / "model.npz")
+    loaded = qt.load(tmp_path / "model.npz")
+    assert loaded.features == fitted.features
+    np.testing.assert_array_equal(loaded.predict(rows[0]), labels)
+
+
+def test_damaged_models_and_other_versions_are_refused(model, tmp_path):
+    path = tmp_path / "model.npz"
+    model["kmeans"][1].save(path)
+    content = path.read_bytes()
+    (tmp_path / "short.npz").write_bytes(content[: len(content) // 2])
+    (tmp_path / "text.npz").write_text("no model")
+    for name in ("short.npz", "text.npz"):
+        with pytest.raises(QuorateError, match="is no saved model, or it is damaged"):
+            qt.load(tmp_path / name)
+    with np.load(path) as arrays:
+        kept = dict(arrays)
+    newer = kept["manifest"].tobytes().replace(b'"version": 1', b'"version": 9')
+    np.savez(tmp_path / "newer.npz", **{**kept, "manifest": np.frombuffer(newer, dtype=np.uint8)})
+    with pytest.raises(QuorateError, match="is no model in version 1"):
+        qt.load(tmp_path / "newer.npz")
+    np.savez(tmp_path / "unfit.npz", **{**kept, "votes_votes": kept["votes_votes"][:-1]})
+    np.savez(tmp_path / "pickled.npz", **{**kept, "fill": np.array([{}], dtype=object)})
+    for name in ("unfit.npz", "pickled.npz"):
+        with pytest.raises(QuorateError, match="is no saved model, or it is damaged"):
+            qt.load(tmp_path / name)
+
+
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_the_command(rows, answer, tmp_path, capsys):
+    source = tmp_path / "rows.csv"
+    frame_of(rows[0])[["id", *NAMES]].to_csv(source, index=False)
+    out, saved, report = (str(tmp_path / name) for name in ("out.csv", "model.npz", "report.html"))
+    command = ["cluster", str(source), "-k", "4", "-m", "6", "-o", out, "--model", saved, "--report", report, "--json"]
+    assert main(command) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["features"]["sizes"] == np.bincount(answer).tolist()
+    assert len(summary["features"]["apart"]) == 4
+    found = pd.read_csv(out)
+    assert list(found.columns) == ["id", "consensus", "confidence"]
+    np.testing.assert_array_equal(found["consensus"], answer)
+    assert "<html" in (tmp_path / "report.html").read_text()
+    again = str(tmp_path / "again.csv")
+    assert main(["assign", str(source), "--model", saved, "-o", again, "-q"]) == 0
+    np.testing.assert_array_equal(pd.read_csv(again)["consensus"], answer)
+    assert main(["cluster", str(source), "-k", "4", "-o", out]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_features_that_set_a_cluster_apart():
+    rows = np.array([[0.0, 5], [0, 5], [10, 5], [10, 6]])
+    view = view_features(rows, ["x", "y"], np.array([0, 0, 1, 1]), np.ones(4))
+    assert view.apart[0][0] == ("x", -2.0)
+    assert view.apart[1][0] == ("x", 2.0)
+    plane = view_features(rows, ["x", "y"], np.array([0, 0, 1, 1]), np.ones(4), ("y", "x"))
+    assert plane.points[3] == [6.0, 10.0]

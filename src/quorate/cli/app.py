@@ -209,6 +209,100 @@ def generate(
 
 @app.command(
     epilog=_examples(
+        "quorate cluster features.csv -k 5 -o clusters.csv --report report.html",
+        "quorate cluster rows.parquet -k 8 --member spectral --model model.npz -o clusters.parquet",
+        "cat features.csv | quorate cluster - -k 3 -o - > clusters.csv",
+    )
+)
+def cluster(
+    file: opt.Table,
+    k: Annotated[str, typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or auto.")] = "auto",
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...", help="Columns of features; repeatable. Default: all numbers but ids and known classes."
+        ),
+    ] = None,
+    scale: Annotated[str, typer.Option(metavar="KIND", help="standard, minmax or none.")] = "standard",
+    missing: Annotated[
+        str, typer.Option(metavar="KIND", help="Rows with missing numbers: error, drop (no cluster) or mean.")
+    ] = "error",
+    member: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="kmeans, rpcl or spectral; repeatable, used in turn. Default: kmeans."),
+    ] = None,
+    n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many members.")] = 20,
+    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "gp-mgla",
+    fit_rows: Annotated[
+        int | None, typer.Option(metavar="N", min=4, help="Rows each member is fitted on. Default: up to 20,000.")
+    ] = None,
+    id_column: opt.Id = None,
+    truth: Annotated[
+        str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
+    ] = None,
+    keep: opt.Keep = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    encoding: opt.Encoding = None,
+    output: opt.Output = None,
+    output_format: opt.OutputFormat = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write an HTML report.")
+    ] = None,
+    summary: Annotated[
+        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write the report's data as JSON.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", rich_help_panel="Writing", help="Save what labels new rows, for: quorate assign."),
+    ] = None,
+    force: opt.Force = False,
+    seed: opt.Seed = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Cluster a table of features of any size, by the consensus of many clusterings.
+
+    Writes the row id (if there is one) with the cluster and its confidence beside it.
+    """
+    from quorate.cli.clustering import Outputs, run_cluster
+    from quorate.cli.columns import Source
+    from quorate.scale.clustering import Recipe
+
+    source = Source(file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding)
+    how = {"members": member or "kmeans", "n_members": n_members, "consensus": method, "fit_rows": fit_rows or "auto"}
+    recipe = Recipe.of(int(k) if k.isdigit() else k, scale, missing, seed or 0, how)
+    outputs = Outputs(output, output_format, report, summary, model, force)
+    run_cluster(source, recipe, outputs, quiet=quiet, json=json)
+
+
+@app.command(epilog=_examples("quorate assign new.csv --model model.npz -o clusters.csv"))
+def assign(
+    file: opt.Table,
+    model: Annotated[str, typer.Option(metavar="FILE", help="What `quorate cluster --model` saved.")],
+    id_column: opt.Id = None,
+    keep: opt.Keep = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    encoding: opt.Encoding = None,
+    output: opt.Output = None,
+    output_format: opt.OutputFormat = None,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Put new rows into the clusters that `quorate cluster` found."""
+    from quorate.cli.clustering import Outputs, run_assign
+    from quorate.cli.columns import Source
+
+    source = Source(file, None, id_column, None, keep, "cluster", format, delimiter, header, encoding)
+    run_assign(source, model, Outputs(output, output_format, force=force), quiet=quiet, json=json)
+
+
+@app.command(
+    epilog=_examples(
         "quorate bench pools --method lwea --method gp-mgla --draws 20 -o results",
         "quorate bench pools --method weac --method 'single=weac linkage=single' --method vote.py:vote -o results",
         "quorate bench iris wine seeds --members 10,20 --best-k -o results   (members are drawn by k-means)",

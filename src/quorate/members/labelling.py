@@ -37,6 +37,8 @@ class Centres(NamedTuple):
 
 def centres_of(model: Any) -> Centres | None:
     """Return the centres of a model that labels a row by the nearest of them; None for any other model."""
+    if isinstance(model, Centres):
+        return model
     if isinstance(model, Merged):
         inner = centres_of(model.model)
         return None if inner is None else Centres(inner.points, model.new_label[inner.labels])

@@ -34,6 +34,8 @@ from quorate.scale.features import FeatureModel, FeatureProfile, check_how, fit_
 from quorate.scale.files import LabelTable, check_output, connect, explained, open_table, output_format, write_table
 from quorate.scale.files import quote_name as quoted
 
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *_WHOLE, *(f"U{name}" for name in _WHOLE)}
 Progress = Callable[[str, int, int | None], None]
 """Told what is done, how many rows of it, and of how many if that is known."""
 
@@ -253,7 +255,7 @@ def cluster_file(
     ...     rows = "".join(f"r{i},{i % 2 * 9 + i / 100},{i / 50}\\n" for i in range(60))
     ...     _ = (folder / "rows.csv").write_text("id,x,y\\n" + rows)
     ...     result = qt.cluster_file(folder / "rows.csv", folder / "out.csv", features=["x", "y"], n_clusters=2)
-    ...     print((folder / "out.csv").read_text()[:28])
+    ...     print((folder / "out.csv").read_text()[:27])
     id,x,y,consensus,confidence
     >>> result.n_rows, result.sizes
     (60, array([30, 30]))
@@ -308,20 +310,27 @@ def cluster_table(
     )
 
 
-def file_features(table: LabelTable, features: Sequence[str] | None) -> list[str]:
-    """Return the columns of a file that are features."""
+def file_features(table: LabelTable, features: Sequence[str] | None, known: Sequence[str] = ()) -> list[str]:
+    """Return the columns of a file that are features; those that are `known` to be something else are not."""
     if features is not None:
         columns = choose_columns(table, Wanted(list(features)), labels=False, find_id=False)
         chosen: Sequence[str] | None = columns.members
     else:
         columns = choose_columns(table, Wanted(), labels=False)
         chosen = None
-    profile = table.profile
-    numbers = [name for name in table.columns if profile[name].kind in ("integer", "number", "boolean")]
+    numbers = [name for name in table.columns if _is_number(table, name)]
     # A column without any value is text or numbers: it says nothing, and is told so later.
     if chosen is None:
-        numbers = [name for name in numbers if name != columns.id]
+        numbers = [name for name in numbers if name != columns.id and name not in known]
     return pick_features(table.columns, numbers, chosen, table.path)
+
+
+def _is_number(table: LabelTable, name: str) -> bool:
+    """Tell whether a column holds numbers: by its type or, in a text table, by all of its cells."""
+    kind = table.column(name).sql_type
+    if kind == "VARCHAR":
+        return table.profile[name].kind in ("integer", "number", "boolean")
+    return kind.partition("(")[0] in _NUMBERS
 
 
 def _refuse_answers(table: LabelTable, kept: Sequence[str]) -> None:
@@ -333,7 +342,7 @@ def _refuse_answers(table: LabelTable, kept: Sequence[str]) -> None:
 def read_blocks(table: LabelTable, names: Sequence[str], kept: Sequence[str]) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Yield the rows in their order, in blocks: the columns to keep as an Arrow batch, and the features as a matrix."""
     cells = [f"{table.raw(name)} AS k{j}" for j, name in enumerate(kept)]
-    cells += [f"CAST({table.label(name)} AS DOUBLE) AS f{j}" for j, name in enumerate(names)]
+    cells += [f"TRY_CAST({table.raw(name)} AS DOUBLE) AS f{j}" for j, name in enumerate(names)]
     with explained(table.path):
         for batch in table.sql(f"SELECT {', '.join(cells)} FROM {table.view}").to_arrow_reader(BLOCK):
             yield batch.select(range(len(kept))), arrow_values(batch.select(range(len(kept), batch.num_columns)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ class FeatureProfile:
 class FeatureModel:
     """Members and their consensus, for rows of named features.
 
-    Made by `cluster_file` and `cluster_frame`; `save` keeps it in a file, from which `quorate.load` brings it back.
+    Made by `cluster_file` and `cluster_frame`; `save` keeps it in a file, `quorate.load` brings it back.
     """
 
     features: tuple[str, ...]
@@ -150,6 +151,12 @@ class FeatureModel:
         if self.fill is None:
             labels[rows], confidence[rows] = -1, 0.0
         return Assigned(labels, confidence)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
+        from quorate.scale.models import save_model
+
+        save_model(self, path)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster of each row of X, an array of the features or a frame that has them."""

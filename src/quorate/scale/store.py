@@ -18,23 +18,29 @@ from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
 from quorate.scale.engines import unused_name
+from quorate.scale.features import FeatureModel
 from quorate.scale.files import escaped, explained, make_folder, quote_name, writing
+from quorate.scale.models import load_model, save_model
 
 PATTERNS = "patterns.parquet"
 _FORMAT = "1"
 
 
-def save(ens: Ensemble, folder: str | Path) -> None:
+def save(ens: Ensemble | FeatureModel, folder: str | Path) -> None:
     """Write the patterns of an ensemble to a folder, as Parquet; what was saved there before is replaced at once.
 
     The folder then holds `patterns.parquet`: a column of labels per member, and how many `rows` share them (and their
-    `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`.
+    `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`. A
+    `FeatureModel` is written to one file of that name, as NPZ.
     """
-    write_lines(folder, ens.lines(), ens.noise)
+    if isinstance(ens, FeatureModel):
+        save_model(ens, folder)
+    else:
+        write_lines(folder, ens.lines(), ens.noise)
 
 
-def load(folder: str | Path) -> Ensemble:
-    """Return the ensemble that was saved in a folder.
+def load(folder: str | Path) -> Any:
+    """Return the ensemble that was saved in a folder, or the model that was saved in a file.
 
     Examples
     --------
@@ -45,6 +51,8 @@ def load(folder: str | Path) -> Ensemble:
     ...     qt.load(folder)
     Ensemble(n_rows=4, n_members=2, n_clusters=4, n_patterns=3)
     """
+    if Path(folder).is_file():
+        return load_model(folder)
     lines, noise = read_lines(folder)
     return from_lines(lines, noise=noise)[0]
 

@@ -1,0 +1,166 @@
+"""Five shapes in the plane, 1 to 20 million points, from points to clusters with spectral members.
+
+The shapes are versions of our own, with fixed seeds, of those of U-SENC (Huang, Wang, Wu, Lai, Kwoh 2020), whose
+seconds were published for another machine. "Best" is the labelling by the densities that made the points.
+`python -m benchmarks.shapes FILE [SHAPE ...]` keeps what is finished in FILE; QUORATE_BENCH_SHARE=0.1 takes a tenth.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import quorate as qt
+from benchmarks.flower import nmi
+from quorate._support.resume import Store
+
+BLOCK = 500_000
+Draw = Callable[[np.random.Generator, np.ndarray], np.ndarray]
+Density = Callable[[np.ndarray], np.ndarray]
+
+
+class Shape(NamedTuple):
+    """A mixture in the plane."""
+
+    n_points: int
+    published: float
+    """Seconds of U-SENC."""
+    shares: np.ndarray
+    parts: list[tuple[Draw, Density]]
+    """How points of each group are drawn, and its log density."""
+
+
+def gaussian(centre: tuple[float, float], along: float, across: float, angle: float = 0.0) -> tuple[Draw, Density]:
+    """A Gaussian, longer in one direction."""
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    sizes = np.array([along, across])
+
+    def draw(random: np.random.Generator, n: np.ndarray) -> np.ndarray:
+        return random.standard_normal((len(n), 2)) * sizes @ turn + centre
+
+    def density(x: np.ndarray) -> np.ndarray:
+        return -0.5 * (((x - centre) @ turn.T / sizes) ** 2).sum(axis=1) - np.log(along * across * 2 * np.pi)
+
+    return draw, density
+
+
+def arc(
+    centre: tuple[float, float], radius: float, width: float, start: float = 0.0, length: float = 2 * np.pi
+) -> tuple[Draw, Density]:
+    """An arc of a circle with a Gaussian width; points are uniform along it."""
+
+    def draw(random: np.random.Generator, n: np.ndarray) -> np.ndarray:
+        angle = start + length * random.random(len(n))
+        away = radius + width * random.standard_normal(len(n))
+        return np.stack([away * np.cos(angle), away * np.sin(angle)], axis=1) + centre
+
+    def density(x: np.ndarray) -> np.ndarray:
+        away = np.hypot(*(x - centre).T)
+        angle = (np.arctan2(x[:, 1] - centre[1], x[:, 0] - centre[0]) - start) % (2 * np.pi)
+        inside = np.where(angle <= length, 0.0, -1e6)
+        log_width = -0.5 * ((away - radius) / width) ** 2 - np.log(width * np.sqrt(2 * np.pi))
+        return log_width + inside - np.log(length * np.maximum(away, 1e-9))
+
+    return draw, density
+
+
+def petals() -> list[tuple[Draw, Density]]:
+    """Twelve petals around a centre."""
+    angles = 2 * np.pi * np.arange(12) / 12
+    outer = [gaussian((6 * np.cos(a), 6 * np.sin(a)), 1.2, 0.5, a) for a in angles]
+    return [*outer, gaussian((0, 0), 0.8, 0.8)]
+
+
+def even(n: int) -> np.ndarray:
+    """Equal shares."""
+    return np.full(n, 1 / n)
+
+
+SHAPES = {
+    "two bananas": Shape(
+        1_000_000, 318, even(2), [arc((0, 0), 5, 0.65, 0, np.pi), arc((5, 2.2), 5, 0.65, np.pi, np.pi)]
+    ),
+    "smiling face": Shape(
+        2_000_000,
+        659,
+        np.array([0.55, 0.12, 0.12, 0.21]),
+        [
+            arc((0, 0), 6, 0.3),
+            gaussian((-2, 2), 0.5, 0.5),
+            gaussian((2, 2), 0.5, 0.5),
+            arc((0, 0), 3.2, 0.35, 1.2 * np.pi, 0.6 * np.pi),
+        ],
+    ),
+    "concentric circles": Shape(
+        5_000_000, 1726, even(3), [arc((0, 0), 1.6, 0.36), arc((0, 0), 3.8, 0.36), arc((0, 0), 6, 0.36)]
+    ),
+    "circles and Gaussians": Shape(
+        10_000_000,
+        3603,
+        even(11),
+        [arc((x, y), 2, 0.2) for x, y in ((-6, 4), (6, 4), (0, -5))]
+        + [gaussian((x, y), 0.4, 0.4) for x, y in ((-6, 4), (6, 4), (0, -5))]
+        + [gaussian((x, y), 0.6, 0.6) for x, y in ((-7, -4), (7, -4), (0, 1), (-3, 8), (3, 8))],
+    ),
+    "flower": Shape(20_000_000, 7226, even(13), petals()),
+}
+
+
+def make(shape: Shape, n_points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points, the group each was drawn from, and the best labelling, made in pieces."""
+    points = np.empty((n_points, 2), dtype=np.float32)
+    group, best = np.empty(n_points, dtype=np.int64), np.empty(n_points, dtype=np.int64)
+    for number, start in enumerate(range(0, n_points, BLOCK)):
+        rows = slice(start, min(start + BLOCK, n_points))
+        random = np.random.default_rng([7, number])
+        some = random.choice(len(shape.parts), rows.stop - rows.start, p=shape.shares)
+        for g, (draw, _) in enumerate(shape.parts):
+            mine = np.flatnonzero(some == g)
+            points[rows.start + mine] = draw(random, mine)
+        group[rows] = some
+        scores = [np.log(p) + log(points[rows]) for p, (_, log) in zip(shape.shares, shape.parts, strict=True)]
+        best[rows] = np.argmax(scores, axis=0)
+    return points, group, best
+
+
+def measure(shape: Shape) -> dict[str, float]:
+    """Return seconds and scores of one shape."""
+    n_points = int(shape.n_points * float(os.environ.get("QUORATE_BENCH_SHARE", "1")))
+    points, group, best = make(shape, n_points)
+    model = qt.ConsensusClustering(len(shape.parts), members="spectral", consensus="hbgf", random_state=0)
+    start, processor = time.perf_counter(), time.process_time()
+    model.fit(points)
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    return {
+        "points": n_points,
+        "seconds": seconds,
+        "processor": processor,
+        "load": os.getloadavg()[0],
+        "published": shape.published,
+        "best": nmi(best, group),
+        "found": nmi(model.labels_, group),
+    }
+
+
+def main(path: str, names: list[str]) -> None:
+    """Measure what is not in the file yet, and print the table."""
+    with Store(path, {"kind": "shapes", "version": 1}) as store:
+        for name in names or SHAPES:
+            if name not in store:
+                store.add(name, measure(SHAPES[name]))
+        print("| shape | points | seconds (processor) | published, other machine | NMI, best | NMI, found |")
+        print("|---|---:|---:|---:|---:|---:|")
+        for name, one in store.items():
+            print(
+                f"| {name} | {one['points']:,} | {one['seconds']:.0f} ({one['processor']:.0f}) "
+                f"| {one['published']:,.0f} | {one['best']:.4f} | {one['found']:.4f} |"
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -44,8 +44,8 @@ from .members.od_isvc import ODISVC
 from .members.rpcl import RPCL
 from .members.uspec import USPEC
 from .scale.clustering import FileClusters, cluster_file, cluster_frame
-from .scale.features import FeatureModel
 from .scale.frames import consensus_frame, ensemble_from_frame
+from .scale.models import FeatureModel
 from .scale.store import load, save
 from .scale.tables import FileConsensus, consensus_file
 from .scores import Scores, evaluate

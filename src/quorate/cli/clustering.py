@@ -28,9 +28,8 @@ from quorate.scale.clustering import (
     label_table,
 )
 from quorate.scale.columns import Columns, Wanted, choose_columns
-from quorate.scale.features import FeatureModel
 from quorate.scale.files import STREAM, LabelTable, check_ending, check_output, output_format, write_text
-from quorate.scale.models import load_model, save_model
+from quorate.scale.models import FeatureModel, load_model, save_model
 from quorate.show import Origin, render_report, summarise
 from quorate.show.featureview import view_features
 

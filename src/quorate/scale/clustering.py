@@ -30,9 +30,10 @@ from quorate.scale.feature_frames import (
     arrow_values,
     profile_array,
 )
-from quorate.scale.features import FeatureModel, FeatureProfile, check_how, fit_profile, sample_size
+from quorate.scale.features import FeatureProfile, check_how, fit_profile, sample_size
 from quorate.scale.files import LabelTable, check_output, connect, explained, open_table, output_format, write_table
 from quorate.scale.files import quote_name as quoted
+from quorate.scale.models import FeatureModel
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *_WHOLE, *(f"U{name}" for name in _WHOLE)}

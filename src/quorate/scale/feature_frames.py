@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.scale.columns import ANSWERS
-from quorate.scale.features import FeatureModel, FeatureProfile
+from quorate.scale.features import FeatureProfile
 from quorate.scale.files import quote_name
+from quorate.scale.models import FeatureModel
 
 BLOCK = 1 << 17
 NewProfile = Callable[[], FeatureProfile]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice
 from quorate._support.typing import Floats, Ints
-from quorate.consensus.extension import Assigned, RowClusters
+from quorate.consensus.extension import RowClusters
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.errors import QuorateError, warn
 from quorate.members.labelling import Crew, Scaling
 from quorate.members.sampling import FIT_ROWS, Sample, Sketch
+from quorate.scale.models import FeatureModel
 
 SCALES = ("standard", "minmax", "none")
 MISSING = ("error", "drop", "mean")
@@ -120,58 +120,6 @@ class FeatureProfile:
     def sample(self) -> Sample:
         """The sample of the rows, as they are."""
         return self._sketch.sample
-
-
-@dataclass(frozen=True)
-class FeatureModel:
-    """Members and their consensus, for rows of named features.
-
-    Made by `cluster_file` and `cluster_frame`; `save` keeps it in a file, `quorate.load` brings it back.
-    """
-
-    features: tuple[str, ...]
-    fill: Floats | None
-    """What stands for a missing number of each feature; None: rows with missing numbers get no cluster."""
-    clusters: RowClusters
-    names: tuple[str, ...]
-    """The members."""
-    ncai: Floats
-    member_weights: Floats
-    n_clusters: int
-
-    def assign(self, X: NDArray[Any]) -> Assigned:
-        """Return the cluster and the confidence of rows (n, features); -1 and 0 where a number is missing."""
-        values = np.array(X, dtype=np.float64, order="C")
-        gaps = ~np.isfinite(values)
-        if not gaps.any():
-            return self.clusters.assign(values)
-        rows, columns = np.nonzero(gaps)
-        values[rows, columns] = 0.0 if self.fill is None else self.fill[columns]
-        labels, confidence = self.clusters.assign(values)
-        if self.fill is None:
-            labels[rows], confidence[rows] = -1, 0.0
-        return Assigned(labels, confidence)
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
-        from quorate.scale.models import save_model
-
-        save_model(self, path)
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Return the cluster of each row of X, an array of the features or a frame that has them."""
-        return self.assign(_matrix(X, self.features)).labels
-
-
-def _matrix(X: Any, names: Sequence[str]) -> NDArray[Any]:
-    if not isinstance(X, np.ndarray) and hasattr(X, "columns"):
-        import narwhals as nw
-
-        X = nw.from_native(X, eager_only=True).select(*names).to_numpy()
-    values = np.asarray(X, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] != len(names):
-        raise QuorateError(f"X must have the {len(names)} columns of features the model knows; got {values.shape}.")
-    return values
 
 
 def check_how(scale: str, missing: str) -> None:

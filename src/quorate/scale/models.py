@@ -9,20 +9,72 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.consensus.extension import RowClusters, Votes
+from quorate._support.typing import Floats
+from quorate.consensus.extension import Assigned, RowClusters, Votes
 from quorate.errors import QuorateError
 from quorate.members.labelling import Centres, Crew, Scaling, centres_of
 from quorate.members.uspec import USPEC, Landmarks
-from quorate.scale.features import FeatureModel
 from quorate.scale.files import writing
 
 FORMAT, VERSION = "quorate-model", 1
+
+
+@dataclass(frozen=True)
+class FeatureModel:
+    """Members and their consensus, for rows of named features.
+
+    Made by `cluster_file` and `cluster_frame`; `save` keeps it in a file, `quorate.load` brings it back.
+    """
+
+    features: tuple[str, ...]
+    fill: Floats | None
+    """What stands for a missing number of each feature; None: rows with missing numbers get no cluster."""
+    clusters: RowClusters
+    names: tuple[str, ...]
+    """The members."""
+    ncai: Floats
+    member_weights: Floats
+    n_clusters: int
+
+    def assign(self, X: NDArray[Any]) -> Assigned:
+        """Return the cluster and the confidence of rows (n, features); -1 and 0 where a number is missing."""
+        values = np.array(X, dtype=np.float64, order="C")
+        gaps = ~np.isfinite(values)
+        if not gaps.any():
+            return self.clusters.assign(values)
+        rows, columns = np.nonzero(gaps)
+        values[rows, columns] = 0.0 if self.fill is None else self.fill[columns]
+        labels, confidence = self.clusters.assign(values)
+        if self.fill is None:
+            labels[rows], confidence[rows] = -1, 0.0
+        return Assigned(labels, confidence)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
+        save_model(self, path)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the cluster of each row of X, an array of the features or a frame that has them."""
+        return self.assign(_matrix(X, self.features)).labels
+
+
+def _matrix(X: Any, names: Sequence[str]) -> NDArray[Any]:
+    if not isinstance(X, np.ndarray) and hasattr(X, "columns"):
+        import narwhals as nw
+
+        X = nw.from_native(X, eager_only=True).select(*names).to_numpy()
+    values = np.asarray(X, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise QuorateError(f"X must have the {len(names)} columns of features the model knows; got {values.shape}.")
+    return values
 
 
 def save_model(model: FeatureModel, path: str | Path, *, force: bool = True) -> None:

@@ -18,9 +18,8 @@ from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
 from quorate.scale.engines import unused_name
-from quorate.scale.features import FeatureModel
 from quorate.scale.files import escaped, explained, make_folder, quote_name, writing
-from quorate.scale.models import load_model, save_model
+from quorate.scale.models import FeatureModel, load_model, save_model
 
 PATTERNS = "patterns.parquet"
 _FORMAT = "1"

@@ -37,12 +37,22 @@ def write_all(folder: Path) -> None:
         _write(folder / "methods" / f"{info.name}.md", method_page(info))
     _write(folder / "methods" / "index.md", methods_index())
     _write(folder / "api.md", reference_page())
+    _write(folder / "more.md", more_page(folder.parent))
 
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
+
+
+def more_page(docs: Path) -> str:
+    """Return a list of the pages that the start page does not name, so that none is out of reach."""
+    named = (docs / "index.md").read_text().splitlines()
+    others = sorted(page.stem for page in docs.glob("*.md") if page.stem not in (*named, "index"))
+    listed = "\n".join(f"../{name}" for name in others)
+    toctree = f"```{{toctree}}\n{listed}\n```\n" if others else "All pages are in the menu.\n"
+    return f"# More\n\n{toctree}"
 
 
 def methods_index() -> str:

@@ -118,3 +118,10 @@ def test_overlaps_are_told_by_some_clusters(monkeypatch):
     labels = [np.arange(3000) // 3, np.arange(3000) // 5, np.arange(3000) // 7]
     ens = qt.Ensemble(labels)
     assert ens.expected_overlaps == pytest.approx(ens.cooccurrence.nnz, rel=0.1)
+
+
+def test_the_graph_of_gp_mgla_is_forecast_by_its_overlaps():
+    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 20, (500, 5)))
+    with memory.forecasts() as found:
+        qt.GPMGLA(2).fit(ens)
+    assert ("The graph over 100 clusters", 56.0 * ens.cooccurrence.nnz) in found

@@ -129,3 +129,13 @@ def test_many_components_are_forecast():
     graph = bipartite_graph(ens, np.ones(50))
     with qt.memory_limit(24 * 50 * 50 - 1), pytest.raises(qt.QuorateError, match="50 separate components needs about"):
         graph.trivial  # noqa: B018
+
+
+def test_long_work_is_announced(monkeypatch):
+    monkeypatch.setattr(tcut, "_DENSE_NODES", 10)
+    monkeypatch.setattr(tcut, "_LONG_SECONDS", 0.0)
+    labels = np.random.default_rng(0).integers(0, 60, (300, 4))
+    with pytest.warns(
+        qt.QuorateWarning, match=r"The eigenvectors of a graph of \d+ clusters will take \d+ minutes or more"
+    ):
+        qt.GPMGLA(3).fit(labels)

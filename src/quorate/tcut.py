@@ -6,6 +6,7 @@ leading eigenvectors of the reduced graph over clusters are carried over to rows
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
+from quorate.errors import warn
 from quorate.kmeans import Key, Points, Start, farthest, weighted_kmeans
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
@@ -28,6 +30,7 @@ _DENSE_NODES = 1200
 # Eigenvectors are computed in multiples of this, so that neighbouring numbers of clusters share the very same ones.
 _EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
+_LONG_SECONDS = 120.0
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
@@ -135,6 +138,7 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
     if n_nodes > _DENSE_NODES and n_more <= n_nodes // 3:
         operator = LinearOperator((n_nodes, n_nodes), matvec=graph.deflated, dtype=np.float64)
         n_vectors = min(n_nodes, 2 * n_more + 20)
+        _warn_of_long_work(graph, n_vectors)
         try:
             with _kernels.threads.linear_algebra(n_vectors):
                 return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
@@ -144,6 +148,18 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
     with _kernels.threads.linear_algebra(n_nodes):
         dense = graph.deflated(np.eye(n_nodes))
         return largest_eigenpairs((dense + dense.T) / 2, n_more)
+
+
+def _warn_of_long_work(graph: ReducedGraph, n_vectors: int) -> None:
+    """Warn if the iterations, at least as many as vectors are kept, will take long by the time of one of them."""
+    began = time.perf_counter()
+    graph.deflated(_fixed_vector(len(graph.degrees)))
+    least = (time.perf_counter() - began) * n_vectors
+    if least > _LONG_SECONDS:
+        warn(
+            f"The eigenvectors of a graph of {len(graph.degrees):,} clusters will take {least / 60:.0f} minutes or "
+            "more. HBGF needs less time than GP-MGLA, WEAC and EAC need no eigenvectors."
+        )
 
 
 def largest_eigenpairs(matrix: Floats, n: int) -> tuple[Floats, Floats]:

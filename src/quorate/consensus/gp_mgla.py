@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_number
+from quorate._support.memory import USE_NO_GRAPH, require_memory
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import GraphMethod
 from quorate.consensus.graphs import components, links_through_rows, row_links
@@ -17,6 +18,8 @@ from quorate.ensemble import Clusterings, Ensemble
 from quorate.kmeans import Start
 from quorate.links import SactOperator, jaccard_links
 from quorate.tcut import ReducedGraph
+
+_BYTES_PER_OVERLAP = 56.0  # the co-occurrence itself included; measured, docs/memory.md
 
 
 def multi_granularity_graph(
@@ -28,6 +31,9 @@ def multi_granularity_graph(
     `nodes` are the clusters in the graph, by default all.
     """
     nodes = np.arange(ens.n_clusters) if nodes is None else nodes
+    require_memory(
+        _BYTES_PER_OVERLAP * ens.cooccurrence.nnz, f"The graph over {ens.n_clusters:,} clusters", USE_NO_GRAPH
+    )
     shared, jaccard, through_rows = (
         _among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
     )

@@ -21,7 +21,7 @@ LAYERS = [
     ["labels", "patterns"],
     ["ensemble"],
     ["crowd", "kmeans"],
-    ["links", "evidence", "scores"],
+    ["links", "evidence", "scores", "structure"],
     ["linkage", "tcut"],
     ["datasets"],
     ["members"],

@@ -13,6 +13,7 @@ from .consensus.eac import EAC
 from .consensus.ecmc import ECMC
 from .consensus.ecpcs_hc import ECPCSHC
 from .consensus.ecpcs_mc import ECPCSMC
+from .consensus.examine import LabelStructure, label_structure, structure
 from .consensus.from_features import ConsensusClustering
 from .consensus.gp_mgla import GPMGLA
 from .consensus.hard_voting import HardVoting
@@ -51,6 +52,7 @@ from .scale.tables import FileConsensus, consensus_file
 from .scores import Scores, evaluate
 from .show import plot
 from .show.html import report
+from .structure import Structure
 
 __version__: str
 
@@ -92,12 +94,14 @@ __all__ = [
     "FileClusters",
     "FileConsensus",
     "HardVoting",
+    "LabelStructure",
     "MedianPartition",
     "MethodInfo",
     "MixtureModel",
     "QuorateError",
     "QuorateWarning",
     "Scores",
+    "Structure",
     "agreement",
     "bench",
     "cai",
@@ -114,6 +118,7 @@ __all__ = [
     "evaluate",
     "explore",
     "jaccard",
+    "label_structure",
     "load",
     "member_weights",
     "members",
@@ -125,6 +130,7 @@ __all__ = [
     "report",
     "sact",
     "save",
+    "structure",
     "time_limit",
     "trust",
 ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from quorate._kernels import (
         ascent,
         chance,
+        dip,
         election,
         landmarks,
         linkage,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ascent",
     "chance",
+    "dip",
     "election",
     "landmarks",
     "linkage",

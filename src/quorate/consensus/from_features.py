@@ -1,5 +1,6 @@
 """From features to a consensus in one call."""
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.examine import structure_of, thinned
 from quorate.consensus.extension import RowClusters, combine_sample
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
@@ -28,6 +30,7 @@ from quorate.members.fitting import (
 from quorate.members.generators import METHODS, Member
 from quorate.members.labelling import Crew
 from quorate.members.sampling import Sample, check_fit_rows, check_k_range
+from quorate.structure import Structure
 
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
@@ -80,6 +83,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         How far each agrees with the others.
     consensus_ : consensus estimator
         The consensus function fitted to `ensemble_`, with `clusters_`, `sweep` and more.
+    structure_ : Structure
+        Whether the rows fall into clusters at all, and which boundaries between clusters are real, by the dip test
+        (`structure`), on at most 10,000 rows.
     n_features_in_ : int
         Columns of X in `fit`.
 
@@ -142,7 +148,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self
         names = self._names()
         fitted = fit_in_order(names, rows, seed, self.n_jobs)
-        self._keep(consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names))), fitted, None)
+        self._keep(consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names))), fitted, None, X)
         self.labels_ = self.consensus_.labels_
         return self
 
@@ -166,13 +172,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         crew = Crew(tuple(one.draw.model for one in fitted))
         some, counts = rows.together
         found, clusters = combine_sample(crew, list(names), some, counts, consensus)
-        self._keep(found, fitted, clusters)
+        self._keep(found, fitted, clusters, some)
         return clusters
 
-    def _keep(self, consensus: ConsensusMethod, fitted: list[Member], clusters: RowClusters | None) -> None:
+    def _keep(
+        self, consensus: ConsensusMethod, fitted: list[Member], clusters: RowClusters | None, features: Any
+    ) -> None:
         self.members_ = [one.draw.model for one in fitted]
         self.consensus_, self._clusters = consensus, clusters
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
+        self._examined = thinned(features)
 
     def _names(self) -> dict[str, Source]:
         """Return where each member comes from, by the members' names."""
@@ -187,6 +196,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def confidence_(self) -> Floats:
         """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
         return self.consensus_.confidence_ if self._clusters is None else self._confidence.astype(np.float64)
+
+    @cached_property
+    def structure_(self) -> Structure:
+        """Whether the rows fall into clusters at all, and which boundaries are real; found when asked for."""
+        check_is_fitted(self)
+        return structure_of(self._examined, self.consensus_)
 
     def _fit_rows(self, n_rows: int) -> int | None:
         """Return how many rows members are fitted on: all of them where some member could not label any others."""

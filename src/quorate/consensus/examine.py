@@ -1,0 +1,186 @@
+"""Is there anything to find? Asked of features and of labels alone, through consensus partitions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._support.typing import Floats, Ints, Labels
+from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.gp_mgla import GPMGLA
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.errors import QuorateError
+from quorate.evidence import shared_rows
+from quorate.patterns import CodeColumn, group_rows
+from quorate.scores import score_table
+from quorate.structure import Structure, check_rows, examine
+
+KS = range(2, 9)
+"""Numbers of clusters at which structure is looked for."""
+CLEAR, DOUBTFUL = 0.926, 0.8
+"""From which value on labels alone speak of structure; members that cut one cloud rarely pass the first."""
+_SPLITS = 4
+_MOST_ROWS = 10_000
+
+
+def structure(X: Any, labels: Any) -> Structure:
+    """Tell whether rows fall into clusters at all, and which boundaries between clusters are real.
+
+    For every number of clusters from 2 to 8 each cluster is compared with its nearest neighbour: if the rows of both,
+    seen along the line that parts them best, have one mode, the two are one (Hartigan's dip). A p-value counts all
+    comparisons (Bonferroni).
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Features of the rows.
+    labels : (n,) labels, Ensemble, or anything `Ensemble` takes
+        One clustering, whose boundaries are tested; or members, whose consensus is cut into 2 to 8 clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (100, 2)), rng.normal(6, 1, (100, 2))])
+    >>> qt.structure(X, np.repeat([0, 1], 100)).sentence
+    'There are clusters here (p = 0.0001). Every cluster of the answer is apart from its nearest.'
+    """
+    if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
+        one = Ensemble([labels])
+        found: Labels = one.patterns[one.require_rows("structure"), 0].astype(np.int64)
+        return examine(check_rows(X, one.n_rows), {one.n_clusters: found}, one.n_clusters)
+    ens = as_ensemble(labels)
+    ks, cuts = _cuts(ens)
+    rows = ens.require_rows("structure")
+    return _examine(check_rows(X, ens.n_rows), rows, dict(zip(ks, cuts.T, strict=True)), ks[-1])
+
+
+def structure_of(X: Floats, fitted: ConsensusMethod) -> Structure:
+    """Return the structure in the features of thinned rows, with the boundaries of a fitted consensus."""
+    ens = fitted.ensemble_
+    ks, cuts = _cuts(ens)
+    partitions = {**dict(zip(ks, cuts.T, strict=True)), fitted.n_clusters_: fitted.pattern_labels_}
+    return _examine(X, thinned(ens.require_rows("structure")), partitions, fitted.n_clusters_)
+
+
+def _examine(X: Floats, rows: NDArray[np.int32], partitions: dict[int, Labels], answer: int) -> Structure:
+    return examine(X, {k: labels[rows] for k, labels in partitions.items()}, answer)
+
+
+def thinned(rows: Any) -> Any:
+    """Return every so-many-th row, at most 10,000, as an array."""
+    some = rows[:: -(-rows.shape[0] // _MOST_ROWS)]
+    return some.toarray() if hasattr(some, "toarray") else np.array(some)
+
+
+def _cuts(ens: Ensemble) -> tuple[list[int], Ints]:
+    """Return numbers of clusters, and the labels of patterns by GP-MGLA cut into each."""
+    ks = [k for k in KS if k <= min(ens.n_clusters, ens.n_patterns)]
+    if not ks:
+        raise QuorateError("The members hold a single cluster: there is no boundary to look at.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = GPMGLA(ks[0]).fit(ens)
+        return ks, np.stack([fitted._cuts.cut(k) for k in ks], axis=1)
+
+
+@dataclass(frozen=True)
+class LabelStructure:
+    """What the labels alone say about structure: how far halves of the members find the same, and members say it."""
+
+    value: float
+    """T in [0, 1]: the largest over k of repeatability between halves times what members and consensus share."""
+    n_clusters: int
+    """The number of clusters at which it is largest."""
+
+    @property
+    def verdict(self) -> str:
+        """One of "clear", "doubtful" and "none to be seen"."""
+        return "clear" if self.value >= CLEAR else "doubtful" if self.value >= DOUBTFUL else "none to be seen"
+
+    @property
+    def sentence(self) -> str:
+        """What it means, in plain words; never a p-value, which labels alone cannot give."""
+        says = {
+            "clear": "Halves of the members find the same clusters: structure is clear",
+            "doubtful": "Halves of the members find similar clusters: structure is doubtful",
+            "none to be seen": "Halves of the members find different clusters: nothing speaks for clusters here",
+        }
+        return f"{says[self.verdict]} ({self.value:.2f}, from the labels alone)."
+
+
+def label_structure(labels: Any) -> LabelStructure | None:
+    """Return what the labels alone say about structure; None with fewer than four members.
+
+    T = max over k of stab(k) times the mean over members of MI(c, m) / min(H(c), H(m)), with c the consensus into k
+    clusters and stab the mean ARI over rows between the consensus of two halves of the members. Labels cannot tell a
+    long thin cloud from clusters, nor why members agree.
+    """
+    ens = as_ensemble(labels)
+    if ens.n_members < 4:
+        return None
+    try:
+        ks, cuts = _cuts(ens)
+        stability = np.mean([_agreement_of_halves(ens, half, ks) for half in _halves(ens.n_members)], axis=0)
+    except QuorateError:  # halves that tell nothing apart
+        return LabelStructure(0.0, 1)
+    values = stability * np.array([_shared_information(ens, cut) for cut in cuts.T])
+    best = int(np.argmax(np.round(values, 9)))
+    return LabelStructure(float(max(values[best], 0.0)), ks[best])
+
+
+def _halves(n_members: int) -> list[Ints]:
+    """Return the first half of some fixed orders of the members."""
+    random = np.random.default_rng(0)
+    return [np.sort(random.permutation(n_members)[: n_members // 2]) for _ in range(_SPLITS)]
+
+
+def _agreement_of_halves(ens: Ensemble, half: Ints, ks: list[int]) -> Floats:
+    """(ks,) the ARI over rows between the consensus of some members and that of the others."""
+    other = np.setdiff1d(np.arange(ens.n_members), half)
+    one, two = (_half_cuts(ens, members, ks) for members in (half, other))
+    return np.array([_ari(ens, a, b) for a, b in zip(one.T, two.T, strict=True)])
+
+
+def _half_cuts(ens: Ensemble, members: Ints, ks: list[int]) -> Ints:
+    """(m, ks) labels of the patterns of all members by the consensus of some of them."""
+    part = ens.select(members.tolist())
+    columns = [CodeColumn(ens.patterns[:, j], ens.n_clusters) for j in members]
+    of_pattern = group_rows(columns, ens.n_patterns).row_pattern
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = GPMGLA(min(2, part.n_clusters)).fit(part)
+        return np.stack([fitted._cuts.cut(k)[of_pattern] for k in ks], axis=1)
+
+
+def _ari(ens: Ensemble, one: Labels, two: Labels) -> float:
+    both = (one >= 0) & (two >= 0)
+    if not both.any():
+        return 0.0
+    table = np.zeros((one.max() + 1, two.max() + 1))
+    np.add.at(table, (one[both], two[both]), ens.counts[both])
+    return score_table(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]).ari
+
+
+def _shared_information(ens: Ensemble, labels: Labels) -> float:
+    """Return the mean over members of their mutual information with a consensus, over the smaller entropy."""
+    shared = shared_rows(ens, labels, int(labels.max()) + 1)
+    values = []
+    for member in range(ens.n_members):
+        table = shared[:, ens.cluster_member == member]
+        table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+        if min(table.shape) < 2:
+            values.append(0.0)
+            continue
+        share = table / table.sum()
+        of_row, of_column = share.sum(axis=1), share.sum(axis=0)
+        filled = share > 0
+        mutual = np.sum(share[filled] * np.log((share / np.outer(of_row, of_column))[filled]))
+        entropy = min(-np.sum(of_row * np.log(of_row)), -np.sum(of_column * np.log(of_column)))
+        values.append(float(mutual / entropy))
+    return float(np.mean(values))

@@ -1,0 +1,191 @@
+"""Is there anything to find? Whether clusters are apart in the features, by the dip between neighbours.
+
+Two clusters that are one look unimodal along the line that parts them best; two that are apart do not. The dip of
+Hartigan and Hartigan (1985) measures how far a sample is from having one mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from quorate import _kernels
+from quorate._support.typing import Floats, Labels
+from quorate.errors import QuorateError
+
+_SHRINKAGE = 0.1
+_MOST_ROWS = 5000  # of two clusters together; a dip needs no more to tell them apart
+_FEWEST_ROWS = 8  # of two clusters together; fewer cannot have two modes worth the name
+LEVEL = 0.05
+"""The level at which structure counts as shown."""
+
+
+def dip(sample: Any) -> float:
+    """Return the dip of a sample: the largest distance of its distribution from the nearest with one mode.
+
+    J. A. Hartigan, P. M. Hartigan: The Dip Test of Unimodality. Annals of Statistics 13 (1985).
+
+    Examples
+    --------
+    >>> from quorate.structure import dip
+    >>> round(dip([0, 1, 2, 3]), 3), round(dip([0, 0.01, 1, 1.01]), 3)
+    (0.125, 0.248)
+    """
+    values, counts = np.unique(np.asarray(sample, dtype=np.float64), return_counts=True)
+    upto = np.cumsum(counts).astype(np.float64)
+    return float(_kernels.dip.dip(values, upto - counts, upto) / (2 * upto[-1]))
+
+
+@cache
+def _quantiles() -> tuple[Floats, Floats, Floats]:
+    """Return sizes of samples, probabilities, and the quantiles of sqrt(n) dip of uniform samples (tools/dips.py)."""
+    with (files("quorate") / "_support" / "dip_quantiles.npz").open("rb") as file:
+        table = np.load(file)
+        return table["sizes"].astype(np.float64), table["probabilities"], table["quantiles"]
+
+
+def dip_p_value(value: float, n: int) -> float:
+    """Return how often the dip of n uniform draws is as large, the least favourable case of one mode.
+
+    Between the simulated sizes quantiles are interpolated in 1 / sqrt(n). Less than the smallest simulated probability
+    is never claimed.
+    """
+    sizes, probabilities, quantiles = _quantiles()
+    at = np.array([np.interp(-1 / np.sqrt(n), -1 / np.sqrt(sizes), column) for column in quantiles.T])
+    scaled = np.sqrt(n) * value
+    if scaled <= at[0]:
+        return 1.0 if scaled < at[0] else float(probabilities[0])
+    return float(np.exp(np.interp(scaled, at, np.log(probabilities))))
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Two neighbouring clusters, and whether anything parts them."""
+
+    first: int
+    second: int
+    p_value: float
+    """How often two clusters that are one would look as far apart; already multiplied by the number of tests."""
+
+    @property
+    def real(self) -> bool:
+        """Whether the two are apart beyond doubt."""
+        return self.p_value < LEVEL
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Whether the features have clusters at all, and which boundaries between them are real."""
+
+    p_value: float
+    """How often rows without clusters would look as clustered; Bonferroni over boundaries and numbers of clusters."""
+    boundaries: tuple[Boundary, ...]
+    """Each cluster of the answer with its nearest neighbour."""
+    n_clusters: int
+    """Clusters of the answer."""
+    sampled: bool
+    """Whether large clusters were tested on a part of their rows."""
+
+    @property
+    def sentence(self) -> str:
+        """What it means, in plain words."""
+        if self.p_value >= LEVEL:
+            said = "Nothing speaks for clusters here: no boundary is clearer than one group of rows would show it "
+            said += f"(p = {self.p_value:.2g})."
+        else:
+            doubtful = [boundary for boundary in self.boundaries if not boundary.real]
+            said = f"There are clusters here (p = {max(self.p_value, 1e-4):.2g})."
+            if not doubtful:
+                said += " Every cluster of the answer is apart from its nearest."
+            else:
+                pairs = ", ".join(f"{b.first} and {b.second}" for b in doubtful[:5])
+                more = ", ..." if len(doubtful) > 5 else ""
+                said += f" Nothing parts these clusters from their nearest: {pairs}{more}."
+        return said + (" Large clusters were tested on a part of their rows." if self.sampled else "")
+
+
+def examine(X: Floats, partitions: Mapping[int, Labels], answer: int) -> Structure:
+    """Return whether anything parts the clusters of some partitions of the rows of X.
+
+    Parameters
+    ----------
+    X : (n, d)
+    partitions : mapping from numbers of clusters to (n,) labels
+        Rows labelled -1 are left out.
+    answer : int
+        The partition whose boundaries are told one by one.
+    """
+    found = {k: _neighbours(X, labels) for k, labels in partitions.items()}
+    n_tests = max(sum(len(pairs) for pairs in found.values()), 1)
+    tested: dict[int, list[Boundary]] = {}
+    sampled = False
+    for k, pairs in found.items():
+        tested[k] = []
+        for first, second in pairs:
+            one, two = X[partitions[k] == first], X[partitions[k] == second]
+            sampled |= len(one) + len(two) > _MOST_ROWS
+            tested[k].append(Boundary(first, second, min(1.0, n_tests * _boundary_p_value(one, two))))
+    p_value = min((boundary.p_value for boundaries in tested.values() for boundary in boundaries), default=1.0)
+    n_clusters = int(partitions[answer].max(initial=-1)) + 1
+    return Structure(p_value, tuple(tested[answer]), n_clusters, sampled)
+
+
+def _neighbours(X: Floats, labels: Labels) -> list[tuple[int, int]]:
+    """Return each cluster with the one of the nearest mean, every pair once."""
+    present = np.unique(labels[labels >= 0])
+    if len(present) < 2:
+        return []
+    means = np.stack([X[labels == label].mean(axis=0) for label in present])
+    squared = ((means[:, None] - means[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(squared, np.inf)
+    nearest = squared.argmin(axis=1)
+    pairs = {tuple(sorted((int(present[i]), int(present[j])))) for i, j in enumerate(nearest)}
+    return sorted((a, b) for a, b in pairs)
+
+
+def _boundary_p_value(one: Floats, two: Floats) -> float:
+    """Return the dip test of the rows of two clusters along the line that parts them best."""
+    one, two = (_thinned(rows, len(one) + len(two)) for rows in (one, two))
+    if len(one) + len(two) < _FEWEST_ROWS:
+        return 1.0
+    line = parting_line(one, two)
+    along = np.concatenate([one @ line, two @ line])
+    return dip_p_value(dip(along), len(along))
+
+
+def _thinned(rows: Floats, n_both: int) -> Floats:
+    """Return every so-many-th row where two clusters hold too many together."""
+    step = -(-n_both // _MOST_ROWS)
+    return rows[::step]
+
+
+def parting_line(one: Floats, two: Floats) -> Floats:
+    """(d,) W^-1 (mean of two - mean of one), W the pooled covariance within, shrunk towards its mean diagonal."""
+    within = sum((rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)) for rows in (one, two))
+    within = np.asarray(within) / max(len(one) + len(two) - 2, 1)
+    scale = float(np.trace(within)) / len(within)
+    apart = two.mean(axis=0) - one.mean(axis=0)
+    if scale <= 0:  # each cluster is one point
+        return apart
+    shrunk = (1 - _SHRINKAGE) * within + _SHRINKAGE * scale * np.eye(len(within))
+    return np.linalg.solve(shrunk, apart)
+
+
+def check_rows(X: Any, n_rows: int) -> Floats:
+    """Return features as a matrix of numbers with one line per row, or say what is wrong."""
+    try:
+        matrix = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QuorateError("X must hold numbers, rows x features. Leave out columns of text.") from None
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2 or len(matrix) != n_rows:
+        raise QuorateError(f"X must have one line for each of the {n_rows} rows; got shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        raise QuorateError("X must be finite; fill or drop missing and infinite values first.")
+    return matrix

@@ -1,0 +1,166 @@
+"""Whether there is anything to find: the dip, boundaries between clusters, and what labels alone say."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import quorate as qt
+from quorate.structure import dip, dip_p_value, parting_line
+
+
+def least_distance(sample):
+    """Return the dip by its definition: the least distance to any distribution with one mode.
+
+    For a mode at each of the distinct values: values left of it are convex, right of it concave, with a jump at it.
+    """
+    x, counts = np.unique(sample, return_counts=True)
+    upto = np.cumsum(counts) / len(sample)
+    below, m = upto - counts / len(sample), len(x)
+    return max(1 / (2 * len(sample)), min(_with_mode(x, below, upto, m, mode) for mode in range(m)))
+
+
+def _with_mode(x, below, upto, m, mode):
+    lines, bounds, d = [], [], 2 * m
+
+    def at_most(bound, **terms):
+        line = np.zeros(2 * m + 1)
+        for name, factor in terms.items():
+            line[int(name[1:])] += factor
+        lines.append(line)
+        bounds.append(bound)
+
+    def near(place, value):
+        at_most(value, **{f"v{place}": 1, f"v{d}": -1})
+        at_most(-value, **{f"v{place}": -1, f"v{d}": -1})
+
+    for i in range(m):
+        if i <= mode:
+            near(i, below[i])
+        if i < mode:
+            near(i, upto[i])
+        if i >= mode:
+            near(m + i, upto[i])
+        if i > mode:
+            near(m + i, below[i])
+    at_most(0, **{f"v{mode}": 1, f"v{m + mode}": -1})
+    for offset, first, last, sign in ((0, 0, mode, 1), (m, mode, m - 1, -1)):
+        for a in range(first, last - 1):
+            left, right = x[a + 1] - x[a], x[a + 2] - x[a + 1]
+            middle = {f"v{offset + a}": -sign / left, f"v{offset + a + 1}": sign / left + sign / right}
+            at_most(0, **middle, **{f"v{offset + a + 2}": -sign / right})
+        for a in range(first, last):
+            at_most(0, **{f"v{offset + a}": 1, f"v{offset + a + 1}": -1})
+    target = np.zeros(2 * m + 1)
+    target[d] = 1
+    return linprog(target, A_ub=np.array(lines), b_ub=np.array(bounds), bounds=(0, 1), method="highs").fun
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_dip_is_what_it_is_defined_as(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 11))
+    samples = [
+        random.random(n),
+        np.concatenate([random.normal(0, 0.1, n), random.normal(1, 0.1, 2)]),
+        random.integers(0, 5, n),
+    ]
+    for sample in samples:
+        assert dip(sample) == pytest.approx(least_distance(sample), abs=1e-9)
+
+
+def test_the_dip_of_two_points_far_apart_is_a_quarter():
+    assert dip(np.repeat([0.0, 1.0], 500)) == pytest.approx(0.25)
+    assert dip(np.arange(1000)) == pytest.approx(1 / 2000)
+
+
+def test_the_dip_does_not_depend_on_place_and_scale():
+    sample = np.random.default_rng(0).random(40)
+    assert dip(3 + 100 * sample) == pytest.approx(dip(sample), abs=1e-9)
+    assert dip(-sample) == pytest.approx(dip(sample), abs=1e-9)
+
+
+def test_p_values_of_uniform_samples_are_uniform():
+    random = np.random.default_rng(1)
+    found = np.array([dip_p_value(dip(random.random(60)), 60) for _ in range(800)])
+    for level in (0.5, 0.2, 0.1, 0.05):
+        assert abs((found <= level).mean() - level) < 3.5 * np.sqrt(level * (1 - level) / 800)
+
+
+def test_p_values_fall_with_the_dip():
+    found = [dip_p_value(value, 100) for value in (0.01, 0.04, 0.05, 0.06, 0.2)]
+    assert found[0] == 1.0
+    assert all(a >= b for a, b in itertools.pairwise(found))
+    assert found[-1] == pytest.approx(1e-4)
+
+
+def test_the_parting_line_follows_the_spread_within():
+    random = np.random.default_rng(0)
+    spread = np.array([1.0, 10.0])
+    one, two = random.normal(0, 1, (500, 2)) * spread, random.normal(0, 1, (500, 2)) * spread + [4, 4]
+    line = parting_line(one, two)
+    assert abs(line[0]) > 3 * abs(line[1])
+
+
+def blobs(random, centres, n=120):
+    return np.concatenate([random.normal(centre, 1, (n, 2)) for centre in centres])
+
+
+def test_boundaries_of_one_clustering():
+    random = np.random.default_rng(0)
+    X = blobs(random, [(0, 0), (8, 0), (30, 0)])
+    labels = np.repeat([0, 1, 2], 120)
+    labels[labels == 2] += X[labels == 2, 1] > 0  # the last one cut in two for nothing
+    found = qt.structure(X, labels)
+    assert found.p_value < 0.01
+    assert {(b.first, b.second): b.real for b in found.boundaries} == {(0, 1): True, (2, 3): False}
+    assert "Nothing parts these clusters from their nearest: 2 and 3." in found.sentence
+
+
+def members_of(X, random_state=0):
+    return qt.ConsensusClustering(3, n_members=8, random_state=random_state).fit(X)
+
+
+def test_features_with_and_without_clusters():
+    random = np.random.default_rng(0)
+    apart = members_of(blobs(random, [(0, 0), (9, 0), (0, 9)]))
+    assert apart.structure_.p_value < 0.01
+    assert all(boundary.real for boundary in apart.structure_.boundaries)
+    cloud = members_of(random.normal(0, 1, (300, 2)))
+    assert cloud.structure_.p_value > 0.05
+    assert cloud.structure_.sentence.startswith("Nothing speaks for clusters here")
+
+
+def test_an_ensemble_with_features():
+    random = np.random.default_rng(0)
+    X = blobs(random, [(0, 0), (9, 0)])
+    ens = members_of(X).ensemble_
+    assert qt.structure(X, ens).p_value < 0.01
+    with pytest.raises(qt.QuorateError, match="one line for each of the 240 rows; got shape \\(10, 2\\)"):
+        qt.structure(X[:10], ens)
+    with pytest.raises(qt.QuorateError, match="must be finite"):
+        qt.structure(np.full((240, 1), np.nan), ens)
+    with pytest.raises(qt.QuorateError, match="must hold numbers"):
+        qt.structure([["a"]] * 240, ens)
+
+
+def test_labels_alone():
+    random = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], 50)
+    same = [np.where(random.random(150) < 0.03, random.integers(0, 3, 150), classes) for _ in range(8)]
+    clear = qt.label_structure(same)
+    assert clear.verdict == "clear" or clear.value > 0.8
+    assert clear.n_clusters == 3
+    noise = qt.label_structure(random.integers(0, 5, (300, 10)))
+    assert noise.verdict == "none to be seen"
+    assert "nothing speaks for clusters here" in noise.sentence
+    assert qt.label_structure(same[:3]) is None
+    assert qt.label_structure([np.zeros(9, dtype=int)] * 4).value == 0
+
+
+def test_labels_alone_do_not_depend_on_the_order_of_rows():
+    random = np.random.default_rng(3)
+    labels = random.integers(0, 3, (80, 6))
+    shuffled = labels[random.permutation(80)]
+    assert qt.label_structure(shuffled).value == pytest.approx(qt.label_structure(labels).value)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import quorate as qt
-from quorate.structure import dip, dip_p_value, parting_line
+from quorate.boundaries import dip, dip_p_value, parting_line
 
 
 def least_distance(sample):

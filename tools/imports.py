@@ -21,7 +21,7 @@ LAYERS = [
     ["labels", "patterns"],
     ["ensemble"],
     ["crowd", "kmeans"],
-    ["links", "evidence", "scores", "structure"],
+    ["links", "evidence", "scores", "boundaries"],
     ["linkage", "tcut"],
     ["datasets"],
     ["members"],

@@ -5,6 +5,7 @@ from ._support.memory import memory_limit
 from ._support.patience import time_limit
 from .bench.run import bench
 from .bench.tables import Comparison
+from .boundaries import Structure
 from .consensus.base import ConsensusCluster
 from .consensus.best_member import BestMember
 from .consensus.cspa import CSPA
@@ -52,7 +53,6 @@ from .scale.tables import FileConsensus, consensus_file
 from .scores import Scores, evaluate
 from .show import plot
 from .show.html import report
-from .structure import Structure
 
 __version__: str
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.typing import Floats, Ints, Labels
+from quorate.boundaries import Structure, check_rows, examine
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.gp_mgla import GPMGLA
 from quorate.ensemble import Ensemble, as_ensemble
@@ -17,7 +18,6 @@ from quorate.errors import QuorateError
 from quorate.evidence import shared_rows
 from quorate.patterns import CodeColumn, group_rows
 from quorate.scores import score_table
-from quorate.structure import Structure, check_rows, examine
 
 KS = range(2, 9)
 """Numbers of clusters at which structure is looked for."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats, Ints
+from quorate.boundaries import Structure
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.examine import structure_of, thinned
 from quorate.consensus.extension import RowClusters, combine_sample
@@ -30,7 +31,6 @@ from quorate.members.fitting import (
 from quorate.members.generators import METHODS, Member
 from quorate.members.labelling import Crew
 from quorate.members.sampling import Sample, check_fit_rows, check_k_range
-from quorate.structure import Structure
 
 
 def can_predict(clustering: "ConsensusClustering") -> bool:

@@ -32,7 +32,7 @@ def dip(sample: Any) -> float:
 
     Examples
     --------
-    >>> from quorate.structure import dip
+    >>> from quorate.boundaries import dip
     >>> round(dip([0, 1, 2, 3]), 3), round(dip([0, 0.01, 1, 1.01]), 3)
     (0.125, 0.248)
     """

@@ -12,7 +12,7 @@ export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check test-all test-oldest lint types imports format coverage docs wheel bench bench-scale clean
+.PHONY: demo test check test-all test-oldest lint types imports format coverage docs wheel bench bench-scale bench-explore clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m quorate.cli.demo
@@ -75,6 +75,10 @@ bench: $(INSTALLED)
 # Features to clusters beside one k-means of scikit-learn; some minutes.
 bench-features: $(INSTALLED)
 	$(BIN)/python -m benchmarks features
+
+# From click to drawn answer in a browser, and fifty clients at once; needs Chromium.
+bench-explore: $(INSTALLED)
+	$(BIN)/python -m benchmarks explore
 
 # Needs 3 GB of disk for tables of 10 and 100 million rows, made once under .cache/scale; about half an hour.
 bench-scale: $(INSTALLED)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import threading
 import time
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any
 
 
@@ -27,7 +27,7 @@ class Job:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def start(self, turns: threading.Semaphore) -> None:
+    def start(self, turns: SimpleQueue[None]) -> None:
         """Begin as soon as it is this work's turn."""
         self._thread = threading.Thread(target=self._run, args=(turns,), daemon=True, name="quorate-explore")
         self._thread.start()
@@ -36,29 +36,38 @@ class Job:
         """Return what the work gave, or raise what it raised."""
         return await self._done
 
+    def at(self, stage: str) -> None:
+        """Say what the work is at; it ends here if nobody waits for it any more."""
+        self.stage = stage
+        if self.cancelled:
+            raise Cancelled
+
     def cancel(self) -> None:
-        """Stop the work at its next step; who waits for it gets `Cancelled`."""
+        """Give the work up: who waits for it hears so at once, and the work itself ends at its next step (`at`)."""
         with self._lock:
             if self.cancelled:
                 return
             self.cancelled = True
-            thread = self._thread
-        if thread is not None and thread.ident is not None and thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Cancelled))
         self._settle(None, Cancelled())
 
-    def _run(self, turns: threading.Semaphore) -> None:
+    def _run(self, turns: SimpleQueue[None]) -> None:
+        while not self._take(turns):
+            if self.cancelled:
+                return
         try:
-            while not turns.acquire(timeout=0.1):
-                if self.cancelled:
-                    return
-            try:
-                if not self.cancelled:
-                    self._settle(self.work(self), None)
-            finally:
-                turns.release()
+            if not self.cancelled:
+                self._settle(self.work(self), None)
         except BaseException as error:
             self._settle(None, error)
+        finally:
+            turns.put(None)
+
+    def _take(self, turns: SimpleQueue[None]) -> bool:
+        try:
+            turns.get(timeout=0.05)
+        except Empty:
+            return False
+        return True
 
     def _settle(self, value: Any, error: BaseException | None) -> None:
         def settle() -> None:
@@ -79,7 +88,9 @@ class Jobs:
     """The work that is under way, by the tab that asked for it and the part of the page it is for."""
 
     def __init__(self, at_once: int = 2) -> None:
-        self._turns = threading.Semaphore(at_once)
+        self._turns: SimpleQueue[None] = SimpleQueue()
+        for _ in range(at_once):
+            self._turns.put(None)
         self._newest: dict[tuple[str, str], Job] = {}
 
     async def run(self, tab: str, part: str, work: Callable[[Job], Any]) -> Any:

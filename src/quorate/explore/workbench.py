@@ -166,6 +166,6 @@ def _most(fitted: ConsensusMethod) -> int:
 
 
 def say(job: Job | None, stage: str) -> None:
-    """Note what a piece of work is at."""
+    """Note what a piece of work is at; it ends here if it was cancelled."""
     if job is not None:
-        job.stage = stage
+        job.at(stage)

@@ -5,7 +5,7 @@ import sys
 
 from benchmarks.measure import save, show
 
-MODULES = ["core", "baselines", "members", "command"]
+MODULES = ["core", "baselines", "field", "members", "command"]
 
 
 def main(names: list[str]) -> None:

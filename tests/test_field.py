@@ -1,5 +1,7 @@
 """The later consensus functions: hand-computed values, reference programs, and patterns against all rows."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -534,6 +536,20 @@ def test_iterations_agree_with_the_authors_programs(reference):
             nearest = np.argmin(spectral.distances_to(spectral.points[start].toarray()), axis=1)
             found = spectral.improve(nearest, int(k))
             assert adjusted_rand_score(found.groups[ens.row_pattern], answers["sec_labels"][:, j]) == 1
+
+
+def test_a_start_from_the_heaviest_patterns_is_completed(published, monkeypatch):
+    ens = Ensemble(published("ensembles", "weac_gpmgla_1")["labels"])
+    equal = np.ones(ens.n_members)
+    whole = MixtureCuts(ens, equal).lwea_groups(4)
+    monkeypatch.setattr(sys.modules["quorate.consensus.votes"], "_MOST_LINKED", 20)
+    cuts = MixtureCuts(ens, equal)
+    part = cuts.lwea_groups(4)
+    heaviest = cuts.lwea_tree.leaf_pattern
+    assert len(heaviest) == 20
+    assert ens.counts[heaviest].min() >= np.delete(ens.counts, heaviest).max()
+    assert adjusted_rand_score(part[ens.row_pattern], whole[ens.row_pattern]) > 0.5
+    assert part.min() == 0
 
 
 # --- probability trajectories ----------------------------------------------------------------------------------------

@@ -170,14 +170,18 @@ def _scipy_matrix(merges: Ints, heights: Floats, n_leaves: int, sizes: Floats) -
     return np.column_stack([np.sort(merges, axis=1), heights, count[n_leaves:]])
 
 
-def link_evidence(ens: Ensemble, weights: Floats, link: Link, certainty: Floats | None = None) -> Dendrogram:
+def link_evidence(
+    ens: Ensemble, weights: Floats, link: Link, certainty: Floats | None = None, at_most: int | None = None
+) -> Dendrogram:
     """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link.
 
     Clusters may count by their `certainty` (n_clusters,) too. Two rows of a pattern are then similar by the mean
     certainty of its clusters, below 1. With all labels no row of another pattern is as near; with missing ones it might
-    be, but patterns stay whole.
+    be, but patterns stay whole. Only the heaviest patterns are in the tree, if there are more than `at_most`.
     """
     leaves = np.flatnonzero(covering_weight(ens.patterns, weights) > 0)
+    if at_most is not None and len(leaves) > at_most:
+        leaves = np.sort(leaves[np.argsort(-ens.counts[leaves], kind="stable")[:at_most]])
     heights = None if certainty is None else _own_heights(ens, weights, certainty)[leaves]
     if link == "complete":
         similarity = pattern_evidence(ens, weights, certainty)

@@ -18,12 +18,13 @@ from quorate.consensus.base import ConsensusMethod, Cuts
 from quorate.consensus.graphs import ClusterCut
 from quorate.crowd import cluster_certainty, ratio
 from quorate.ensemble import Ensemble
-from quorate.evidence import covering_weight
+from quorate.evidence import covering_weight, most_evident
 from quorate.kmeans import random_generator
 from quorate.linkage import Dendrogram, link_evidence
 
 GROUP_STARTS = ("lwea", "random")
 _MAX_ROUNDS = 100
+_MOST_LINKED = 20_000  # a start need not be a tree of more patterns than this
 _MATRICES = 4  # of patterns x k that an iteration holds at once
 
 
@@ -134,7 +135,17 @@ class GroupCuts:
     @cached_property
     def lwea_tree(self) -> Dendrogram:
         """The average-link tree of locally weighted evidence (LWEA), from which others start."""
-        return link_evidence(self.ensemble, self.influence, "average", cluster_certainty(self.ensemble))
+        certainty = cluster_certainty(self.ensemble)
+        return link_evidence(self.ensemble, self.influence, "average", certainty, at_most=_MOST_LINKED)
+
+    def lwea_groups(self, k: int) -> Ints:
+        """(p,) the cut of that tree into k groups; patterns beyond its leaves join the group of most mean evidence."""
+        labels = self.lwea_tree.cut(k)[self.covered]
+        rest = np.flatnonzero(labels < 0)
+        if len(rest):
+            ens, weights = self.ensemble, self.influence / self.influence.sum()
+            labels[rest] = most_evident(ens, weights, self.lwea_tree.cut(k), ens.patterns[self.covered[rest]])
+        return labels
 
     def choose_k(self) -> int:
         """Return the number of clusters that stands out in the tree of LWEA."""
@@ -244,7 +255,7 @@ class ImprovedCuts(GroupCuts):
 
     def _starts(self, k: int) -> list[Ints]:
         if self.start == "lwea":
-            return [self.lwea_tree.cut(k)[self.covered]]
+            return [self.lwea_groups(k)]
         random = random_generator(self.random_state)
         return [self._random_start(k, random) for _ in range(self.n_init)]
 

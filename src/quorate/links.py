@@ -244,7 +244,7 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
     whole = len(linked) == n
     root = np.sqrt(weights[linked] / degrees[linked])
     scale = np.sqrt(weights[linked] * degrees[linked])
-    with _kernels.threads.linear_algebra(n):
+    with _kernels.threads.linear_algebra(n // 4):  # many products, which gain little from threads of their own
         walk = (links if whole else links[np.ix_(linked, linked)]) * root[:, None] * root
         values, vectors = eigh(walk, overwrite_a=True, check_finite=False)
         inner = vectors.T @ (scale[:, None] ** 2 * vectors)

@@ -99,7 +99,7 @@ class ClusterCut:
         degrees = links.sum(axis=1) + 1.0
         links[np.diag_indices(n)] += 0.5
         root = 1.0 / np.sqrt(degrees)
-        with _kernels.threads.linear_algebra(n):
+        with _kernels.threads.linear_algebra(n // 4):
             values, vectors = largest_eigenpairs(root[:, None] * links * root, k)
         vectors = vectors[:, ::-1] * root[:, None]
         return values[::-1], vectors / np.linalg.norm(vectors, axis=0)

@@ -308,3 +308,101 @@ def test_too_wide_a_table_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(LabelTable, "fetch", None)
     with pytest.raises(qt.QuorateError, match="10,000 columns of .* up to 2,000"):
         qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv")
+
+
+# Formats that are only read, and those that are not ----------------------------------------------------------------
+
+
+def test_workbooks_are_read(tmp_path):
+    pytest.importorskip("python_calamine")
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    for row in [("id", "a", "b"), *((f"r{i}", i % 3, "xy"[i % 2]) for i in range(30))]:
+        workbook.active.append(row)
+    workbook.save(tmp_path / "t.xlsx")
+    with open_table(tmp_path / "t.xlsx") as table:
+        assert table.columns == ("id", "a", "b")
+        assert table.profile["a"].kind == "integer"
+        assert table.head["b"].tolist()[:3] == ["x", "y", "x"]
+    (tmp_path / "broken.xlsx").write_bytes(b"PK rubbish")
+    with pytest.raises(qt.QuorateError, match="not a workbook"):
+        open_table(tmp_path / "broken.xlsx")
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.json", "t.jsonl.gz"])
+def test_lines_of_json_are_read(tmp_path, name):
+    FRAME.to_json(tmp_path / name, orient="records", lines=not name.endswith("json"))
+    assert contents(tmp_path / name)[0] == expected()
+    (tmp_path / "broken.jsonl").write_text('{"a": 1}\n{"a": ')
+    with pytest.raises(qt.QuorateError, match="cannot be read"):
+        open_table(tmp_path / "broken.jsonl")
+
+
+@pytest.mark.parametrize("ending", ["mat", "pkl", "rds"])
+def test_what_is_not_read_is_told_the_way(tmp_path, ending):
+    (tmp_path / f"t.{ending}").write_bytes(b"anything")
+    with pytest.raises(qt.QuorateError, match=f"\\.{ending} files hold more than a table. (Write|Load)"):
+        open_table(tmp_path / f"t.{ending}")
+
+
+def test_text_in_utf_16(tmp_path):
+    (tmp_path / "t.csv").write_bytes(("id,a,b\n" + LABELS).encode("utf-16"))
+    with pytest.raises(qt.QuorateError, match='in UTF-16. Pass encoding="utf-16"'):
+        open_table(tmp_path / "t.csv")
+    with open_table(tmp_path / "t.csv", encoding="utf-16") as table:
+        assert table.columns == ("id", "a", "b")
+
+
+def test_arrays_whose_columns_would_share_a_name(tmp_path):
+    np.savez(tmp_path / "t.npz", x=np.zeros((3, 2), int), x_0=np.ones(3, int))
+    with pytest.raises(qt.QuorateError, match="two columns named 'x_0'"):
+        open_table(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.xlsx", "out.pdf", "out.parquet.gz"])
+def test_unknown_endings_are_not_written(tmp_path, name):
+    (tmp_path / "t.csv").write_text("id,a,b\n" + LABELS)
+    with pytest.raises(qt.QuorateError, match="cannot be written"):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / name, members=["a", "b"])
+    assert not (tmp_path / name).exists()
+
+
+def test_outputs_are_never_among_the_inputs(tmp_path):
+    (tmp_path / "parts").mkdir()
+    frame = pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]})
+    for part in range(2):
+        frame.to_parquet(tmp_path / "parts" / f"p{part}.parquet")
+    for source in (tmp_path / "parts", tmp_path / "parts" / "*.parquet"):
+        for out in ("p0.parquet", "new.parquet"):
+            with pytest.raises(qt.QuorateError, match="is the input|in the folder that is read|would be read the next"):
+                check_output(tmp_path / "parts" / out, force=True, source=source)
+    check_output(tmp_path / "parts" / "new.csv", source=tmp_path / "parts" / "*.parquet")
+
+
+def test_a_file_that_appears_meanwhile_stays(tmp_path, monkeypatch):
+    out = tmp_path / "out.csv"
+
+    def race():
+        with writing(out, force=False) as temporary:
+            temporary.write_text("mine")
+            out.write_text("theirs")
+
+    for linked in (True, False):
+        if not linked:
+            monkeypatch.setattr("os.link", lambda *_: (_ for _ in ()).throw(OSError(95, "no links here")))
+        with pytest.raises(qt.QuorateError, match="exists already"):
+            race()
+        assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+        assert out.read_text() == "theirs"
+        out.unlink()
+        with writing(out, force=False) as temporary:
+            temporary.write_text("mine")
+        assert out.read_text() == "mine"
+        out.unlink()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_a_failed_write_names_the_output(tmp_path, ending, monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda _: "missing/folder")
+    (tmp_path / "t.csv").write_text("id,a,b\n" + LABELS)
+    with pytest.raises(qt.QuorateError, match=rf"out.{ending} cannot be written"):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / f"out.{ending}", members=["a", "b"])

@@ -15,6 +15,7 @@ EXTRAS = {
     "dask": "dask",
     "anndata": "anndata",
     "h5py": "matlab",
+    "python_calamine": "excel",
 }
 
 

@@ -8,7 +8,10 @@ import typer
 _IN, _OUT = "Reading", "Writing"
 
 Table = Annotated[
-    str, typer.Argument(metavar="FILE", help="A table: CSV, TSV, Parquet, Arrow, NPY or NPZ; - for standard input.")
+    str,
+    typer.Argument(
+        metavar="FILE", help="A table: CSV, TSV, Parquet, Arrow, NPY, NPZ, Excel or JSON lines; - for standard input."
+    ),
 ]
 Members = Annotated[
     list[str] | None,

@@ -63,7 +63,8 @@ def consensus_file(
     Parameters
     ----------
     path : str or Path
-        A file (Parquet, CSV, TSV, Arrow, NPY, NPZ), a folder of Parquet files, or a pattern such as "labels/*.parquet".
+        A file (Parquet, CSV, TSV, Arrow, NPY, NPZ, Excel, JSON lines), a folder of Parquet files, or a pattern such as
+        "labels/*.parquet".
     out : str or Path
         The file to write, in the format of its ending. It appears when it is complete, or not at all.
     members : sequence of str, optional
@@ -74,7 +75,7 @@ def consensus_file(
         A name from `methods()`.
     noise : {"missing", "cluster"}, default "missing"
         What negative integer labels mean, as in `Ensemble`.
-    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz"}, optional
+    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad", "xlsx", "json"}, optional
         Default: by the ending of `path`, or else by its first bytes.
     delimiter : str, optional
         What splits the columns of a text table. Default: found from its first lines.

@@ -21,8 +21,16 @@ FORMATS = {
     "npy": (".npy",),
     "npz": (".npz",),
     "h5ad": (".h5ad",),
+    "xlsx": (".xlsx", ".xls", ".ods"),
+    "json": (".jsonl", ".ndjson", ".json"),
 }
 """Formats and the endings of their files."""
+_FOREIGN = {
+    ".mat": "Load it with scipy.io.loadmat and save its matrix of labels with numpy.save.",
+    ".pkl": "Load it in Python and save its labels with numpy.save, or pass them to quorate.consensus.",
+    ".rds": "Load it in R and write it with write.csv.",
+}
+_FOREIGN |= {".pickle": _FOREIGN[".pkl"], ".joblib": _FOREIGN[".pkl"], ".rda": _FOREIGN[".rds"]}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 """Endings of compressed text tables."""
 WRITTEN = ("csv", "tsv", "parquet", "arrow", "npy", "npz")
@@ -71,6 +79,8 @@ def find_format(path: str | Path, given: str | None = None, *, look: bool = True
     for name, known in FORMATS.items():
         if ending in known:
             return FileFormat(name, compression)
+    if look and ending in _FOREIGN:
+        raise QuorateError(f"{path} is not read: {ending} files hold more than a table. {_FOREIGN[ending]}")
     if look:
         return _format_by_content(path, compression)
     if ending:
@@ -111,7 +121,7 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
             "folder (TMPDIR), or use fewer members."
         ) from error
     except duckdb.Error as error:
-        raise QuorateError(_explanation(str(error), path)) from error
+        raise QuorateError(_explanation(str(error), path, what == "written")) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if what == "written":
             raise  # `writing` says so
@@ -126,13 +136,18 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
 _FULL_DISK = re.compile("No space left on device|File too large|Disk quota exceeded|Input/output error")
 
 
-def _explanation(message: str, path: str) -> str:
+_CHECK_SPACE = "Check space and permissions."
+
+
+def _explanation(message: str, path: str, written: bool = False) -> str:
     full = _FULL_DISK.search(message)
     if full and "write" in message.lower():
         return (
             f"{path} cannot be finished: {full[0]}. Free some disk space there and in the temporary folder (TMPDIR); "
             "nothing was left behind."
         )
+    if written and "IO Error" in message:
+        return f"{path} cannot be written: {_first_line(message)} {_CHECK_SPACE}"
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"Line {line[1]} of {path}" if line else path
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import csv
 import glob
 import gzip
 import lzma
@@ -58,7 +59,7 @@ def open_table(
     path : str or Path
         A file, or "-" for standard input; or a folder of Parquet files or a pattern such as "labels/*.parquet", which
         are read as one table, in the order of their names.
-    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad"}, optional
+    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad", "xlsx", "json"}, optional
         Default: by the file's ending, or else by its first bytes.
     delimiter : str, optional
         What splits the columns of a text table. Default: found from its first lines.
@@ -81,7 +82,7 @@ def open_table(
             raise QuorateError(f"{path} names {len(files)} files of {kind.name}; only Parquet files are read together.")
         connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
-            opener = _text_view if kind.is_text else _OPENERS[kind.name]
+            opener = _OPENERS.get(kind.name, _text_view)
             source = _Source(connection, files, kind, shown, _delimiter(delimiter), header, encoding, resources)
             columns = opener(source)
             numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
@@ -281,6 +282,8 @@ def _read_head(source: _Source) -> str:
         head = packed.read(_HEAD_BYTES)
     if len(head) == _HEAD_BYTES:
         head = head[: head.rfind(b"\n") + 1 or None]
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise QuorateError(f'{source.shown} is text in UTF-16. Pass encoding="utf-16", or save it in UTF-8.')
     if b"\0" in head:
         raise QuorateError(f"{source.shown} is not a text table. Name its format with format= if it is another one.")
     try:
@@ -370,11 +373,14 @@ def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:
     vectors: dict[str, Any] = {}
     for name, array in arrays.items():
         if array.ndim == 2:
-            vectors |= {f"{name or 'member'}_{j}": array[:, j] for j in range(array.shape[1])}
+            columns = {f"{name or 'member'}_{j}": array[:, j] for j in range(array.shape[1])}
         elif array.ndim == 1:
-            vectors[name or "member_0"] = array
+            columns = {name or "member_0": array}
         else:
             raise QuorateError(f"{source.shown} holds an array of {array.ndim} dimensions. Save rows x members.")
+        for column in columns.keys() & vectors.keys():
+            raise QuorateError(f"{source.shown} holds two columns named {column!r}. Rename one of its arrays.")
+        vectors |= columns
     if not vectors or len({len(vector) for vector in vectors.values()}) > 1:
         raise QuorateError(f"{source.shown} must hold arrays of one length. Save one label per row in each of them.")
     for name, vector in vectors.items():
@@ -408,10 +414,40 @@ def _register_vectors(source: _Source, vectors: dict[str, Any]) -> list[Column]:
     return [Column(name, column.sql_name, column.sql_type) for name, column in zip(vectors, types, strict=True)]
 
 
+def _excel_view(source: _Source) -> list[Column]:
+    """Open the first sheet of a workbook, as the text table it would be saved as."""
+    calamine = import_extra("python_calamine", "Reading Excel files")
+    try:
+        rows = calamine.CalamineWorkbook.from_path(str(source.file)).get_sheet_by_index(0).to_python()
+    except (calamine.CalamineError, OSError, ValueError, IndexError):
+        raise QuorateError(f"{source.shown} is not a workbook that can be read. Save its sheet as CSV.") from None
+    copied = _temporary_file(source.resources)
+    with open(copied, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([_as_text(cell) for cell in row] for row in rows)
+    return _text_view(replace(source, files=[copied], format=FileFormat("csv"), delimiter=",", encoding=None))
+
+
+def _as_text(cell: Any) -> str:
+    """Return a cell of a workbook, which knows no whole numbers, as people see it."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _json_view(source: _Source) -> list[Column]:
+    """Open lines of JSON, or one list of records; all of it tells which columns there are."""
+    connection: Any = source.connection
+    relation = connection.read_json(
+        source.pattern, sample_size=-1, maximum_depth=2, compression=source.format.compression or "none"
+    )
+    relation.create_view(VIEW)
+    return _columns_of(relation)
+
+
 _OPENERS: dict[str, Callable[[_Source], list[Column]]] = {
     "parquet": _parquet_view,
     "arrow": _arrow_view,
     "npy": _npy_view,
     "npz": _npz_view,
     "h5ad": _h5ad_view,
+    "xlsx": _excel_view,
+    "json": _json_view,
 }

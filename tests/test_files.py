@@ -402,7 +402,9 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
 def test_a_failed_write_names_the_output(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr("secrets.token_hex", lambda _: "missing/folder")
     (tmp_path / "t.csv").write_text("id,a,b\n" + LABELS)
-    with pytest.raises(qt.QuorateError, match=rf"out.{ending} cannot be written"):
-        qt.consensus_file(tmp_path / "t.csv", tmp_path / f"out.{ending}", members=["a", "b"])
+    with open_table(tmp_path / "t.csv") as table:
+        rows = table.sql(f"SELECT * FROM {table.view}")
+        monkeypatch.setattr("secrets.token_hex", lambda *_: "missing/folder")
+        with pytest.raises(qt.QuorateError, match=rf"out.{ending} cannot be written"):
+            write_table(rows, tmp_path / f"out.{ending}")

@@ -352,7 +352,7 @@ def bad_tables():
         "latin.csv": ("id,a\nmüde,1\n".encode("latin-1"), ["UTF-8"]),
         "twice.csv": (b"a,a\n1,2\n2,1\n", ["two columns named 'a'"]),
         "quotes.csv": (b'a,b\n"1,2\n2,1\n', ["quote"]),
-        "features.csv": (features.encode(), ["'a'", "a feature, not a clustering", "quorate generate"]),
+        "features.csv": (features.encode(), ["'a'", "a feature, not a clustering", "quorate cluster"]),
         "rubbish.parquet": (b"rubbish" * 50, ["cannot be read", "Check that the file is whole"]),
         "short.parquet": (b"PAR1", ["cannot be read"]),
         "rubbish.arrow": (b"rubbish" * 50, ["not an Arrow file"]),

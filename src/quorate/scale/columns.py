@@ -183,7 +183,7 @@ def refuse_features(path: str, features: dict[str, Seen]) -> None:
         sentence = f"Columns {_quoted(features)} of {path} hold {held} ({first!r}) and the like: each is {what}, not a "
         sentence += "clustering."
     raise QuorateError(
-        f"{sentence} Name the clusterings with members=; `quorate generate` and `ConsensusClustering` cluster features."
+        f"{sentence} Name the clusterings with members=; `quorate cluster` and `ConsensusClustering` cluster features."
     )
 
 

@@ -435,3 +435,12 @@ def test_a_completion_that_does_not_converge_is_said(published):
     labels = published("ensembles", "weac_gpmgla_1")["labels"]
     with pytest.warns(qt.QuorateWarning, match="did not converge in 3 iterations"):
         qt.ECMC(n_clusters=3, max_iterations=3, lam=0.2).fit(labels)
+
+
+def test_wcc_gives_no_weight_to_a_member_that_labels_nothing():
+    members = [[1, 1, 2, 2, 1, 2], [1, 1, 2, 2, 2, 2]]
+    silent = qt.WCC(2).fit([members[0], [None] * 6, members[1]])
+    plain = qt.WCC(2).fit(members)
+    assert silent.member_weights_[1] == 0
+    np.testing.assert_allclose(silent.member_weights_[[0, 2]], plain.member_weights_, atol=1e-9)
+    assert silent.labels_.tolist() == plain.labels_.tolist()

@@ -206,17 +206,28 @@ class WeightedConsensus:
             USE_LINKAGE,
         )
         matrix = Connectivity(self.ensemble)
-        penalised = matrix.gram + self.ridge * np.eye(self.ensemble.n_members)
+        speaks = np.flatnonzero(np.diag(matrix.gram) > 0)  # a member that labels nothing has no weight
+        penalised = (matrix.gram + self.ridge * np.eye(self.ensemble.n_members))[np.ix_(speaks, speaks)]
         labels = self.start.cut(k)
         with _kernels.threads.linear_algebra(k):
-            found = factorise(matrix, self.weights, labels, k, self.n_updates)
+            found = factorise(matrix, self._first_weights(speaks), labels, k, self.n_updates)
             for _ in range(self.n_iterations):
-                weights = simplex_minimum(penalised, matrix.fit_to(found.rows, found.links))
+                weights = np.zeros(self.ensemble.n_members)
+                weights[speaks] = simplex_minimum(penalised, matrix.fit_to(found.rows, found.links)[speaks])
                 moved = np.abs(weights - found.weights).max()
                 found = factorise(matrix, weights, labels, k, self.n_updates)
                 if moved < self.tolerance:
                     break
         return found
+
+    def _first_weights(self, speaks: Ints) -> Floats:
+        """Return the weights to start from, shared by the members that label anything."""
+        share = self.weights[speaks]
+        if len(speaks) == len(self.weights) or share.sum() == 0:
+            return self.weights
+        weights = np.zeros_like(self.weights)
+        weights[speaks] = share / share.sum()
+        return weights
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""

@@ -23,6 +23,7 @@ LAYERS = [
     ["crowd", "kmeans"],
     ["links", "evidence", "scores", "boundaries"],
     ["linkage", "tcut"],
+    ["choice"],
     ["datasets"],
     ["members"],
     ["consensus"],

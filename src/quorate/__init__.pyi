@@ -6,6 +6,7 @@ from ._support.patience import time_limit
 from .bench.run import bench
 from .bench.tables import Comparison
 from .boundaries import Structure
+from .choice import Candidate, Choice
 from .consensus.base import ConsensusCluster
 from .consensus.best_member import BestMember
 from .consensus.cspa import CSPA
@@ -28,7 +29,7 @@ from .consensus.median import MedianPartition
 from .consensus.mixture import MixtureModel
 from .consensus.pta import PTA
 from .consensus.ptgp import PTGP
-from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
+from .consensus.registry import ConsensusResult, MethodInfo, choose_k, consensus, methods
 from .consensus.sec import SEC
 from .consensus.srs import SRS
 from .consensus.wcc import WCC
@@ -81,6 +82,8 @@ __all__ = [
     "WCT",
     "WEAC",
     "BestMember",
+    "Candidate",
+    "Choice",
     "Comparison",
     "ConsensusCluster",
     "ConsensusClustering",
@@ -105,6 +108,7 @@ __all__ = [
     "agreement",
     "bench",
     "cai",
+    "choose_k",
     "cluster_certainty",
     "cluster_file",
     "cluster_frame",

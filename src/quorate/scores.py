@@ -62,7 +62,7 @@ def score_table(table: NDArray[Any]) -> Scores:
     return Scores(
         nmi_sqrt=_nmi(mutual, entropies, "sqrt"),
         nmi_max=_nmi(mutual, entropies, "max"),
-        ari=_adjusted_rand(table),
+        ari=adjusted_rand(table),
         ami=1.0 if same else _adjusted(mutual, expected, float(entropies.mean())),
         purity=float(table.max(axis=1).sum() / n),
     )
@@ -93,7 +93,7 @@ def _adjusted(value: float, expected: float, largest: float) -> float:
     return 1.0 if value > largest - 1e-12 else 0.0
 
 
-def _adjusted_rand(table: NDArray[np.float64]) -> float:
+def adjusted_rand(table: NDArray[np.float64]) -> float:
     """Return the adjusted Rand index: pairs of rows together in both, beside what chance gives."""
     together = float(np.sum(table * (table - 1)))
     rows, columns, n = table.sum(axis=1), table.sum(axis=0), float(table.sum())

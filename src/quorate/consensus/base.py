@@ -140,7 +140,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ens = as_ensemble(X)
         index, influence = self._weigh(ens)
         cuts = self._solve(ens, influence)
-        wanted = cuts.choose_k() if self.n_clusters == "auto" else int(self.n_clusters)
+        wanted = int(self.n_clusters) if self.n_clusters != "auto" else automatic_k(ens, cuts)
         labels = cuts.cut(wanted)
         self.ensemble_ = ens
         self.ncai_ = index
@@ -178,7 +178,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         k = self.n_clusters
         if isinstance(k, str) and k == "auto":
             return
-        if isinstance(k, str | bool | float):
+        if k is None or isinstance(k, str | bool | float):
             raise QuorateError(f'n_clusters must be an integer or "auto"; got {k!r}.')
         check_integer("n_clusters", k, low=1)
         if int(k) > ens.n_rows:
@@ -358,6 +358,11 @@ def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
     members = [(ens.names[j], Share(fitted.ncai_[j]), Share(fitted.member_weights_[j])) for j in least]
     first = card(title, facts, ("cluster", "rows", "stability"), clusters)
     return first + "<br>" + card("Members, the least trusted first", [], ("member", "NCAI", "weight"), members)
+
+
+def automatic_k(ens: Clusterings, cuts: Cuts) -> int:
+    """Return the number of clusters that stands out; a single member has its own number."""
+    return len(ens.levels[0]) if ens.n_members == 1 else cuts.choose_k()
 
 
 def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:

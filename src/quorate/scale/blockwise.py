@@ -15,6 +15,7 @@ from quorate.consensus.base import (
     ConsensusCluster,
     ConsensusMethod,
     GraphMethod,
+    automatic_k,
     cluster_table,
     opposition,
     warn_of_surprises,
@@ -57,7 +58,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     of_cluster = estimator._cluster_influence(ens, influence)
     graph = estimator._graph(ens, of_cluster)
     cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))
-    wanted = cut.choose_k() if estimator.n_clusters == "auto" else int(estimator.n_clusters)
+    wanted = int(estimator.n_clusters) if estimator.n_clusters != "auto" else automatic_k(ens, cut)
     blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
     numbered = blocks.numbered()
     weights = influence / influence.sum()

@@ -26,6 +26,8 @@ from benchmarks.measure import Result
 
 CACHE = Path(".cache/kills")
 CASES = 1000
+# The exit code of a process that was interrupted before the command began.
+BEFORE = 77
 OUTPUTS = ["answer.csv", "answer.parquet", "answer.arrow", "answer.npz", "answer.csv.gz"]
 KERNELS = ("patterns", "linkage", "segments", "tables", "threads", "links", "lloyd")
 IMPORTED = [
@@ -56,16 +58,19 @@ def start(arguments: list[str], said: Path) -> int:
     process = os.fork()
     if process:
         return process
-    with open(said, "wb") as told:
-        os.dup2(told.fileno(), 1)
-        os.dup2(told.fileno(), 2)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    from quorate.cli import main
+    code = BEFORE
+    try:
+        with open(said, "wb") as told:
+            os.dup2(told.fileno(), 1)
+            os.dup2(told.fileno(), 2)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        from quorate.cli import main
 
-    code = main(arguments)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+        code = main(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
 
 
 def finish(process: int) -> int:
@@ -99,8 +104,8 @@ def run_case(
         told["trouble"] = "the output is neither old nor whole"
     if content is None and old:
         told["trouble"] = "the old output is gone"
-    said = (folder / "said").read_text()
-    if sent == signal.SIGINT and (code, said.count("\n")) not in ((130, 1), (0, 0)):
+    said = (folder / "said").read_text() if code != BEFORE else ""
+    if sent == signal.SIGINT and (code, said.count("\n")) not in ((130, 1), (0, 0), (BEFORE, 0)):
         told["trouble"] = f"exit {code}: {said[-300:]}"
     told["left"] = len([name for name in left_in(folder) if name != f"out/{out.name}"])
     if sent == signal.SIGINT and told["left"]:

@@ -222,3 +222,34 @@ def test_a_full_disk_names_the_output(labels, place, tmp_path, capsys, ending):
     assert said.startswith(f"Error: {out} cannot be")
     assert "read" not in said.replace("already", "")
     assert place() == []
+
+
+def test_a_terminal_that_knows_few_signs(labels, tmp_path):
+    """Tables have bars, and names any sign."""
+    named = labels.with_name("üñî.csv")
+    labels.rename(named)
+    for encoding in ("ascii", "latin-1"):
+        for more in ("", " --json"):
+            done = shell(f"PYTHONIOENCODING={encoding} quorate combine {named}{more}", tmp_path)
+            assert done.returncode == 0, done.stderr
+
+
+def test_a_file_name_that_is_no_text(labels, tmp_path):
+    name = os.fsdecode(b"labels-\xff.csv")
+    labels.rename(tmp_path / name)
+    done = shell(f"cd {tmp_path} && quorate combine labels-*.csv -k 2 -o $'out-\\xfe.csv'", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / os.fsdecode(b"out-\xfe.csv")).exists()
+
+
+def test_a_damaged_compilation_cache_is_made_anew(labels, tmp_path):
+    line = f"NUMBA_CACHE_DIR={tmp_path}/cache quorate combine {labels} -k 2 -q --method weac -o -"
+    whole = shell(line, tmp_path)
+    assert whole.returncode == 0
+    kept = [*(tmp_path / "cache").rglob("*.nbi"), *(tmp_path / "cache").rglob("*.nbd")]
+    assert len(kept) > 2
+    for number, file in enumerate(kept):
+        file.write_bytes(b"" if number % 2 else b"not what was written")
+    for _ in range(2):
+        again = shell(line, tmp_path)
+        assert (again.returncode, again.stdout) == (0, whole.stdout), again.stderr

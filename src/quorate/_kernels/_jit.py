@@ -1,6 +1,7 @@
 """The one way kernels are compiled."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -21,6 +22,23 @@ def jit_fused(function: Callable[..., Any]) -> Any:
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        return _forgiving(numba.njit(cache=True, nogil=True, **options)(function))
     except RuntimeError:
         return numba.njit(nogil=True, **options)(function)
+
+
+def _forgiving(dispatcher: Any) -> Any:
+    """Return a dispatcher that compiles anew, and empties its cache, where the cache on disk is damaged."""
+    cache = dispatcher._cache
+    load = cache.load_overload
+
+    def load_if_whole(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # whatever reading a damaged file leads to
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    cache.load_overload = load_if_whole
+    return dispatcher

@@ -27,7 +27,7 @@ def _name() -> str:
 def temporary_file(folder: Path, stem: str) -> Iterator[Path]:
     """Give a path in a folder for a file that is there no more at the end of the block."""
     clear_dead(folder)
-    path = folder / f".{stem[:100]}.{_name()}.tmp"
+    path = folder / f".{stem[:50].encode('ascii', 'replace').decode().replace('?', '_')}.{_name()}.tmp"
     _held.add(path)
     try:
         yield path

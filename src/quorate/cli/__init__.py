@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import warnings
@@ -88,7 +89,10 @@ def _leave() -> None:
 
 
 def _open_streams() -> None:
-    """Let standard streams that were closed lead nowhere, so that no file takes their place."""
+    """Let standard streams take any text; those that were closed lead nowhere, so that no file takes their place."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may not know every sign, nor a file's name be text
+            stream.reconfigure(errors="replace")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             mode = "r" if number == 0 else "w"

@@ -17,7 +17,8 @@ _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False))
 
 
 def note(message: str, *, quiet: bool = False) -> None:

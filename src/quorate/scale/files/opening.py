@@ -80,6 +80,8 @@ def open_table(
         kind = find_format(files[0], format)
         if len(files) > 1 and kind.name != "parquet":
             raise QuorateError(f"{path} names {len(files)} files of {kind.name}; only Parquet files are read together.")
+        files = [_with_plain_name(file, resources) for file in files]
+        shown = shown.encode(errors="replace").decode()
         connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
             opener = _OPENERS.get(kind.name, _text_view)
@@ -88,6 +90,17 @@ def open_table(
             numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
         on_failure.pop_all()
     return LabelTable(shown, kind, connection, tuple(columns), numbered_view=numbered, resources=resources)
+
+
+def _with_plain_name(file: Path, resources: ExitStack) -> Path:
+    """Return the file, or a link to it where its name is no text, which the engine demands."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        link = _temporary_file(resources)
+        link.symlink_to(file.resolve())
+        return link
+    return file
 
 
 def _delimiter(given: str | None) -> str | None:

@@ -61,7 +61,7 @@ WRITERS = {
     "csv.xz": lambda path: path.write_bytes(lzma.compress(FRAME.to_csv(index=False).encode())),
     "parquet": lambda path: FRAME.to_parquet(path, index=False),
     "feather": lambda path: FRAME.to_feather(path),
-    "npz": lambda path: np.savez(path, **{name: FRAME[name].to_numpy(str if FRAME[name].dtype == "str" else None)
+    "npz": lambda path: np.savez(path, **{name: FRAME[name].to_numpy(str if FRAME[name].dtype.kind == "O" else None)
                                           for name in FRAME}),
 }  # fmt: skip
 

@@ -148,7 +148,7 @@ def test_local_weights_of_other_methods(published):
     whole = oracles.bipartite_graph(labels, qt.cluster_certainty(labels), 0.5)
     values, _ = oracles.transfer_cut_embedding(whole, len(labels), 2)
     assert graph.eigenvalues_ == pytest.approx(values[: len(graph.eigenvalues_)], abs=1e-9)
-    with pytest.raises(qt.QuorateError, match="weights must be one of 'ncai', 'equal'; got 'local'"):
+    with pytest.raises(qt.QuorateError, match="weights must be one of 'trust', 'ncai', 'equal'; got 'local'"):
         qt.SRS(n_clusters=2, weights="local").fit(labels)
 
 

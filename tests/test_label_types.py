@@ -131,7 +131,8 @@ def test_polars_lazy_and_eager(kind, missing):
 
 @pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), datetime.timedelta(1), b"x", [1], {"a": 1}])
 def test_frames_refuse_what_is_no_label(value):
-    for frame in (pl.DataFrame({"a": [value] * 4}), pl.LazyFrame({"a": [value] * 4}), pa.table({"a": [value] * 4})):
+    columns = {"a": [value] * 4, "b": [0, 1, 0, 1]}
+    for frame in (pl.DataFrame(columns), pl.LazyFrame(columns), pa.table(columns)):
         with pytest.raises(qt.QuorateError, match="Labels must be numbers"):
             qt.consensus_frame(frame, n_clusters=2)
 
@@ -229,7 +230,7 @@ def test_spark(spark):  # noqa: F811
         assert found["row.id"] == list(range(N_ROWS)) or sorted(found["row.id"]) == list(range(N_ROWS))
         assert [found["consensus"][i] for i in np.argsort(found["row.id"])] == expected()
     with pytest.raises(qt.QuorateError, match="Labels must be numbers"):
-        qt.consensus_frame(spark.sql("select current_date() as a from range(4)"), n_clusters=2)
+        qt.consensus_frame(spark.sql("select current_date() as a, id % 2 as b from range(4)"), n_clusters=2)
 
 
 @pytest.mark.parametrize(

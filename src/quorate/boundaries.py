@@ -34,7 +34,7 @@ def dip(sample: Any) -> float:
     --------
     >>> from quorate.boundaries import dip
     >>> round(dip([0, 1, 2, 3]), 3), round(dip([0, 0.01, 1, 1.01]), 3)
-    (0.125, 0.248)
+    (0.125, 0.247)
     """
     values, counts = np.unique(np.asarray(sample, dtype=np.float64), return_counts=True)
     upto = np.cumsum(counts).astype(np.float64)

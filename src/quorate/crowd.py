@@ -321,7 +321,7 @@ def _adjusted(known: _Information, chance: _Chance, normalise: Normalise) -> Flo
     room = NORMALISERS[normalise](known.entropy, known.entropy.T) - expected
     informative = (known.entropy > 0) & (known.entropy.T > 0) & (room > 1e-12)
     ami = np.divide(known.mutual - expected, room, out=np.zeros_like(room), where=informative)
-    return _symmetric(np.clip(ami, -1.0, 1.0), 1.0)
+    return _symmetric(np.minimum(ami, 1.0), 1.0)
 
 
 @dataclass(frozen=True)

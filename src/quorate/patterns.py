@@ -74,14 +74,21 @@ class LabelGroups(NamedTuple):
     grouping: Grouping
 
     @property
-    def has_noise(self) -> list[bool]:
-        """Whether the first level of each member is noise."""
-        return [len(levels) > 0 and levels.dtype.kind == "i" and levels[0] < 0 for levels in self.levels]
+    def noise_codes(self) -> list[int]:
+        """The code of each member's noise, the only negative whole number that is a label; -2 if it has none."""
+        return [_noise_code(levels) for levels in self.levels]
 
     @property
     def noisy(self) -> Bools:
         """(m,) which patterns are noise to some member, where noise is a label."""
-        return np.any((self.grouping.codes == 0) & self.has_noise, axis=1)
+        return np.any(self.grouping.codes == self.noise_codes, axis=1)
+
+
+def _noise_code(levels: Vector) -> int:
+    if levels.dtype.kind not in "if":
+        return -2
+    found = np.flatnonzero((levels < 0) & (levels == np.floor(levels)))
+    return int(found[0]) if len(found) else -2
 
 
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
@@ -326,12 +333,15 @@ def _with_noise_alone(groups: LabelGroups, noise: Noise) -> LabelGroups:
     lines = np.concatenate([np.flatnonzero(~noisy), grouping.row_pattern[own]])
     codes = grouping.codes[lines].astype(np.int64)
     levels = list(groups.levels)
-    for j in np.flatnonzero(groups.has_noise):
-        alone = codes[:, j] == 0
+    for j, code in enumerate(groups.noise_codes):
+        if code < 0:
+            continue
+        alone, before, after = codes[:, j] == code, (codes[:, j] >= 0) & (codes[:, j] < code), codes[:, j] > code
         n_alone = int(alone.sum())
-        codes[codes[:, j] > 0, j] += n_alone - 1
+        codes[before, j] += n_alone
+        codes[after, j] += n_alone - 1
         codes[alone, j] = np.arange(n_alone)
-        levels[j] = np.concatenate([np.full(n_alone, -1, dtype=levels[j].dtype), levels[j][1:]])
+        levels[j] = np.concatenate([np.full(n_alone, -1, dtype=levels[j].dtype), np.delete(levels[j], code)])
     line_of = np.empty(len(grouping.codes), dtype=np.int64)
     line_of[~noisy] = np.arange((~noisy).sum())
     row_line = line_of[grouping.row_pattern]

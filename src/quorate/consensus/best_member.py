@@ -130,6 +130,7 @@ class BestMember(ConsensusMethod):
     exact: ClassVar[str] = "distances over all rows"
     finds_k: ClassVar[bool] = True
     exceptions: ClassVar[Mapping[str, str]] = {
+        "clear answers": "several members may be equally near to the others; the first of them is taken",
         "components": "the answer is a member, with the number of clusters it has",
         "exactly k": "the answer is a member, with the number of clusters it has",
     }

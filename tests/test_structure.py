@@ -164,3 +164,13 @@ def test_labels_alone_do_not_depend_on_the_order_of_rows():
     labels = random.integers(0, 3, (80, 6))
     shuffled = labels[random.permutation(80)]
     assert qt.label_structure(shuffled).value == pytest.approx(qt.label_structure(labels).value)
+
+
+def test_boundaries_do_not_depend_on_the_order_of_rows_and_small_clusters_have_none():
+    random = np.random.default_rng(4)
+    X = blobs(random, [(0, 0), (5, 0)], n=60)
+    labels = np.repeat([0, 1], 60)
+    labels[:2] = 2  # two rows on their own
+    order = random.permutation(120)
+    assert qt.structure(X[order], labels[order]).p_value == pytest.approx(qt.structure(X, labels).p_value)
+    assert qt.structure(X[:3], labels[[0, 1, 59]]).p_value == 1.0

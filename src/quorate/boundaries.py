@@ -20,7 +20,7 @@ from quorate.errors import QuorateError
 
 _SHRINKAGE = 0.1
 _MOST_ROWS = 5000  # of two clusters together; a dip needs no more to tell them apart
-_FEWEST_ROWS = 8  # of two clusters together; fewer cannot have two modes worth the name
+_FEWEST_ROWS = 16  # of two clusters together; fewer cannot have two modes worth the name
 LEVEL = 0.05
 """The level at which structure counts as shown."""
 
@@ -149,19 +149,27 @@ def _neighbours(X: Floats, labels: Labels) -> list[tuple[int, int]]:
 
 
 def _boundary_p_value(one: Floats, two: Floats) -> float:
-    """Return the dip test of the rows of two clusters along the line that parts them best."""
-    one, two = (_thinned(rows, len(one) + len(two)) for rows in (one, two))
-    if len(one) + len(two) < _FEWEST_ROWS:
+    """Return the dip test of the rows of two clusters along the line that parts them best.
+
+    The line is drawn by one half of the rows and the other half is seen along it, and the reverse: a line drawn by the
+    very rows that are tested parts any cloud of many features. The larger of both p-values counts.
+    """
+    if len(one) + len(two) < _FEWEST_ROWS or min(len(one), len(two)) < 4:
         return 1.0
-    line = parting_line(one, two)
+    step = -(-(len(one) + len(two)) // _MOST_ROWS)
+    thinned = [_in_order(rows)[:: step if len(rows) >= 4 * step else 1] for rows in (one, two)]
+    halves = [[rows[first::2] for rows in thinned] for first in (0, 1)]
+    return max(_seen_along(parting_line(*halves[i]), *halves[1 - i]) for i in (0, 1))
+
+
+def _seen_along(line: Floats, one: Floats, two: Floats) -> float:
     along = np.concatenate([one @ line, two @ line])
     return dip_p_value(dip(along), len(along))
 
 
-def _thinned(rows: Floats, n_both: int) -> Floats:
-    """Return every so-many-th row where two clusters hold too many together."""
-    step = -(-n_both // _MOST_ROWS)
-    return rows[::step]
+def _in_order(rows: Floats) -> Floats:
+    """Return rows in an order of their own, so that theirs does not matter."""
+    return rows[np.lexsort(rows.T[::-1])]
 
 
 def parting_line(one: Floats, two: Floats) -> Floats:

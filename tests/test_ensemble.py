@@ -221,6 +221,15 @@ def test_select_keeps_rows_and_names(running_example):
     assert ens.select([-1]).names == ("c",)
 
 
+def test_a_selection_takes_over_the_overlaps_that_are_known(running_example):
+    ens = Ensemble(running_example)
+    expected = ens.select([2, 0]).cooccurrence  # counted anew, as the overlaps of all are not known yet
+    assert ens.cooccurrence.shape == (7, 7)
+    taken_over = ens.select([2, 0]).__dict__["cooccurrence"]
+    for attribute in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(taken_over, attribute), getattr(expected, attribute)), attribute
+
+
 def test_arrays_cannot_be_changed_and_ensembles_can_be_pickled(running_example):
     ens = Ensemble(running_example)
     with pytest.raises(ValueError, match="read-only"):

@@ -379,7 +379,7 @@ class Ensemble(Clusterings):
         if self.first_row is not None:
             first_row = np.full(len(grouping.codes), self.n_rows, dtype=np.int64)
             np.minimum.at(first_row, grouping.row_pattern, self.first_row)
-        return Ensemble._of_patterns(
+        selected = Ensemble._of_patterns(
             tuple(self.names[j] for j in positions),
             self.noise,
             tuple(self.levels[j] for j in positions),
@@ -389,6 +389,11 @@ class Ensemble(Clusterings):
             None if self.row_pattern is None else grouping.row_pattern[self.row_pattern],
             first_row,
         )
+        if "cooccurrence" in self.__dict__ and not self.weighted:  # sums of weights would differ in their last bits
+            kept = np.concatenate([np.arange(self._offsets[j], self._offsets[j + 1]) for j in positions])
+            selected.cooccurrence = sp.csr_array(self.cooccurrence[kept][:, kept])
+            selected.cooccurrence.sort_indices()
+        return selected
 
     def merge(self, other: Ensemble) -> Ensemble:
         """Return the ensemble of the rows of both: more rows of the same members.

@@ -114,12 +114,9 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
 
 def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Floats:
     """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
-    kept = np.flatnonzero(labels >= 0)
     n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
-    members = sp.csr_array(
-        (ens.counts[kept].astype(np.float64), (labels[kept], kept)), shape=(n_groups, ens.n_patterns)
-    )
-    return np.asarray((members @ indicators(ens, weights)).toarray())
+    scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, weights)))
+    return _by_group(ens, ens.counts * scale, labels, n_groups)
 
 
 def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
@@ -127,11 +124,15 @@ def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool =
 
     Squared: the sum of their squared weights, a row weighing as much as the rows of its pattern on average.
     """
-    kept = np.flatnonzero(labels >= 0)
-    counts = ens.counts[kept].astype(np.float64)
-    weight = counts**2 / ens.row_counts[kept] if squared else counts
-    members = sp.csr_array((weight, (labels[kept], kept)), shape=(n_groups, ens.n_patterns))
-    return np.asarray((members @ ens.incidence).toarray())
+    counts = ens.counts.astype(np.float64)
+    return _by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
+
+
+def _by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
+    """(groups, n_clusters) what the patterns of each group bring to each of their clusters."""
+    found = np.zeros((n_groups, ens.n_clusters))
+    _kernels.patterns.add_by_group(ens.patterns, amounts, labels, found)
+    return found
 
 
 def group_sizes(ens: Ensemble, labels: Labels, n_groups: int = 0) -> Floats:

@@ -55,6 +55,18 @@ def translate_and_count(group_of, translation, counts):
 
 
 @jit
+def add_by_group(patterns, amounts, labels, out):
+    """Add amounts[p] to out[labels[p], c] for every cluster c of each pattern p; -1 is no cluster, and no group."""
+    for p in range(patterns.shape[0]):
+        if labels[p] < 0:
+            continue
+        line = out[labels[p]]
+        for j in range(patterns.shape[1]):
+            if patterns[p, j] >= 0:
+                line[patterns[p, j]] += amounts[p]
+
+
+@jit
 def add_pairs(patterns, scale, out):
     """Add scale[p] to out[a, b] for every two clusters a <= b of each pattern p; -1 is no cluster.
 

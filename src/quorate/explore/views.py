@@ -20,7 +20,7 @@ from quorate.explore.help import parameter_help
 from quorate.explore.workbench import Answer, Workbench
 from quorate.scores import score_table
 from quorate.show.palette import page_colours
-from quorate.show.plotdata import contingency, criterion, matrix_view, member_rows, seriate, transition, tree_view
+from quorate.show.plotdata import contingency, criterion, sampled_matrix, seriate, transition, tree_view
 from quorate.show.summary import describe_trust
 
 Clustering = tuple[str, Ints, list[str]]
@@ -92,7 +92,6 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
     """Return clusters, certainty and members of an answer, and the code that gives it."""
     cut, fitted = answer.cut, answer.fitted
     ens = fitted.ensemble_
-    rows = member_rows(ens, cut.weights, normalise=getattr(fitted, "normalise", "sqrt"))
     return {
         "k": cut.n_clusters,
         "asked": ask.k,
@@ -119,7 +118,7 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
                 "influence": round(row.influence, 6),
                 **describe_trust(row),
             }
-            for j, row in zip(ask.members, rows, strict=True)
+            for j, row in zip(ask.members, bench.members(ask, answer), strict=True)
         ],
         "scores": _scores(bench, answer),
         "python": python_code(bench, ask, answer),
@@ -182,7 +181,7 @@ def evidence_view(answer: Answer) -> dict[str, Any]:
 
 def matrix_of(answer: Answer) -> dict[str, Any]:
     """Return the consensus matrix on samples, in hundredths."""
-    view = matrix_view(answer.fitted, answer.cut.n_clusters)
+    view = sampled_matrix(answer.fitted.ensemble_, answer.cut.labels, answer.cut.weights)
     return {
         "rows": view.rows.tolist(),
         "evidence": np.rint(100 * view.evidence).astype(int).tolist(),

@@ -5,19 +5,19 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import METHODS, make_method
-from quorate.crowd import agreement, resolve_influence
+from quorate.crowd import Normalise, agreement, resolve_influence
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.explore.asking import Ask
 from quorate.explore.jobs import Job
-from quorate.show.plotdata import Cut, cut_view
+from quorate.show.plotdata import Cut, MemberRow, cut_view, member_rows
 
 Found = TypeVar("Found")
 # Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
@@ -135,8 +135,21 @@ class Workbench:
         fitted = self._fitted(ask, job)
         say(job, "cutting")
         k = fitted.n_clusters_ if ask.k is None else min(ask.k, _most(fitted))
-        cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(fitted, k))
+        as_fitted = k == fitted.n_clusters_  # known already
+        cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(fitted, None if as_fitted else k))
         return Answer(fitted, cut, fitted._cuts.caution(k))
+
+    def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
+        """Return what there is to know about each member that takes part; only its weight depends on the method."""
+        normalise: Normalise = getattr(answer.fitted, "normalise", "sqrt")
+        weights = answer.cut.weights
+        known = self._solved.get(
+            ("crowd", ask.members, normalise), lambda: member_rows(answer.fitted.ensemble_, normalise=normalise)
+        )
+        return [
+            replace(row, weight=float(weight), influence=float(weight / weights.max()))
+            for row, weight in zip(known, weights, strict=True)
+        ]
 
     def _fitted(self, ask: Ask, job: Job | None) -> ConsensusMethod:
         """Return the fitted method: one that chose k itself serves all k, one fitted at some k all that are given."""

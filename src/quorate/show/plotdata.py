@@ -23,7 +23,7 @@ from quorate.consensus.registry import ConsensusResult
 from quorate.crowd import Normalise, agreement, cai, crowd_trust
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
-from quorate.evidence import confidence, covering_weight
+from quorate.evidence import confidence, covering_weight, shared_rows
 from quorate.linkage import Dendrogram
 from quorate.scores import table_nmi
 
@@ -151,10 +151,14 @@ class MatrixView:
 
 
 def matrix_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> MatrixView:
+    """Return the consensus matrix of an answer on a bounded sample of patterns."""
+    return sampled_matrix(fitted.ensemble_, *answer_at(fitted, n_clusters))
+
+
+def sampled_matrix(ens: Ensemble, labels: Ints, weights: Floats) -> MatrixView:
     """Return the consensus matrix on a bounded sample of patterns, in which each cluster has its share of rows."""
-    labels, weights = answer_at(fitted, n_clusters)
-    chosen, rows = sample_patterns(fitted.ensemble_, labels)
-    evidence = sample_evidence(fitted.ensemble_, weights, chosen)
+    chosen, rows = sample_patterns(ens, labels)
+    evidence = sample_evidence(ens, weights, chosen)
     place = np.empty(len(chosen), dtype=np.int64)
     place[seriate(evidence)] = np.arange(len(chosen))
     order = np.lexsort((place, labels[chosen]))
@@ -251,12 +255,9 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
 
 def agreement_with_members(ens: Ensemble, labels: Ints) -> Floats:
     """(M,) NMI of a consensus with each member, over the rows both label."""
-    similarity = np.zeros(ens.n_members)
-    for j in range(ens.n_members):
-        table = contingency(ens, j, labels)
-        if table.any():
-            similarity[j] = table_nmi(table)
-    return similarity
+    shared = shared_rows(ens, labels, int(labels.max(initial=-1)) + 1)
+    tables = [shared[:, ens.cluster_member == j].T for j in range(ens.n_members)]
+    return np.array([table_nmi(table) if table.any() else 0.0 for table in tables])
 
 
 def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:

@@ -9,7 +9,6 @@ import pytest
 import quorate as qt
 from quorate import QuorateError, QuorateWarning
 from quorate.cli import main
-from quorate.show.featureview import view_features
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -227,7 +226,7 @@ def test_the_command(rows, answer, tmp_path, capsys):
     assert main(command) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["features"]["sizes"] == np.bincount(answer).tolist()
-    assert len(summary["features"]["apart"]) == 4
+    assert len(summary["features"]["apart"]["4"]) == 4
     found = pd.read_csv(out)
     assert list(found.columns) == ["id", "consensus", "confidence"]
     np.testing.assert_array_equal(found["consensus"], answer)
@@ -237,12 +236,3 @@ def test_the_command(rows, answer, tmp_path, capsys):
     np.testing.assert_array_equal(pd.read_csv(again)["consensus"], answer)
     assert main(["cluster", str(source), "-k", "4", "-o", out]) == 2
     assert "exists already" in capsys.readouterr().err
-
-
-def test_features_that_set_a_cluster_apart():
-    rows = np.array([[0.0, 5], [0, 5], [10, 5], [10, 6]])
-    view = view_features(rows, ["x", "y"], np.array([0, 0, 1, 1]), np.ones(4))
-    assert view.apart[0][0] == ("x", -2.0)
-    assert view.apart[1][0] == ("x", 2.0)
-    plane = view_features(rows, ["x", "y"], np.array([0, 0, 1, 1]), np.ones(4), ("y", "x"))
-    assert plane.points[3] == [6.0, 10.0]

@@ -250,6 +250,14 @@ def cluster(
     report: Annotated[
         str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write an HTML report.")
     ] = None,
+    plane: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            rich_help_panel="Writing",
+            help="Two columns by which the report draws rows. Default: main directions.",
+        ),
+    ] = None,
     summary: Annotated[
         str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write the report's data as JSON.")
     ] = None,
@@ -273,7 +281,7 @@ def cluster(
     source = Source(file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding)
     how = {"members": member or "kmeans", "n_members": n_members, "consensus": method, "fit_rows": fit_rows or "auto"}
     recipe = Recipe.of(int(k) if k.isdigit() else k, scale, missing, seed or 0, how)
-    outputs = Outputs(output, output_format, report, summary, model, force)
+    outputs = Outputs(output, output_format, report, plane, summary, model, force)
     run_cluster(source, recipe, outputs, quiet=quiet, json=json)
 
 

@@ -8,16 +8,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorate._support.extras import import_extra
-from quorate.cli.columns import Source
+from quorate.cli.columns import Source, listed
 from quorate.cli.combining import print_summary
 from quorate.cli.output import note, print_json
+from quorate.cli.repeating import cluster_command
 from quorate.errors import QuorateError
 from quorate.scale.clustering import (
     FileClusters,
@@ -25,13 +26,14 @@ from quorate.scale.clustering import (
     Recipe,
     cluster_table,
     file_features,
+    is_number,
     label_table,
 )
 from quorate.scale.columns import Columns, Wanted, choose_columns
 from quorate.scale.files import STREAM, LabelTable, check_ending, check_output, output_format, write_text
-from quorate.scale.models import FeatureModel, load_model, save_model
-from quorate.show import Origin, render_report, summarise
-from quorate.show.featureview import view_features
+from quorate.scale.models import load_model, save_model
+from quorate.show import render_report
+from quorate.show.clustered import summarise_clusters
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Outputs:
     output: str | None
     output_format: str | None
     report: str | None = None
+    plane: str | None = None
+    """Two columns, split by a comma, by which the report draws rows."""
     summary: str | None = None
     model: str | None = None
     force: bool = False
@@ -77,19 +81,22 @@ def run_cluster(source: Source, recipe: Recipe, outputs: Outputs, *, quiet: bool
     outputs.check(source.file, json=json)
     import_extra("pyarrow", "Clustering files")
     with source.open() as opened, row_progress(quiet=quiet) as progress:
-        names = file_features(opened, source.members, known=_known(source))
-        keep = _kept(opened, source)
+        plane = None if outputs.plane is None else listed([outputs.plane], opened)
+        features = None if source.members is None else listed(source.members, opened)
+        names = file_features(opened, features, known=(*_known(source), *(plane or ())))
+        columns = source.choose(opened, labels=False)
         found = cluster_table(
             opened,
             names,
             recipe,
             outputs.output,
-            keep=keep,
+            keep=columns.keep,
             format=outputs.output_format,
             force=outputs.force,
             progress=progress,
+            traced=_traced(opened, names, columns, plane),
         )
-    summary = _summary(source, found)
+        summary = _summary(source, columns, outputs, plane, found)
     if outputs.model is not None:
         save_model(found.model, outputs.model, force=outputs.force)
     if outputs.report is not None:
@@ -111,7 +118,8 @@ def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, jso
     sizes = np.zeros(fitted.n_clusters + 1, dtype=np.int64)
     with source.open() as opened, row_progress(quiet=quiet) as progress:
         file_features(opened, fitted.features)
-        keep = _kept(opened, source, fitted)
+        wanted = Wanted(list(fitted.features), source.id_column, None, listed(source.keep or (), opened))
+        keep = choose_columns(opened, wanted, labels=False).keep
         label_table(
             opened,
             fitted,
@@ -136,29 +144,30 @@ def _known(source: Source) -> tuple[str, ...]:
     return tuple(name for name in (source.id_column, source.truth, *(source.keep or ())) if name is not None)
 
 
-def _kept(table: LabelTable, source: Source, model: FeatureModel | None = None) -> Sequence[str]:
-    """Return the columns to copy to the output: the name of the rows, known classes, and what was asked for."""
-    features = [name for name in table.columns if name not in _known(source)] if model is None else model.features
-    wanted = Wanted(None if model is None else list(features), source.id_column, source.truth, source.keep or ())
-    columns: Columns = choose_columns(table, wanted, labels=False)
-    return columns.keep
+def _traced(table: LabelTable, features: Sequence[str], columns: Columns, plane: Sequence[str] | None) -> Sequence[str]:
+    """Return the columns beside the features whose cells a summary needs: names, known classes, and a plane."""
+    drawn = [table.column(name).name for name in plane or ()]
+    for name in drawn:
+        if not is_number(table, name):
+            raise QuorateError(f"Column {name!r} is text, so that rows cannot be drawn by it. Choose another --plane.")
+    wanted = (columns.id, columns.truth, *drawn)
+    return list(dict.fromkeys(name for name in wanted if name is not None and name not in features))
 
 
-def _summary(source: Source, found: FileClusters) -> dict[str, Any]:
-    """Return what came out: of the sample, with the sizes of all rows."""
-    fitted = found.estimator.consensus_
-    name = "standard input" if source.file == STREAM else Path(source.file).name
-    command = shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None
-    summary = summarise(fitted, Origin(name=name, command=command), n_clusters=[fitted.n_clusters_])
-    clusters = {
-        "rows": found.n_rows,
-        "sample": len(found.sample),
-        "features": list(found.features),
-        "sizes": found.sizes.tolist(),
-    }
-    seen = found.model.assign(found.sample)
-    view = view_features(found.sample, found.features, seen.labels.astype(np.int64), seen.confidence.astype(np.float64))
-    return {**summary, "features": {**clusters, **asdict(view)}}
+def _summary(
+    source: Source, columns: Columns, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
+) -> dict[str, Any]:
+    """Return what came out, in the numbers of all rows; for a report, at the usual numbers of clusters."""
+    return summarise_clusters(
+        found,
+        name="standard input" if source.file == STREAM else Path(source.file).name,
+        id_column=columns.id,
+        truth=columns.truth,
+        plane=plane,
+        command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
+        command_at=lambda k: cluster_command(sys.argv[2:], k),
+        n_clusters=None if outputs.report or outputs.summary else [found.n_clusters],
+    )
 
 
 @contextmanager

@@ -53,9 +53,9 @@ class Source:
 
     def choose(self, table: LabelTable, *, labels: bool = True) -> Columns:
         """Return the columns of the table by their use."""
-        members = None if self.members is None else _listed(self.members, table)
+        members = None if self.members is None else listed(self.members, table)
         return choose_columns(
-            table, Wanted(members, self.id_column, self.truth, _listed(self.keep or (), table)), labels=labels
+            table, Wanted(members, self.id_column, self.truth, listed(self.keep or (), table)), labels=labels
         )
 
     def count(self, table: LabelTable, columns: Columns) -> CountedTable:
@@ -68,7 +68,7 @@ class Source:
         return cast(Noise, check_choice("noise", self.noise, ("missing", "cluster")))
 
 
-def _listed(options: Sequence[str], table: LabelTable) -> list[str]:
+def listed(options: Sequence[str], table: LabelTable) -> list[str]:
     """Return the names in options: each is a column, or several split by commas."""
     names = []
     for option in options:

@@ -18,6 +18,20 @@ def labels_command(source: Source, method: str, settings: Sequence[str], seed: i
     return shlex.join([*words, "-k", str(k), "-o", f"consensus_{k}.csv"])
 
 
+def cluster_command(words: Sequence[str], k: int) -> str:
+    """Return the command that was called to cluster a table, for another number of clusters and another output."""
+    kept, skip = [], False
+    for word in words:
+        option = word.partition("=")[0]
+        if not skip and option not in _OF_ONE_RUN:
+            kept.append(word)
+        skip = not skip and word in _OF_ONE_RUN
+    return shlex.join(["quorate", "cluster", *kept, "-k", str(k), "-o", f"consensus_{k}.csv"])
+
+
+_OF_ONE_RUN = ("-k", "--clusters", "-o", "--output", "--report", "--summary", "--model", "--plane")
+
+
 def _source_options(source: Source) -> list[str]:
     named = {
         "--members": source.members,

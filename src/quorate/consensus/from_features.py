@@ -86,6 +86,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     structure_ : Structure
         Whether the rows fall into clusters at all, and which boundaries between clusters are real, by the dip test
         (`structure`), on at most 10,000 rows.
+    examined_ : ndarray of shape (some rows, n_features)
+        At most 10,000 rows at even steps, of X or of the sample: what `structure_` and reports look at.
     n_features_in_ : int
         Columns of X in `fit`.
 
@@ -181,7 +183,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.members_ = [one.draw.model for one in fitted]
         self.consensus_, self._clusters = consensus, clusters
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
-        self._examined = thinned(features)
+        self.examined_ = thinned(features)
 
     def _names(self) -> dict[str, Source]:
         """Return where each member comes from, by the members' names."""
@@ -201,7 +203,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def structure_(self) -> Structure:
         """Whether the rows fall into clusters at all, and which boundaries are real; found when asked for."""
         check_is_fitted(self)
-        return structure_of(self._examined, self.consensus_)
+        return structure_of(self.examined_, self.consensus_)
 
     def _fit_rows(self, n_rows: int) -> int | None:
         """Return how many rows members are fitted on: all of them where some member could not label any others."""

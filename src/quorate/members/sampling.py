@@ -78,6 +78,14 @@ def sample_rows(X: NDArray[Any], fit_rows: int, seed: int) -> Sample:
     return sketch.sample
 
 
+def hash_rows(rows: Floats, seed: int) -> NDArray[np.uint64]:
+    """Return a number for each row (n, d) that depends on nothing but what is in it."""
+    hashes = np.empty(len(rows), dtype=np.uint64)
+    plain = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # no -0, which has other bits than 0
+    _kernels.sampling.hash_rows(plain.view(np.uint64), np.uint64(seed), hashes)
+    return hashes
+
+
 class Sketch:
     """A sample that grows block by block; the order of the blocks does not matter.
 
@@ -90,7 +98,7 @@ class Sketch:
 
     def __init__(self, fit_rows: int, seed: int) -> None:
         self._size = SAMPLE_TIMES * fit_rows
-        self._seed = np.uint64(seed)
+        self._seed = seed
         self._hashes: list[NDArray[np.uint64]] = []
         self._rows: list[Floats] = []
         self._counts: list[Ints] = []
@@ -99,9 +107,8 @@ class Sketch:
 
     def add(self, block: NDArray[Any]) -> None:
         """Add some rows (b, d)."""
-        rows = np.ascontiguousarray(block, dtype=np.float64) + 0.0  # no -0, which has other bits than 0
-        hashes = np.empty(len(rows), dtype=np.uint64)
-        _kernels.sampling.hash_rows(rows.view(np.uint64), self._seed, hashes)
+        rows = np.ascontiguousarray(block, dtype=np.float64)
+        hashes = hash_rows(rows, self._seed)
         near = np.flatnonzero(hashes <= self._largest)
         self._hold(hashes[near], rows[near], np.ones(len(near), dtype=np.int64))
 

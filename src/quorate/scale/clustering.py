@@ -20,6 +20,7 @@ from quorate._support.typing import Floats, Ints
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.errors import QuorateError, warn
 from quorate.labels import known_frame
+from quorate.members.sampling import Sample
 from quorate.scale.columns import ANSWERS, Wanted, choose_columns
 from quorate.scale.feature_frames import (
     BLOCK,
@@ -34,6 +35,7 @@ from quorate.scale.features import FeatureProfile, check_how, fit_profile, sampl
 from quorate.scale.files import LabelTable, check_output, connect, explained, open_table, output_format, write_table
 from quorate.scale.files import quote_name as quoted
 from quorate.scale.models import FeatureModel
+from quorate.scale.tracing import Trace
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *_WHOLE, *(f"U{name}" for name in _WHOLE)}
@@ -195,8 +197,10 @@ class FileClusters:
     model: FeatureModel = field(repr=False)
     estimator: ConsensusClustering = field(repr=False)
     """What was fitted to the sample, with its `consensus_`."""
-    sample: NDArray[np.float64] = field(repr=False)
-    """Rows of the sample, as they are."""
+    sample: Sample = field(repr=False)
+    """The rows that members and consensus were found on, as they are."""
+    trace: Trace = field(repr=False)
+    """Which rows of the file they are."""
 
 
 def cluster_file(
@@ -283,8 +287,12 @@ def cluster_table(
     format: str | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    traced: Sequence[str] = (),
 ) -> FileClusters:
-    """Cluster an open table by some features, and write its rows with the answer; without `out`, only count them."""
+    """Cluster an open table by some features, and write its rows with the answer; without `out`, only count them.
+
+    Of the rows of the sample, the cells in the columns `traced` are kept.
+    """
     kept = list(table.columns if keep is None else keep)
     _refuse_answers(table, kept)
     profile = recipe.new_profile(names)()
@@ -294,8 +302,20 @@ def cluster_table(
             progress("Reading", profile.n_rows, None)
     model = recipe.fit(profile)
     sizes = np.zeros(model.n_clusters + 1, dtype=np.int64)
-    label_table(table, model, kept, out, sizes, n_rows=profile.n_rows, format=format, force=force, progress=progress)
-    estimator = recipe.estimator
+    sample = profile.sample
+    trace = Trace(sample, recipe.seed, traced)
+    label_table(
+        table,
+        model,
+        kept,
+        out,
+        sizes,
+        n_rows=profile.n_rows,
+        format=format,
+        force=force,
+        progress=progress,
+        trace=trace,
+    )
     return FileClusters(
         Path(out or ""),
         profile.n_rows,
@@ -306,8 +326,9 @@ def cluster_table(
         model.ncai,
         model.member_weights,
         model,
-        estimator,
-        profile.sample.rows,
+        recipe.estimator,
+        sample,
+        trace,
     )
 
 
@@ -319,14 +340,14 @@ def file_features(table: LabelTable, features: Sequence[str] | None, known: Sequ
     else:
         columns = choose_columns(table, Wanted(), labels=False)
         chosen = None
-    numbers = [name for name in table.columns if _is_number(table, name)]
+    numbers = [name for name in table.columns if is_number(table, name)]
     # A column without any value is text or numbers: it says nothing, and is told so later.
     if chosen is None:
         numbers = [name for name in numbers if name != columns.id and name not in known]
     return pick_features(table.columns, numbers, chosen, table.path)
 
 
-def _is_number(table: LabelTable, name: str) -> bool:
+def is_number(table: LabelTable, name: str) -> bool:
     """Tell whether a column holds numbers: by its type or, in a text table, by all of its cells."""
     kind = table.column(name).sql_type
     if kind == "VARCHAR":
@@ -360,19 +381,24 @@ def label_table(
     format: str | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    trace: Trace | None = None,
 ) -> None:
     """Label the rows of a table, count the clusters (-1 last), and write them unless `out` is None."""
     import pyarrow as pa
 
+    traced = [] if trace is None else list(trace.cells)
+
     def labelled() -> Iterator[Any]:
         done = 0
-        for batch, values in read_blocks(table, model.features, kept):
+        for batch, values in read_blocks(table, model.features, [*kept, *traced]):
             found = model.assign(values)
+            if trace is not None:
+                trace.add(values, batch.columns[len(kept) :])
             sizes[:] += np.bincount(found.labels % len(sizes), minlength=len(sizes))  # -1 counts last
             done += len(values)
             if progress is not None:
                 progress("Labelling", done, n_rows)
-            yield pa.RecordBatch.from_arrays([*batch.columns, *map(pa.array, found)], names=names)
+            yield pa.RecordBatch.from_arrays([*batch.columns[: len(kept)], *map(pa.array, found)], names=names)
 
     names = [*(f"k{j}" for j in range(len(kept))), *ANSWERS]
     if out is None:

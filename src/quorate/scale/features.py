@@ -94,10 +94,9 @@ class FeatureProfile:
 
     def add(self, block: NDArray[Any]) -> None:
         """Add some rows (b, d), NaN where a number is missing."""
-        values = np.array(block, dtype=np.float64, order="C")
-        self.infinite += np.isinf(values).sum(axis=0)
-        gaps = ~np.isfinite(values)
-        values[gaps] = np.nan  # of the many NaN there are, one
+        self.infinite += np.isinf(block).sum(axis=0)
+        values = plain_values(block)
+        gaps = np.isnan(values)
         moments = Moments.of(values)
         self.moments = moments if self.moments is None else self.moments + moments
         self.n_rows += len(values)
@@ -120,6 +119,13 @@ class FeatureProfile:
     def sample(self) -> Sample:
         """The sample of the rows, as they are."""
         return self._sketch.sample
+
+
+def plain_values(block: NDArray[Any]) -> Floats:
+    """Return a copy of some rows as float64, with one NaN, of the many there are, for all that is no number."""
+    values = np.array(block, dtype=np.float64, order="C")
+    values[~np.isfinite(values)] = np.nan
+    return values
 
 
 def check_how(scale: str, missing: str) -> None:

@@ -3,15 +3,18 @@
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from quorate.errors import QuorateError
+from quorate.scale.clustering import FileClusters
 from quorate.scale.files import check_output, write_text
 from quorate.scale.rowfacts import facts_in_memory
+from quorate.show.clustered import summarise_clusters
+from quorate.show.featureview import FeatureRows, features_of
 from quorate.show.origin import Origin, known_classes
 from quorate.show.palette import page_colours
 from quorate.show.plotdata import Fitted, fitted_method
@@ -19,20 +22,22 @@ from quorate.show.summary import SUMMARY_VERSION, summarise
 
 
 def report(
-    fitted: Fitted,
+    fitted: Fitted | FileClusters,
     path: str | Path,
     *,
     name: str = "labels",
     truth: Any = None,
     ids: Any = None,
     columns: Any = None,
+    features: Any = None,
+    plane: Sequence[str] | None = None,
     n_clusters: Iterable[int] | None = None,
 ) -> Path:
     """Write the report of a consensus: one HTML file that opens anywhere, with everything it needs inside.
 
     Parameters
     ----------
-    fitted : what `consensus` returned, or a fitted estimator
+    fitted : what `consensus` or `cluster_file` returned, or a fitted estimator
     path : str or Path
         The file to write; a file of that name is replaced.
     name : str, default "labels"
@@ -43,6 +48,11 @@ def report(
         By which rows are found in the report. Default: their numbers, counted from 0.
     columns : frame or list of vectors, optional
         Further columns of the same rows, to be summarised for each cluster.
+    features : (n, d) array or frame of numbers, optional
+        Features of the same rows: some rows are drawn in a plane, and the features that set each cluster apart are
+        named. A `ConsensusClustering` and what `cluster_file` returned bring their own.
+    plane : two column names, optional
+        Features by which rows are drawn, such as UMAP coordinates. Default: the two main directions of all features.
     n_clusters : iterable of int, optional
         The numbers of clusters to show beside the fitted one. Default: up to twenty.
 
@@ -60,8 +70,13 @@ def report(
     ...     qt.report(result, f"{folder}/report.html").name
     'report.html'
     """
-    method = fitted_method(fitted)
     check_output(path, force=True)
+    if isinstance(fitted, FileClusters):
+        _refuse_rows(truth=truth, ids=ids, columns=columns, features=features)
+        summary = summarise_clusters(fitted, name=name, plane=plane, n_clusters=n_clusters)
+        write_text(path, render_report(summary))
+        return Path(path)
+    method = fitted_method(fitted)
     ens = method.ensemble_
     if ids is not None:
         ids = list(ids)
@@ -71,9 +86,23 @@ def report(
         name=name,
         classes=None if truth is None else known_classes(ens, truth),
         look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids, columns=columns),
+        features=_drawn(fitted, features, plane),
     )
     write_text(path, render_report(summarise(method, origin, n_clusters=n_clusters)))
     return Path(path)
+
+
+def _drawn(fitted: Fitted, features: Any, plane: Sequence[str] | None) -> FeatureRows | None:
+    rows = features_of(fitted, features)
+    if rows is None and plane is not None:
+        raise QuorateError("plane names columns of features, and there are none. Pass features= as well.")
+    return rows if rows is None or plane is None else rows.in_plane(plane)
+
+
+def _refuse_rows(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise QuorateError(f"{name} cannot be given for a file that was clustered: its rows are not in memory.")
 
 
 def render_report(summary: dict[str, Any]) -> str:

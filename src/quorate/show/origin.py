@@ -14,6 +14,7 @@ from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import encode, split_members
 from quorate.scale.rowfacts import RowFacts
+from quorate.show.featureview import FeatureRows
 
 Look = Callable[[Ints, int], RowFacts]
 
@@ -41,6 +42,8 @@ class Origin:
     """Gives the command that writes the labels at some number of clusters."""
     look: Look | None = None
     """Gives names for some patterns, and at most so many rows; None: the rows are the ensemble's, by their numbers."""
+    features: FeatureRows | None = None
+    """Rows with their features, if those are known."""
 
 
 def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:

@@ -19,6 +19,7 @@ from quorate.ensemble import Ensemble
 from quorate.evidence import mean_evidence, shared_rows
 from quorate.scale.rowfacts import RowFacts, facts_in_memory
 from quorate.scores import score_table
+from quorate.show.featureview import view_features
 from quorate.show.origin import KnownClasses, Origin
 from quorate.show.plotdata import (
     Cut,
@@ -90,6 +91,7 @@ def summarise(
         "matrix": _matrix(fitted, sweep),
         "rows": embedded_rows(ens, sweep, facts),
         "not_told": list(facts.too_many),
+        "features": None if origin.features is None else view_features(origin.features, sweep.cuts),
         "repeat": {"command": origin.command, "versions": _versions()},
     }
     return {**summary, "verdict": verdict(summary)}

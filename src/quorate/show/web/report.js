@@ -7,6 +7,7 @@ import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK } from "./byk.js";
 import { drawRiver } from "./river.js";
+import { drawApart, drawPlane, signed } from "./plane.js";
 
 const S = JSON.parse(byId("summary").textContent);
 setColours(JSON.parse(byId("colours").textContent));
@@ -42,6 +43,31 @@ function drawAnswer() {
     ["Opposed most by", (r) => (r.opponents.length ? r.opponents[0][1] : 0),
       (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "nobody", "text"],
   ], now.clusters, { chosen: (r) => r.label === state.cluster });
+}
+
+// Rows in the plane of their features, and what sets clusters apart.
+function drawFeatures() {
+  const F = S.features;
+  if (!F) return;
+  const labels = F.labels[state.k];
+  byId("planes").hidden = !labels;
+  byId("no-plane").hidden = Boolean(labels);
+  const clusters = F.apart[state.k] || [];
+  if (labels) {
+    const rows = { points: F.points, axes: F.main ? F.axes.map((axis) => `${axis} direction`) : F.axes, labels, confidence: F.confidence[state.k] };
+    drawPlane(byId("plane-clusters"), rows, { by: "cluster", cluster: state.cluster, pick });
+    drawPlane(byId("plane-confidence"), rows, { by: "confidence", cluster: state.cluster, pick });
+  } else byId("no-plane").textContent = `The clusters of these rows are known for the answer written, ${S.choice.k}, only.`;
+  const lines = clusters.flatMap((features, label) => features.map((one) => ({ ...one, label })));
+  const most = Math.max(...lines.map((one) => Math.abs(one.difference)), 1e-9);
+  drawApart(byId("apart"), clusters, { names: F.names, most, cluster: state.cluster, pick });
+  drawTable(byId("apart-table"), [
+    ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
+    ["Feature", (r) => F.names[r.feature], (r) => shorten(F.names[r.feature], 80), "text"],
+    ["Difference", (r) => r.difference, (r) => signed(r.difference), "number"],
+    ["Mean in the cluster", (r) => r.inside, (r) => figure(r.inside), "number"],
+    ["Mean of the others", (r) => r.outside, (r) => figure(r.outside), "number"],
+  ], lines, { chosen: (r) => r.label === state.cluster });
 }
 
 // Members: those to doubt first, the trusted ones folded if they are many.
@@ -232,7 +258,7 @@ function drawAll() {
     chip.textContent = `Cluster ${state.cluster} \u00d7`;
     chip.style.borderColor = clusterColour(state.cluster);
   }
-  for (const draw of [drawAnswer, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawTakeAway]) draw();
+  for (const draw of [drawAnswer, drawFeatures, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawTakeAway]) draw();
   const bins = answerAt(state.k).confidence_histogram;
   drawHistogram(byId("histogram"), bins);
 }

@@ -1,0 +1,170 @@
+"""The features' view of a report: which rows are drawn where, what sets clusters apart, and the page itself."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+from browser import Page, open_browser
+from quorate import QuorateError
+from quorate.cli.repeating import cluster_command
+from quorate.show.clustered import summarise_clusters
+from quorate.show.featureview import FeatureRows, choose_points, features_of, view_features
+
+NAMES = ("x", "y")
+SQUARE = np.array([[0.0, 5], [0, 5], [10, 5], [10, 6]])
+
+
+def rows_of(values, labels, weights=None, names=NAMES):
+    weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    return FeatureRows(values, names, weights, lambda cut: (np.asarray(labels), np.ones(len(values))))
+
+
+def cut(k):
+    return SimpleNamespace(n_clusters=k)
+
+
+def test_features_that_set_a_cluster_apart():
+    view = view_features(rows_of(SQUARE, [0, 0, 1, 1]), [cut(2)])
+    # x is 0 and 10 in halves: mean 5, deviation 5; the means differ by 10 = 2 deviations
+    assert view["apart"]["2"][0][0] == {"feature": 0, "difference": -2.0, "inside": 0.0, "outside": 10.0}
+    assert view["apart"]["2"][1][0] == {"feature": 0, "difference": 2.0, "inside": 10.0, "outside": 0.0}
+    assert [one["feature"] for one in view["apart"]["2"][0]] == [0, 1]
+
+
+def test_rows_that_stand_for_several():
+    once = view_features(rows_of(np.repeat(SQUARE, [1, 2, 3, 1], axis=0), [0, 0, 0, 1, 1, 1, 1]), [cut(2)])
+    weighted = view_features(rows_of(SQUARE, [0, 0, 1, 1], [1, 2, 3, 1]), [cut(2)])
+    assert weighted["apart"] == once["apart"]
+    assert weighted["rows"] == once["rows"] == 7
+
+
+def test_missing_numbers_rows_without_a_cluster_and_a_constant_feature():
+    values = np.array([[0.0, 1], [np.nan, 1], [4, 1], [9, 1]])
+    view = view_features(rows_of(values, [0, 0, 1, -1]), [cut(2)])
+    assert np.isfinite(view["points"]).all()
+    assert [one["difference"] for one in view["apart"]["2"][0] if one["feature"] == 1] == [0.0]
+    alone = view_features(rows_of(values, [0, 0, 0, 0]), [cut(1)])
+    assert alone["apart"]["1"] == [[]]  # nothing to be apart from
+
+
+def test_a_plane_of_two_columns():
+    values = np.column_stack([SQUARE, [7.0, 8, 9, 7]])
+    rows = rows_of(values, [0, 0, 1, 1], names=("x", "u", "v"))
+    view = view_features(rows.in_plane(("v", "u")), [cut(2)])
+    assert view["points"][3] == [7.0, 6.0]
+    assert (view["axes"], view["names"], view["main"]) == (["v", "u"], ["x"], False)
+    both = rows_of(SQUARE, [0, 0, 1, 1]).in_plane(NAMES)
+    assert both.names == NAMES  # there is no other feature
+    with pytest.raises(QuorateError, match="plane names 'w', which is no column"):
+        rows.in_plane(("v", "w"))
+    with pytest.raises(QuorateError, match="plane must name two columns"):
+        rows.in_plane("v")
+
+
+def test_points_are_drawn_by_weight_and_in_any_order():
+    random = np.random.default_rng(0)
+    values, weights = random.normal(size=(20_000, 2)), np.repeat([1.0, 9.0], 10_000)
+    chosen = choose_points(values, weights, 1000)
+    assert len(np.unique(chosen)) == 1000
+    assert 850 < (chosen >= 10_000).sum() < 950
+    order = random.permutation(len(values))
+    again = order[choose_points(values[order], weights[order], 1000)]
+    np.testing.assert_array_equal(np.sort(again), chosen)
+
+
+def test_at_most_so_many_points_however_many_answers():
+    random = np.random.default_rng(0)
+    rows = rows_of(random.normal(size=(9000, 3)), random.integers(2, size=9000), names=("a", "b", "c"))
+    assert len(view_features(rows, [cut(2)])["points"]) == 3000
+    view = view_features(rows, [cut(k) for k in range(2, 22)])
+    assert len(view["points"]) * 2 * 20 <= 60_000
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = qt.datasets.load("wine")
+    return pd.DataFrame(data.features, columns=list(data.feature_names)), data.classes
+
+
+def test_an_estimator_brings_its_features(wine):
+    frame, _ = wine
+    fitted = qt.ConsensusClustering(3, n_members=4, random_state=0).fit(frame)
+    rows = features_of(fitted)
+    assert rows.names == tuple(frame.columns)
+    np.testing.assert_array_equal(rows.labels_at(cut_at(fitted, 3))[0], fitted.labels_)
+    labels = [np.random.default_rng(j).integers(3, size=len(frame)) for j in range(3)]
+    result = qt.consensus(labels, 3)
+    assert features_of(result) is None
+    assert features_of(result, frame.assign(name="text")).names == tuple(frame.columns)
+    with pytest.raises(QuorateError, match=r"features must have a line for each of 178 rows; got 177"):
+        features_of(result, frame[1:])
+
+
+def cut_at(fitted, k):
+    method = fitted.consensus_
+    return SimpleNamespace(n_clusters=k, labels=method.pattern_labels_, confidence=method.pattern_labels_ * 0.0)
+
+
+def test_all_rows_where_the_consensus_was_found_on_a_sample():
+    random = np.random.default_rng(0)
+    values = random.normal(size=(3000, 2)) + 9 * random.integers(2, size=(3000, 1))
+    fitted = qt.ConsensusClustering(2, n_members=4, fit_rows=100, random_state=0).fit(values)
+    rows = features_of(fitted, values)
+    assert rows.labels_at(cut(2))[0] is fitted.labels_
+    assert rows.labels_at(cut(3)) is None
+    assert len(features_of(fitted).values) <= 500
+
+
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_a_clustered_file_is_told_in_numbers_of_all_rows(tmp_path):
+    random = np.random.default_rng(0)
+    group = random.integers(3, size=3000)
+    values = random.normal(size=(3000, 2)) + 9 * group[:, None]
+    frame = pd.DataFrame(values, columns=["a", "b"]).assign(u=values[:, 0] * 2, kind=group)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    found = qt.cluster_file(
+        tmp_path / "rows.csv", tmp_path / "out.csv", ["a", "b"], 3, n_members=4, fit_rows=100, keep=["a"]
+    )
+    summary = summarise_clusters(found, name="rows.csv")
+    assert summary["source"]["rows"] == 3000
+    assert summary["features"]["sample"] == 500
+    assert not summary["rows"]["all"]
+    written = next(answer for answer in summary["answers"] if answer["k"] == 3)
+    assert [cluster["size"] for cluster in written["clusters"]] == found.sizes.tolist()
+    other = next(answer for answer in summary["answers"] if answer["k"] == 2)
+    assert abs(sum(cluster["size"] for cluster in other["clusters"]) - 3000) <= 1
+    # the rows of the sample are found again in the file
+    np.testing.assert_allclose(found.sample.rows, values[found.trace.numbers])
+    with pytest.raises(QuorateError, match="truth cannot be given for a file"):
+        qt.report(found, tmp_path / "report.html", truth=group)
+    assert qt.report(found, tmp_path / "report.html").exists()
+
+
+def test_the_command_for_another_number_of_clusters():
+    words = ["rows.csv", "-k", "4", "--report=r.html", "-o", "out.csv", "--features", "a,b", "--model", "m.npz"]
+    assert cluster_command(words, 7) == "quorate cluster rows.csv --features a,b -k 7 -o consensus_7.csv"
+
+
+def test_the_page_draws_them(wine, tmp_path):
+    frame, classes = wine
+    fitted = qt.ConsensusClustering(3, n_members=6, random_state=0).fit(frame)
+    path = qt.report(fitted, tmp_path / "report.html", truth=classes, n_clusters=[2, 3])
+    with open_browser() as browser, Page(browser) as page:
+        page.open(path)
+        page.page.wait_for_selector("html[data-drawn=true]")
+        assert page.run("document.querySelectorAll('#apart .panel').length") == 3
+        assert len(page.column("apart-table", 0)) == 15
+        inked = """(() => { const canvas = document.querySelector('#plane-clusters canvas');
+            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const colours = new Set();
+            for (let i = 0; i < pixels.length; i += 4) colours.add(pixels.slice(i, i + 3).join());
+            return colours.size; })()"""
+        assert page.run(inked) > 3
+        page.page.click("#sizes [data-cluster='1']")
+        assert page.run("document.querySelectorAll('#apart .panel').length") == 1
+        page.page.click("#fewer")
+        assert page.run("document.querySelectorAll('#apart .panel').length") == 2
+        assert page.problems == []

@@ -64,9 +64,10 @@ def start(arguments: list[str], said: Path) -> int:
             os.dup2(told.fileno(), 1)
             os.dup2(told.fileno(), 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        from quorate.cli import main
+        sys.argv = ["quorate", *arguments]
+        from quorate.cli import command
 
-        code = main(arguments)
+        code = command()
         sys.stdout.flush()
         sys.stderr.flush()
     finally:

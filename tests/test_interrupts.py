@@ -1,12 +1,13 @@
 """Interrupts at any moment, streams that end, disks that are full: one sentence, and nothing half-written."""
 
 import importlib.util
+import json
 import os
 import resource
 import signal
 import subprocess
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from quorate.cli import main
 
 SENTENCE = "Error: Interrupted; no file is half-written. Run the same command again.\n"
 SOURCE = Path(__file__).resolve().parents[1] / "src"
+FORKED = Path(__file__).with_name("forked.py")
 
 
 @pytest.fixture
@@ -41,128 +43,160 @@ def place(tmp_path, monkeypatch):
     )
 
 
-def interrupted_after(n_calls, arguments):
-    """Run the command and interrupt it at its n-th call of a Python function; return its code and whether it came."""
-    calls = 0
-
-    def count(_, event, __):
-        nonlocal calls
-        calls += event == "call"
-        if calls == n_calls:
-            sys.setprofile(None)
-            calls += 1
-            signal.raise_signal(signal.SIGINT)
-
-    sys.setprofile(count)
-    try:
-        return main(arguments), calls
-    finally:
-        sys.setprofile(None)
+def outcomes(labels, tmp_path, wanted):
+    """What came of interrupts at moments spread over a run; the first outcome is that of a whole run."""
+    options = ["-k", "3", "--method", "weac", "-q", "--force", "-o", tmp_path / "out" / "answer.parquet"]
+    done = subprocess.run(
+        [sys.executable, FORKED, tmp_path, str(wanted), "combine", labels, *options],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def moments(n_calls, wanted):
-    """Numbers of calls, spread over all, denser at both ends."""
-    share = np.linspace(0, 1, wanted)
-    return sorted({int(n) for n in 60 + (n_calls - 260) * (3 * share**2 - 2 * share**3)})
+def check_interrupts(labels, tmp_path, wanted):
+    whole, *interrupted = outcomes(labels, tmp_path, wanted)
+    assert (whole["code"], whole["said"], list(whole["held"])) == (0, "", ["out/answer.parquet"])
+    assert len(interrupted) == wanted
+    for found in interrupted:
+        assert (found["code"], found["said"]) == (130, SENTENCE), found["moment"]
+        assert found["held"] in ({}, whole["held"]), found["moment"]
 
 
-def check_interrupts(labels, place, tmp_path, capsys, wanted):
-    out = tmp_path / "out" / "answer.parquet"
-    arguments = ["combine", str(labels), "-k", "3", "-o", str(out), "-q"]
-    assert main(arguments) == 0
-    whole = out.read_bytes()
-    _, n_calls = interrupted_after(-1, [*arguments, "--force"])
-    capsys.readouterr()
-    for moment in moments(n_calls, wanted):
-        out.unlink(missing_ok=True)
-        code, _ = interrupted_after(moment, arguments)
-        assert (code, capsys.readouterr().err) == (130, SENTENCE), moment
-        assert place() in ([], ["out/answer.parquet"]), moment
-        assert not out.exists() or out.read_bytes() == whole
-
-
-def test_an_interrupt_at_any_call(labels, place, tmp_path, capsys):
-    check_interrupts(labels, place, tmp_path, capsys, 25)
+def test_an_interrupt_at_any_call(labels, place, tmp_path):
+    check_interrupts(labels, tmp_path, 8)
 
 
 @pytest.mark.slow
-def test_an_interrupt_at_very_many_calls(labels, place, tmp_path, capsys):
-    check_interrupts(labels, place, tmp_path, capsys, 1000)
+def test_an_interrupt_at_very_many_calls(labels, place, tmp_path):
+    check_interrupts(labels, tmp_path, 300)
 
 
-def swallowed():
-    """Receive an interrupt where Python cannot pass it on."""
+def process(work, labels, tmp_path):
+    """Run the command with some `work` in place of the fit; interrupts are not ignored, even if they are here."""
+    program = f"""
+import signal, sys, quorate.scale.combine
+from quorate.cli import command
+{work}
+quorate.scale.combine.fit_best = work
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["quorate", "combine", {str(labels)!r}, "-k", "3", "-q", "-o", {str(tmp_path / "out" / "answer.csv")!r}]
+raise SystemExit(command())
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(tmp_path / "tmp")}
+    return subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=-1, stderr=-1, text=True)
 
-    class Finalised:
-        def __del__(self):
-            signal.raise_signal(signal.SIGINT)
 
+HIDDEN = {
+    "finaliser": """
+class Finalised:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+def work(*_):
     Finalised()
-
-
-def as_another_error():
-    """Receive an interrupt and make another error of it, as DuckDB does."""
+    print("went on")
+""",
+    "another error": """
+def work(*_):
     try:
         signal.raise_signal(signal.SIGINT)
     except KeyboardInterrupt:
         raise RuntimeError("Query interrupted") from None
+""",
+    "callback of compiled code": """
+import ctypes
+def compare(a, b):
+    signal.raise_signal(signal.SIGINT)
+    print("went on")
+    return 0
+def work(*_):
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    ctypes.CDLL(None).qsort((ctypes.c_int * 2)(2, 1), 2, 4, kind(compare))
+    print("went on")
+""",
+    "compiler": """
+import numba
+def work(*_):
+    calls = 0
+    def count(frame, event, _):
+        nonlocal calls
+        calls += event == "call" and "llvmlite" in frame.f_code.co_filename
+        if calls == 2000:
+            signal.raise_signal(signal.SIGINT)
+    sys.setprofile(count)
+    numba.njit(lambda x: x.sum())(__import__("numpy").ones(3))
+    print("went on")
+""",
+}
 
 
-@pytest.mark.parametrize("receive", [swallowed, as_another_error])
-def test_an_interrupt_that_a_library_hides(labels, place, capsys, monkeypatch, receive):
-    went_on = []
-    work = lambda *_: (receive(), time.sleep(60), went_on.append(True))  # noqa: E731
-    monkeypatch.setattr("quorate.scale.combine.fit_best", work)
-    assert main(["combine", str(labels)]) == 130
-    assert not went_on
-    assert capsys.readouterr().err == SENTENCE
+@pytest.mark.parametrize("work", HIDDEN.values(), ids=HIDDEN)
+def test_an_interrupt_where_libraries_lose_exceptions(labels, place, tmp_path, work):
+    with process(work, labels, tmp_path) as running:
+        assert running.communicate(timeout=120) == ("", SENTENCE)
+    assert running.returncode == 130
     assert place() == []
 
 
-def process(program, tmp_path, **streams):
-    """Start Python with the command at hand; interrupts are not ignored, even if they are here."""
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(tmp_path)}
-    first = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom quorate.cli import main\n"
-    return subprocess.Popen([sys.executable, "-c", first + program], env=environment, **streams)
-
-
-def test_an_interrupt_while_compiled_code_runs(labels, place, tmp_path):
-    """What never looks at signals is left behind within a second or two."""
-    program = f"""
-import hashlib, quorate.scale.combine
+ENDLESS = {
+    "compiled code, which never looks at signals": """
 def work(*_):
     print("at work", flush=True)
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
-quorate.scale.combine.fit_best = work
-raise SystemExit(main(["combine", {str(labels)!r}, "-o", {str(tmp_path / "out" / "answer.csv")!r}]))
-"""
-    pipe = subprocess.PIPE
-    with process(program, tmp_path / "tmp", stdout=pipe, stderr=pipe) as running:
-        assert running.stdout.readline() == b"at work\n"
-        assert len(place()) > 0
-        running.send_signal(signal.SIGINT)
-        assert running.wait(60) == 130
-        assert running.stderr.read().decode() == SENTENCE
-    assert place() == []
-
-
-def test_an_interrupt_during_a_query(labels, place, tmp_path):
-    """DuckDB looks at signals itself, and has errors of its own for them."""
-    program = f"""
-import threading, quorate.scale.combine
-def work(counted, *_):
+    __import__("hashlib").pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+""",
+    "a query, whose engine looks itself": """
+def work(*_):
     connection = quorate.scale.files.connect(__import__("contextlib").ExitStack())
     print("at work", flush=True)
     connection.execute("SELECT count(*) FROM range(1000000000000) t(i) WHERE i % 7 = 3").fetchall()
-quorate.scale.combine.fit_best = work
-raise SystemExit(main(["combine", {str(labels)!r}]))
-"""
-    pipe = subprocess.PIPE
-    with process(program, tmp_path / "tmp", stdout=pipe, stderr=pipe) as running:
-        assert running.stdout.readline() == b"at work\n"
+""",
+}
+
+
+@pytest.mark.parametrize("work", ENDLESS.values(), ids=ENDLESS)
+def test_an_interrupt_of_endless_work(labels, place, tmp_path, work):
+    with process(work, labels, tmp_path) as running:
+        assert running.stdout.readline() == "at work\n"
+        assert len(place()) > 0
         running.send_signal(signal.SIGINT)
-        assert running.wait(60) == 130
-        assert running.stderr.read().decode() == SENTENCE
+        assert running.wait(120) == 130
+        assert running.stderr.read() == SENTENCE
+    assert place() == []
+
+
+def test_an_interrupt_after_the_answer(labels, place, tmp_path):
+    """As Python shuts down, the answer is complete: there is nothing to say."""
+    work = """
+import atexit
+from quorate.scale.combine import fit_best as work
+atexit.register(signal.raise_signal, signal.SIGINT)
+"""
+    with process(work, labels, tmp_path) as running:
+        assert running.communicate(timeout=120) == ("", "")
+    assert running.returncode == 0
+    assert place() == ["out/answer.csv"]
+
+
+def test_an_interrupt_ends_the_workers_too(tmp_path):
+    """A worker at endless work goes with the process that asked."""
+    program = """
+import os, threading, time
+from quorate.bench.workers import run_in_workers
+def work(_):
+    os.write(2, f"{os.getpid()}\\n".encode())
+    time.sleep(600)
+threading.Thread(target=lambda: list(run_in_workers(work, [1], 1)), daemon=True).start()
+input()
+os._exit(130)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, env=environment, stdin=-1, stderr=-1, text=True) as running:
+        assert running.stderr.readline().strip().isdigit()
+        running.stdin.write("\n")
+        running.stdin.flush()
+        assert running.wait(120) == 130
+        with ThreadPoolExecutor(1) as reader:
+            reader.submit(running.stderr.read).result(120)  # ends when nobody is left who could write
 
 
 def shell(line, tmp_path):

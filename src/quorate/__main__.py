@@ -1,6 +1,6 @@
 """`python -m quorate` is the `quorate` command."""
 
-from quorate.cli import main
+from quorate.cli import command
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command())

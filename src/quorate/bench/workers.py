@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -142,7 +143,7 @@ class _Worker:
         if self._process is None:
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
             self._process = subprocess.Popen(
-                [sys.executable, "-c", f"from {__name__} import serve; serve()"],
+                [sys.executable, "-c", f"from {__name__} import serve; serve({os.getpid()})"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,
@@ -187,10 +188,17 @@ def _receive(stream: IO[bytes]) -> bytes:
     return message
 
 
-def serve() -> None:
-    """Answer tasks until there are no more."""
+def _end_with(caller: int) -> None:
+    """End this process, whatever it is at, when its caller has ended."""
+    while os.getppid() == caller:
+        time.sleep(0.5)
+    os._exit(1)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends its workers itself
+
+def serve(caller: int) -> None:
+    """Answer tasks until there are no more, or until the process that asks is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # that is the caller's to answer
+    threading.Thread(target=_end_with, args=(caller,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the work prints must not get among the answers
     while True:

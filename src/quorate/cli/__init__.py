@@ -9,30 +9,33 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from quorate.cli.interrupts import INTERRUPTED, SENTENCE, ignore_interrupts, leave_on_interrupt
 from quorate.errors import QuorateError, QuorateWarning
 
-BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
-_INTERRUPTED = "Interrupted; no file is half-written. Run the same command again."
+BAD_INPUT, FAILURE = 2, 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def command() -> int:
+    """Be the process of the command: run it with the arguments of the process, which an interrupt ends at once."""
+    _open_streams()
+    leaves = leave_on_interrupt()
+    code = main(sys.argv[1:])
+    if leaves:
+        ignore_interrupts()
+    return code
+
+
+def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code: 0 success, 1 failure, 2 bad input, 130 interrupted.
 
     This is the one place where errors become messages.
     """
-    from quorate.cli.interrupts import Interrupts
-
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _open_streams()
-    with Interrupts(_leave) as interrupts:
-        try:
-            code = _run(arguments)
-            sys.stdout.flush()
-            return code
-        except BaseException as error:
-            if interrupts.arrived or isinstance(error, KeyboardInterrupt):
-                return _complain(_INTERRUPTED, INTERRUPTED)
-            return _explain(error, arguments)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except BaseException as error:
+        return _explain(error, arguments)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -53,6 +56,8 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _explain(error: BaseException, arguments: Sequence[str]) -> int:
     """Say what went wrong, and return the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        return _complain(SENTENCE, INTERRUPTED)
     if isinstance(error, QuorateError):
         return _complain(_in_flags(str(error), arguments), BAD_INPUT)
     if isinstance(error, MemoryError):
@@ -74,18 +79,6 @@ def _complain(message: str, code: int) -> int:
     with contextlib.suppress(OSError):  # nobody hears it
         print(f"Error: {message}", file=sys.stderr, flush=True)
     return code
-
-
-def _leave() -> None:
-    """Leave at once, as interrupted: compiled code is running that does not come back soon."""
-    from quorate._support.temporary import clear_held
-
-    clear_held()
-    with contextlib.suppress(OSError, ValueError):
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K\x1b[?25h")  # the line of the progress, and the cursor it hides
-    _complain(_INTERRUPTED, INTERRUPTED)
-    os._exit(INTERRUPTED)
 
 
 def _open_streams() -> None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from quorate.bench.pools import Recipe
 from quorate.bench.run import REPORT, bench
 from quorate.bench.tables import SCORES, Comparison, score_table
@@ -34,24 +32,20 @@ class Request:
 
 def run_bench(request: Request, *, quiet: bool, json: bool) -> None:
     """Compare, write the pages and print the table of the first setting."""
-    try:
-        found = bench(
-            request.pools,
-            named_methods(request.methods),
-            request.folder,
-            n_members=request.n_members,
-            draws=request.draws,
-            best_k=request.best_k,
-            seed=request.seed,
-            timeout=request.timeout,
-            truth=request.truth,
-            recipe=Recipe(request.generators) if request.generators else None,
-            n_jobs=request.jobs,
-            progress=False if quiet else None,
-        )
-    except KeyboardInterrupt:
-        note("Interrupted; what was finished is kept. Run the same command again to go on.")
-        raise typer.Exit(130) from None
+    found = bench(
+        request.pools,
+        named_methods(request.methods),
+        request.folder,
+        n_members=request.n_members,
+        draws=request.draws,
+        best_k=request.best_k,
+        seed=request.seed,
+        timeout=request.timeout,
+        truth=request.truth,
+        recipe=Recipe(request.generators) if request.generators else None,
+        n_jobs=request.jobs,
+        progress=False if quiet else None,
+    )
     page = Path(request.folder) / REPORT / "report.html"
     if json:
         print_json(_plain(found, str(page)))

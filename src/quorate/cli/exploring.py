@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate.cli.columns import Source, say_guesses
+from quorate.cli.interrupts import raised
 from quorate.cli.output import note, progress
 from quorate.cli.repeating import labels_command
 from quorate.ensemble import Ensemble
@@ -30,7 +31,8 @@ def run_explore(source: Source, features: str | None, xy: str | None, port: int,
     note("Open this address in a browser of this machine; Ctrl-C ends the explorer.", quiet=quiet)
     if browser:
         webbrowser.open(explorer.url)
-    explorer.wait()
+    with raised():
+        explorer.wait()
 
 
 def open_bench(source: Source, features: str | None, xy: str | None, *, quiet: bool) -> Workbench:

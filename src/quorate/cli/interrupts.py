@@ -1,73 +1,79 @@
-"""Ctrl-C at any moment: the work unwinds at once, or the process leaves without it."""
+"""Ctrl-C in the command: the process leaves at once.
+
+Nothing is thrown into the work: libraries lose such an exception, or turn it into another error, and a compiler that is
+interrupted in the middle may take the process down. It need not be, since a file is moved to its place only when it is
+whole: what is held is removed, a sentence is said, and the process ends where it stands.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from typing import NoReturn
 
-# How long the work may take to notice before the process leaves without it.
+from quorate._support.temporary import clear_held
+
+INTERRUPTED = 130
+SENTENCE = "Interrupted; no file is half-written. Run the same command again."
+# How long the main thread may take to notice, as it runs compiled code, before another thread leaves in its place.
 _GRACE = 1.0
 
+_ending = threading.RLock()
+_noticed = threading.Event()
 
-class Interrupts:
-    """Notice interrupts inside a `with` block, whatever becomes of the KeyboardInterrupt on its way.
 
-    Libraries turn it into errors of their own; `arrived` says that it was there. A signal that the interpreter does not
-    get to see, as compiled code is running, is seen by a thread, which calls `leave` after a moment.
-    """
+def leave_on_interrupt() -> bool:
+    """Let an interrupt end the process from now on; return False where interrupts are ignored, as in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return False
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reading,), daemon=True).start()
+    signal.signal(signal.SIGINT, lambda *_: _leave())
+    return True
 
-    def __init__(self, leave: Callable[[], None]) -> None:
-        self.arrived = False
-        self._leave = leave
-        self._seen = threading.Event()
-        self._pipe: tuple[int, int] | None = None
-        self._before: Any = None
-        self._unraisable = sys.unraisablehook
 
-    def __enter__(self) -> Interrupts:
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None:
-            self._before = signal.getsignal(signal.SIGINT)
-            if self._before is not signal.SIG_IGN:  # as in the background, where nobody can press keys
-                self._watch()
-        return self
+def ignore_interrupts() -> None:
+    """Let interrupts pass from now on, since the answer is complete."""
+    with _ending:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _noticed.set()
 
-    def _watch(self) -> None:
-        self._pipe = os.pipe()
-        os.set_blocking(self._pipe[1], False)
-        signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
-        threading.Thread(target=self._wait, args=(self._pipe[0],), daemon=True).start()
-        sys.unraisablehook = self._raise_again
-        signal.signal(signal.SIGINT, self._raise)
 
-    def _raise(self, *_: object) -> None:
-        self.arrived = True
-        self._seen.set()
-        raise KeyboardInterrupt
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+    """Let an interrupt raise KeyboardInterrupt inside the block, for work that waits to be ended so."""
+    before = signal.getsignal(signal.SIGINT)
+    _noticed.set()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        _noticed.clear()
 
-    def _raise_again(self, ignored: Any) -> None:
-        """Python loses an exception where it finalises an object or answers a library; not this one."""
-        if isinstance(ignored.exc_value, KeyboardInterrupt):
-            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()  # from here it would be lost again
-        else:
-            self._unraisable(ignored)
 
-    def _wait(self, reading: int) -> None:
-        with contextlib.suppress(OSError):
-            while signals := os.read(reading, 1):
-                if signals[0] == signal.SIGINT and not self._seen.wait(_GRACE):
-                    self._leave()
-        with contextlib.suppress(OSError):
-            os.close(reading)
+def _watch(reading: int) -> None:
+    """Leave if a signal came that the interpreter did not get to see."""
+    while signals := os.read(reading, 1):
+        if signals[0] == signal.SIGINT and not _noticed.wait(_GRACE):
+            with _ending:
+                if not _noticed.is_set():
+                    _leave()
 
-    def __exit__(self, *exception: object) -> None:
-        if self._pipe is not None:
-            signal.signal(signal.SIGINT, self._before)
-            signal.set_wakeup_fd(-1)
-            sys.unraisablehook = self._unraisable
-            self._seen.set()
-            os.close(self._pipe[1])  # ends the thread
+
+def _leave() -> NoReturn:
+    """Remove what is held, say so, and end the process; whoever else wants to leave waits for that."""
+    with _ending:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            clear_held()
+            tidy = "\r\x1b[K\x1b[?25h" if os.isatty(2) else ""  # the line of the progress, and the cursor it hides
+            os.write(2, f"{tidy}Error: {SENTENCE}\n".encode())  # past buffers, which may be in use
+        finally:
+            os._exit(INTERRUPTED)

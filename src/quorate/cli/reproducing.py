@@ -126,22 +126,17 @@ def report(
 
 def run_reproduce(request: Request, *, quiet: bool, json: bool) -> None:
     """Run the experiments, write the page and print what was found."""
-    from quorate.cli.output import note
     from quorate.paper import reproduce, write_report
 
-    try:
-        reproduce(
-            request.folder,
-            make_spec(request),
-            experiments=request.experiments,
-            datasets=request.datasets,
-            methods=request.methods,
-            n_jobs=request.jobs,
-            progress=False if quiet else None,
-        )
-    except KeyboardInterrupt:
-        note("Interrupted; what was finished is kept. Run the same command again to go on.")
-        raise typer.Exit(130) from None
+    reproduce(
+        request.folder,
+        make_spec(request),
+        experiments=request.experiments,
+        datasets=request.datasets,
+        methods=request.methods,
+        n_jobs=request.jobs,
+        progress=False if quiet else None,
+    )
     page = write_report(request.folder)
     print_findings(request.folder, str(page), quiet=quiet, json=json)
 

@@ -319,9 +319,10 @@ def test_tables_in_latex_escape_what_is_special():
 
 def test_methods_of_the_command_have_names():
     assert named_methods([]) is None
-    assert named_methods(["eac", "s=weac linkage=single", "a/b.py:vote"]) == {
+    assert named_methods(["eac", "one link=weac linkage=single", "weac linkage=single", "a/b.py:vote"]) == {
         "eac": "eac",
-        "s": "weac linkage=single",
+        "one link": "weac linkage=single",
+        "weac linkage=single": "weac linkage=single",
         "vote": "a/b.py:vote",
     }
     with pytest.raises(qt.QuorateError, match="Two methods are named 'eac'"):

@@ -1,12 +1,25 @@
-"""The examples in the README and in the docs are run."""
+"""The examples in the README and in the docs are run: sessions, blocks of Python, and lines of the command."""
 
 import doctest
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+
+import quorate as qt
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+# Where a page speaks of a package that is not needed otherwise, its blocks are run if that is installed.
+PACKAGES = {"pyspark": "pyspark", "dask": "distributed", "adata": "anndata"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -17,3 +30,77 @@ def test_examples_are_true(page):
 
 def test_the_tour_has_examples():
     assert doctest.testfile(str(ROOT / "docs" / "guide.md"), module_relative=False).attempted > 10
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The blocks of a page in a language that are not sessions with their answers."""
+    fenced = re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [block for its_language, block in fenced if its_language == language and ">>>" not in block]
+
+
+def commands(page: Path) -> list[str]:
+    """Lines that call the command; the demo has tests of its own, and the explorer waits for a person."""
+    lines = [line for block in blocks(page, "") for line in block.splitlines()]
+    return [line for line in lines if re.search(r"^(\w+ .*\| )?quorate (?!demo|explore)", line)]
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A folder with what a reader of the docs would have at hand."""
+    X, classes = make_blobs(120, centers=4, n_features=3, cluster_std=1.5, random_state=0)
+    labels = pd.DataFrame({f"kmeans_{k}": KMeans(k, n_init=1, random_state=k).fit_predict(X) for k in (3, 5, 9)})
+    labels["dbscan"] = np.where(np.arange(120) % 10 == 0, -1, classes)
+    features = pd.DataFrame(X, columns=["height", "width", "depth"])
+    labels.assign(**{"class": classes}).to_csv(tmp_path / "labels.csv", index=False)
+    features.to_csv(tmp_path / "features.csv", index=False)
+    shutil.copy(tmp_path / "features.csv", tmp_path / "data.csv")
+    (tmp_path / "labels").mkdir()
+    labels.to_parquet(tmp_path / "labels" / "part.parquet")
+    labels.assign(**{"class": classes}).to_csv(tmp_path / "labels.csv.gz", index=False)
+    (tmp_path / "pools").mkdir()
+    pool = pd.concat([labels.add_suffix(f"_{i}") for i in range(3)], axis=1)
+    pool.assign(**{"class": classes}).to_csv(tmp_path / "pools" / "blobs.csv", index=False)
+    (tmp_path / "vote.py").write_text("def majority(labels, n_clusters):\n    return labels[:, 0]\n")
+    monkeypatch.chdir(tmp_path)
+    return {"qt": qt, "X": X, "labels": labels, "classes": classes}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_blocks_of_python_run(page, desk, monkeypatch):
+    code = "\n".join(blocks(page, "python"))
+    for word, package in PACKAGES.items():
+        if word in code:
+            pytest.importorskip(package)
+    if "pyspark" in code and not shutil.which("java"):
+        pytest.skip("Spark needs Java")
+    if "pyspark" in code or "dask" in code:  # engines live as long as their process
+        guarded = "if __name__ == '__main__':\n" + textwrap.indent(code, "    ")
+        Path("page.py").write_text(guarded)
+        assert run([sys.executable, "page.py"]) == ""
+        assert list(Path("labels_with_consensus").glob("*.parquet"))
+        return
+    if "adata" in code:
+        import anndata
+
+        keys = [f"leiden_{resolution}" for resolution in (0.3, 0.5, 0.8, 1.2, 2.0)]
+        obs = pd.DataFrame({key: desk["labels"]["kmeans_5"].astype(str).to_numpy() for key in keys})
+        desk["adata"] = anndata.AnnData(desk["X"], obs=obs.set_index(obs.index.astype(str)))
+    monkeypatch.setattr("webbrowser.open", lambda address: True)
+    before = set(desk)
+    exec(compile(code, page.name, "exec"), desk)
+    assert set(desk) - before
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+def test_lines_of_the_command_run(page, desk):
+    for line in commands(page):
+        if "-o consensus.csv" in line:
+            Path("consensus.csv").unlink(missing_ok=True)
+        assert run(["bash", "-c", re.sub(r"\bquorate ", f"{sys.executable} -m quorate ", line)]) or "-o" in line
+
+
+def run(command: list[str]) -> str:
+    """Run a command as a reader would and return what it prints; it must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+    return done.stdout

@@ -10,6 +10,7 @@ from quorate.bench.pools import Recipe
 from quorate.bench.run import REPORT, bench
 from quorate.bench.tables import SCORES, Comparison, score_table
 from quorate.cli.output import console, note, print_json, table
+from quorate.consensus.registry import METHODS
 from quorate.errors import QuorateError
 
 
@@ -65,7 +66,9 @@ def named_methods(methods: Sequence[str]) -> dict[str, str] | None:
     named: dict[str, str] = {}
     for text in methods:
         name, equals, rest = text.partition("=")
-        own = bool(equals) and not any(sign in name for sign in " :{/")
+        first, space, _ = name.partition(" ")
+        with_parameter = space and first in METHODS  # "weac linkage=single", not "single link=weac linkage=single"
+        own = bool(equals) and not with_parameter and not any(sign in name for sign in ":{/")
         key = name if own else text.rpartition(":")[2] if ".py:" in text else text
         if key in named:
             raise QuorateError(f"Two methods are named {key!r}. Name them as in NAME=METHOD.")

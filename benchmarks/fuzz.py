@@ -3,16 +3,19 @@
 `python -m benchmarks.fuzz --cases 100000` runs them in a child process that is replaced when it dies, and appends what
 came out to .cache/fuzz/SEED.jsonl, so that the next call goes on from there. A case is told by its seed alone:
 `python -m benchmarks.fuzz --seed 123` runs one and prints it.
+
+So that starting does not dominate, a child runs thousands of cases, builds the command once, and opens tables in one
+database, a catalogue to each case; every tenth case has a database of its own, as users have.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
+import importlib
 import io
+import itertools
 import json
-import os
 import resource
 import shutil
 import subprocess
@@ -22,186 +25,141 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import Result
+from benchmarks.mutations import mutate, mutate_arguments, originals
 
 CACHE = Path(".cache/fuzz")
-FIRST_SEED = 20_000_000
+FIRST_SEED = 30_000_000
 CASES = 100_000
 # A case that takes longer hangs; a worker that needs more memory exhausts the machine.
 SECONDS = 120
 MEMORY = 8 << 30
-N_ROWS = 60
-SIGNS = [b",", b";", b"\t", b'"', b"\n", b"\r\n", b"\r", b"\0", b"NaN", b"-1", b"1e999", b"\xff\xfe", b"\xc3", b"'"]
-SIGNS += ["ü".encode(), "\u2028".encode(), b"\x0c", b"99999999999999999999", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"]
-
-
-def tables() -> dict[str, Any]:
-    """Return the same rows as frames: plain; with missing labels, booleans, fractions and text."""
-    import pandas as pd
-
-    rng = np.random.default_rng(0)
-    truth = np.repeat([0, 1, 2], N_ROWS // 3)
-
-    def noisy() -> Any:
-        return np.where(rng.random(N_ROWS) < 0.15, rng.integers(0, 3, N_ROWS), truth)
-
-    plain = pd.DataFrame({"id": [f"r{i}" for i in range(N_ROWS)], **{f"m{j}": noisy() for j in range(4)}})
-    plain["m4"] = np.array(["low", "mid", "high"])[truth]
-    plain["class"] = np.array(["a", "b", "c"])[truth]
-    gaps = plain.copy()
-    gaps["m0"] = pd.array(noisy(), dtype="Int64")
-    gaps.loc[rng.random(N_ROWS) < 0.2, "m0"] = pd.NA
-    gaps["m1"] = noisy() / 2
-    gaps["m2"] = noisy() == 1
-    gaps["m4"] = pd.Categorical(gaps["m4"])
-    return {"plain": plain, "gaps": gaps}
-
-
-def originals() -> dict[str, bytes]:
-    """Return files of every format, whole, by their endings; the part before the dot tells variants apart."""
-    import pyarrow as pa
-    import pyarrow.feather as feather
-
-    found: dict[str, bytes] = {}
-    with tempfile.TemporaryDirectory() as name:
-        for kind, frame in tables().items():
-            matrix = frame[["m0", "m1", "m2", "m3"]].astype("float64").to_numpy()
-            for ending in ("csv", "tsv", "csv.gz", "csv.bz2", "csv.xz"):
-                path = Path(name) / f"{kind}.{ending}"
-                frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
-            with pa.output_stream(f"{name}/{kind}.csv.zst", compression="zstd") as stream:
-                stream.write(frame.to_csv(index=False).encode())
-            frame.to_parquet(f"{name}/{kind}.parquet", index=False)
-            frame.to_parquet(f"{name}/{kind}-zstd.parquet", index=False, compression="zstd", row_group_size=7)
-            for compression in ("uncompressed", "lz4", "zstd"):
-                feather.write_feather(pa.Table.from_pandas(frame), f"{name}/{kind}-{compression}.arrow", compression)
-            np.save(f"{name}/{kind}.npy", matrix if kind == "gaps" else matrix.astype(np.int64))
-            np.save(f"{name}/{kind}-text.npy", frame[["id", "m4"]].astype(str).to_numpy().astype("U8"))
-            columns = {key: frame[key].astype(str).to_numpy().astype("U8") for key in ("m4", "class")}
-            columns |= {f"m{j}": column for j, column in enumerate(matrix.T)}
-            np.savez(f"{name}/{kind}.npz", **columns)
-            np.savez_compressed(f"{name}/{kind}-packed.npz", **columns)
-        _save_others(name)
-        for path in sorted(Path(name).iterdir()):
-            found[path.name] = path.read_bytes()
-    return found
-
-
-def _save_others(name: str) -> None:
-    """Write what is neither a table nor a matrix of labels: a saved ensemble, features, a store of finished work."""
-    import quorate as qt
-    from quorate._support.resume import Store
-
-    frame = tables()["gaps"]
-    qt.save(qt.Ensemble(frame[["m0", "m1", "m3", "m4"]]), f"{name}/saved")
-    shutil.move(f"{name}/saved/patterns.parquet", f"{name}/saved.ensemble")
-    os.rmdir(f"{name}/saved")
-    rng = np.random.default_rng(1)
-    features = np.repeat([0.0, 4.0, 8.0], 10)[:, None] + rng.normal(size=(30, 2))
-    np.savetxt(f"{name}/features.features", features, delimiter=",", header="x,y", comments="", fmt="%.4f")
-    with Store(f"{name}/work.store", {"task": "fuzz"}) as store:
-        for i in range(5):
-            store.add(f"piece {i}", {"value": i})
-
-
-def mutate(content: bytes, rng: np.random.Generator) -> bytes:
-    """Return the bytes with one to four changes: cut, flipped, doubled, replaced, sprinkled with awkward signs."""
-    data = bytearray(content)
-    for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
-        if not data:
-            return b""
-        start = int(rng.integers(len(data)))
-        length = int(rng.integers(1, 1 + max(1, len(data) // int(rng.choice([4, 40, 400])))))
-        change = rng.integers(8)
-        if change == 0:
-            del data[start : start + length]
-        elif change in (1, 2):
-            data[start] ^= 1 << int(rng.integers(8))
-        elif change == 3:
-            data[start:start] = data[start : start + length]
-        elif change == 4:
-            data[start:start] = SIGNS[rng.integers(len(SIGNS))]
-        elif change == 5:
-            data[start : start + length] = rng.bytes(length)
-        elif change == 6:
-            del data[start:]
-        else:
-            data = bytearray(bytes(data).replace(b",", SIGNS[rng.integers(4)]))
-    return bytes(data)
-
-
+PER_CHILD = 5_000
 OUTPUTS = ["out.csv", "out.csv", "out.parquet", "out.arrow", "out.npz", "out.tsv", "out.csv.gz"]
 # Text and plain buffers are changed without anybody noticing; checksums and headers guard the others.
 OFTEN = {"csv": 4, "tsv": 3, "gz": 2, "arrow": 2, "npy": 2, "parquet": 2}
 METHODS = ["weac"] * 6 + ["eac", "gp-mgla", "hbgf"]
+COMMANDS = {"combine": 0.6, "weigh": 0.1, "evaluate": 0.1, "explore": 0.1, "bench": 0.05, "generate": 0.05}
+ON_FEATURES = {"generate": 0.3, "cluster": 0.4, "assign": 0.3}
+LONG_WORK = ["quorate.cli.exploring.Explorer", "quorate.cli.demo.demonstrate", "quorate.bench.run.run_in_workers"]
+LONG_WORK += ["quorate.bench.run.write_report", "quorate.bench.pools.draw_pool"]
+LONG_WORK += ["quorate.paper.runner._run_dataset", "quorate.paper.runner._run_timings"]
+# How many cases in a hundred damage the arguments and leave the file as it is.
+ARGUMENTS = 15
 
 
-def arguments(path: Path, out: Path, rng: np.random.Generator) -> list[str]:
+def arguments(path: Path, out: Path, rng: np.random.Generator, folder: Path) -> list[str]:
     """Return a command for a table: mostly combine, with one output or another."""
-    command = rng.choice(["combine", "weigh", "evaluate"], p=[0.7, 0.15, 0.15])
-    if command == "weigh":
-        return ["weigh", str(path), "--json"]
-    if command == "evaluate":
-        return ["evaluate", str(path), "--truth", "class" if rng.random() < 0.8 else "m0", "--json"]
+    shares = ON_FEATURES if path.name.startswith("features") else COMMANDS
+    command = str(rng.choice(list(shares), p=list(shares.values())))
+    written = ["--quiet", "-o", str(out)]
+    if command == "combine":
+        return _combining(path, written, rng)
+    return {
+        "weigh": ["weigh", str(path), "--json"],
+        "evaluate": ["evaluate", str(path), "--truth", "class" if rng.random() < 0.8 else "m0", "--json"],
+        "explore": ["explore", str(path), "--no-browser", "--quiet"]
+        + (["--xy", "m0,m1"] if rng.random() < 0.3 else []),
+        "bench": ["bench", str(path), "--members", "2", "--draws", "1", "-o", str(folder / "results"), "--quiet"],
+        "generate": ["generate", str(path), "-m", "2", *written],
+        "cluster": ["cluster", str(path), "-k", "3", "-m", "2", *written],
+        "assign": ["assign", str(path), "--model", str(folder / "model.npz"), *written],
+    }[command]
+
+
+def _combining(path: Path, written: list[str], rng: np.random.Generator) -> list[str]:
     chosen = ["combine", str(path), "-k", str(rng.choice(["2", "auto", "2:4"])), "--method", str(rng.choice(METHODS))]
     chosen += ["--truth", "class"] if rng.random() < 0.2 else []
     chosen += ["--confidence"] if rng.random() < 0.2 else []
     chosen += ["--noise", "cluster"] if rng.random() < 0.1 else []
-    return [*chosen, "--json"] if rng.random() < 0.1 else [*chosen, "--quiet", "-o", str(out)]
+    return [*chosen, "--json"] if rng.random() < 0.1 else [*chosen, *written]
+
+
+def other_arguments(folder: Path, rng: np.random.Generator) -> list[str]:
+    """Return a command that reads no table."""
+    results = str(folder / "results")
+    return [
+        ["methods", "--json"],
+        ["demo", "--folder", results, "--quiet"],
+        ["reproduce", "compare", results, "--quick", "--dataset", "iris", "--method", "eac", "--jobs", "1", "--quiet"],
+        ["reproduce", "report", results, "--quiet"],
+        ["bench", "iris", "--method", "weac", "--draws", "1", "-o", results, "--jobs", "1", "--quiet"],
+        ["generate", "iris", "-m", "1", "-o", str(folder / "out.csv"), "--quiet"],
+    ][rng.integers(6)]
 
 
 def run_case(seed: int, content: dict[str, bytes], folder: Path) -> dict[str, Any]:
-    """Mutate one file, run one command, and say what came out; `trouble` if that is not as promised."""
+    """Mutate one file or some arguments, run one command, and say what came out; `trouble` if not as promised."""
     rng = np.random.default_rng(seed)
     names = [name for name in content for _ in range(OFTEN.get(name.rpartition(".")[2], 1))]
     name = names[rng.integers(len(names))]
-    path, out = folder / name, folder / str(rng.choice(OUTPUTS))
-    if name.endswith(".gz") and rng.random() < 0.7:  # otherwise the checksum guards what is inside
-        path.write_bytes(gzip.compress(mutate(gzip.decompress(content[name]), rng), 1))
-    else:
-        path.write_bytes(mutate(content[name], rng))
-    ending = name.partition(".")[2]
-    runner = {"ensemble": _load, "store": _resume}.get(ending)
-    if runner is not None:
-        told = _called(runner, path)
-    elif ending == "features":
-        shutil.copy(path, folder / "features.csv")
-        told = _commanded(["generate", str(folder / "features.csv"), "-m", "2", "-o", str(out), "-q"], out)
-        (folder / "features.csv").unlink(missing_ok=True)
-    else:
-        told = _commanded(arguments(path, out, rng), out)
-    left = sorted(file.name for file in folder.iterdir() if file not in (path, out))
-    if left and not told.get("trouble"):
-        told["trouble"] = f"left behind: {left}"
-    for file in folder.iterdir():
-        shutil.rmtree(file) if file.is_dir() else file.unlink()
+    folder = folder / f"case{seed}"
+    folder.mkdir()
+    given = {"model.npz": content["model.npz"], name: content[name]}
+    whole = rng.integers(100) < ARGUMENTS
+    if not whole:
+        given[name] = mutate(name, content[name], rng)
+    for file, held in given.items():
+        (folder / file).write_bytes(held)
+    out = folder / str(rng.choice(OUTPUTS))
+    with contextlib.chdir(folder):
+        told = _run(name, folder, out, rng, whole=whole)
+    if not told.get("trouble"):
+        told |= _disorder(folder, given, None if whole else {out.name, "results"})
+    shutil.rmtree(folder)
     return {"seed": seed, "file": name, **told}
 
 
-def _commanded(chosen: list[str], out: Path) -> dict[str, Any]:
-    """Run a command in this process."""
+def _disorder(folder: Path, given: dict[str, bytes], outputs: set[str] | None) -> dict[str, str]:
+    """Say what is there that should not be; outputs of damaged arguments (None) may have any name but a hidden one."""
+    left = {file.name for file in folder.iterdir()} - set(given)
+    left = {name for name in left if name.startswith(".")} if outputs is None else left - outputs
+    if left:
+        return {"trouble": f"left behind: {sorted(left)}"}
+    if any((folder / file).read_bytes() != held for file, held in given.items() if not file.endswith(".store")):
+        return {"trouble": "what was given was changed"}
+    return {}
+
+
+def _run(name: str, folder: Path, out: Path, rng: np.random.Generator, *, whole: bool) -> dict[str, Any]:
+    path = folder / name
+    if name.endswith(".ensemble"):
+        return _called(_load, path)
+    if name.endswith(".store"):
+        return _called(_resume, path)
+    if name == "model.npz":
+        return _called(_assign, path)
+    chosen = other_arguments(folder, rng) if whole and rng.random() < 0.3 else arguments(path, out, rng, folder)
+    with _own_database() if rng.integers(10) == 0 else contextlib.nullcontext():
+        return _commanded(mutate_arguments(chosen, rng) if whole else chosen, out, exact=not whole)
+
+
+def _commanded(chosen: list[str], out: Path, *, exact: bool) -> dict[str, Any]:
+    """Run a command in this process; if `exact`, its arguments are as they should be."""
     from quorate.cli import main
 
     printed, said = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
         code = main(chosen)
     told: dict[str, Any] = {"command": chosen[0], "code": code, "said": said.getvalue()[:160]}
-    lines = [line for line in said.getvalue().splitlines() if line.startswith("Error")]
-    others = [line for line in said.getvalue().splitlines() if not line.startswith(("Error", "Warning"))]
+    lines = said.getvalue().splitlines()
+    errors = [line for line in lines if line.startswith("Error")]
+    others = [line for line in lines if not line.startswith(("Error", "Warning"))]
+    silent = "-q" in chosen or "--quiet" in chosen
     if code == 0:
-        if "-o" in chosen and not out.exists():
+        if exact and "-o" in chosen and chosen[0] != "bench" and not out.exists():
             told["trouble"] = "no output"
-    elif code != 2 or len(lines) != 1 or (others and "-q" not in chosen and "--quiet" not in chosen):
+    elif code != 2 or (exact and (len(errors) != 1 or (others and not silent))) or "defect" in said.getvalue():
         told["trouble"] = said.getvalue()[-600:]
     elif out.exists():
         told["trouble"] = "an output in spite of the complaint"
-    return {**told, "arguments": chosen[2:]} if told.get("trouble") else told
+    return {**told, "arguments": chosen[1:]} if told.get("trouble") else told
 
 
 def _called(runner: Callable[[Path], object], path: Path) -> dict[str, Any]:
@@ -209,7 +167,9 @@ def _called(runner: Callable[[Path], object], path: Path) -> dict[str, Any]:
     from quorate import QuorateError
 
     try:
-        runner(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            runner(path)
     except QuorateError:
         return {"command": runner.__name__, "code": 2}
     except Exception:
@@ -224,9 +184,7 @@ def _load(path: Path) -> None:
     folder.mkdir()
     shutil.copy(path, folder / "patterns.parquet")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            qt.consensus(qt.load(folder), 2, "weac")
+        qt.consensus(qt.load(folder), 2, "weac")
     finally:
         shutil.rmtree(folder)
 
@@ -244,10 +202,58 @@ def _resume(path: Path) -> None:
         raise
 
 
+def _assign(path: Path) -> None:
+    from quorate.scale.models import load_model
+
+    model = load_model(path)
+    model.assign(np.zeros((3, len(model.features))))
+
+
+@contextlib.contextmanager
+def _own_database() -> Iterator[None]:
+    import duckdb
+
+    shared, duckdb.connect = duckdb.connect, getattr(duckdb.connect, "own", duckdb.connect)
+    try:
+        yield
+    finally:
+        duckdb.connect = shared
+
+
+def hasten() -> None:
+    """Build the command once, open tables in one database, and end long work where it begins."""
+    import duckdb
+    import typer.main
+
+    from quorate import QuorateError
+
+    def enough(*_: object, **__: object) -> None:
+        raise QuorateError("Enough was seen.")
+
+    app = importlib.import_module("quorate.cli.app")
+    app.app = typer.main.get_command(app.app)
+    for name in LONG_WORK:
+        module, _, function = name.rpartition(".")
+        setattr(importlib.import_module(module), function, enough)
+    database = duckdb.connect(config={"memory_limit": "800MB", "autoinstall_known_extensions": False, "threads": 1})
+    numbers = itertools.count()
+
+    def connect(*_: object, **__: object) -> Any:
+        connection = database.cursor()
+        name = f"case{next(numbers)}"
+        connection.execute(f"ATTACH ':memory:' AS {name}")
+        connection.execute(f"USE {name}")
+        return connection
+
+    connect.own = duckdb.connect  # type: ignore[attr-defined]
+    duckdb.connect = connect
+
+
 def work(first: int, last: int, log: Path) -> None:
     """Run the cases of some seeds in this process, telling each before and after."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     content = originals()
+    hasten()
     with tempfile.TemporaryDirectory() as name, open(log, "a", buffering=1) as told:
         for seed in range(first, last):
             told.write(json.dumps({"seed": seed, "started": True}) + "\n")
@@ -281,7 +287,7 @@ def campaign(n_cases: int, first: int, log: Path) -> dict[int, dict[str, Any]]:
         start = next((seed for seed in range(first, first + n_cases) if seed not in done), None)
         if start is None:
             return {seed: told for seed, told in done.items() if first <= seed < first + n_cases}
-        stop = min(start + 2000, first + n_cases)
+        stop = min(start + PER_CHILD, first + n_cases)
         command = [sys.executable, "-m", "benchmarks.fuzz", "--work", str(start), str(stop), "--log", str(log)]
         worker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while worker.poll() is None:

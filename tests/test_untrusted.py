@@ -14,6 +14,7 @@ import quorate as qt
 from quorate._support.memory import memory_limit
 from quorate.cli import main
 from quorate.scale.files import open_table
+from quorate.scale.models import load_model
 
 METHODS = ["gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "wct", "srs"]
 A, B = [0] * 7 + [1] * 5, [0] * 6 + [1] * 3 + [2] * 3
@@ -187,3 +188,43 @@ def rewrite(folder, change, metadata):
     name, _, value = change.partition(" := ")
     lines = duckdb.sql(f"SELECT * REPLACE ({value} AS {name}) FROM '{folder}/patterns.parquet'").to_arrow_table()
     pa.parquet.write_table(lines.replace_schema_metadata(metadata), folder / "patterns.parquet")
+
+
+def damaged_archive(path, **arrays):
+    """An NPZ whose last array has a header that does not end."""
+    np.savez(path, **arrays)
+    entries = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            entries[name] = archive.read(name)
+    last = list(entries)[-1]
+    entries[last] = entries[last].replace(b"}", b"{", 1)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+
+
+def test_archives_are_checked_wherever_they_are_read(tmp_path, capsys):
+    path = tmp_path / "pool.npz"
+    damaged_archive(path, labels=np.array([A, B]).T, gt=np.array(A))
+    assert "is not a NPZ file of numbers or text" in complaint(path, capsys)
+    with pytest.raises(qt.QuorateError, match="is not a NPZ file of numbers or text"):
+        qt.bench(path, ["eac"], tmp_path / "results", n_members=2, draws=1)
+    with pytest.raises(qt.QuorateError, match="is no saved model, or it is damaged"):
+        load_model(path)
+
+
+def test_column_names_that_are_no_text(tmp_path, capsys):
+    path = tmp_path / "labels.parquet"
+    pd.DataFrame({"abcdefgh": A, "b": B}).to_parquet(path, index=False)
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abc\xff\xfefgh"))
+    assert "not text in UTF-8" in complaint(path, capsys)
+
+
+def test_folders_that_vanish_while_parquet_is_sought(tmp_path, capsys, monkeypatch):
+    def gone(folder):
+        raise FileNotFoundError(2, "No such file or directory", folder)
+
+    (tmp_path / "vanishing").mkdir()
+    monkeypatch.setattr("os.scandir", gone)
+    assert "is a directory without Parquet files" in complaint(tmp_path, capsys)

@@ -19,6 +19,7 @@ from quorate.errors import QuorateError
 from quorate.labels import encode, split_members
 from quorate.members import draw_pool
 from quorate.scale.files import FORMATS, ROW, open_table
+from quorate.scale.files.untrusted import load_npz
 
 CLASS_NAMES = ("class", "classes", "truth", "gt", "gnd", "target")
 """What known classes are called in a file, unless said otherwise; capitals do not matter."""
@@ -156,9 +157,7 @@ def read_pool(path: str | PathLike[str], truth: str | None = None) -> Pool:
     if ending == ".mat":
         return _from_arrays(path, _read_mat(path), truth)
     if ending == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        return _from_arrays(path, arrays, truth)
+        return _from_arrays(path, load_npz(path, str(path)), truth)
     return _from_table(path, truth)
 
 
@@ -208,14 +207,17 @@ def _no_classes(path: Path, names: Sequence[str], truth: str | None) -> QuorateE
 
 def _read_mat(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a MATLAB file: of version 7.3, which is HDF5, or of the versions before."""
-    if path.read_bytes()[:128].startswith(b"MATLAB 7.3"):
+    with open(path, "rb") as file:
+        modern = file.read(128).startswith(b"MATLAB 7.3")
+    if modern:
         h5py = import_extra("h5py", "MATLAB files of version 7.3")
-        with h5py.File(path, "r") as file:
-            return {name: np.asarray(item).T for name, item in file.items() if hasattr(item, "shape")}
     from scipy.io import loadmat
 
     try:
+        if modern:
+            with h5py.File(path, "r") as opened:
+                return {name: np.asarray(item).T for name, item in opened.items() if hasattr(item, "shape")}
         found = loadmat(path)
-    except Exception as error:  # whatever is wrong with the bytes, scipy says in many ways
+    except Exception as error:  # whatever is wrong with the bytes, the libraries say in many ways
         raise QuorateError(f"{str(path)!r} cannot be read as a MATLAB file: {error}") from error
     return {name: np.asarray(array) for name, array in found.items() if not name.startswith("__")}

@@ -8,7 +8,6 @@ the landmarks, of each member.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from quorate.errors import QuorateError
 from quorate.members.labelling import Centres, Crew, Scaling, centres_of
 from quorate.members.uspec import USPEC, Landmarks
 from quorate.scale.files import writing
+from quorate.scale.files.untrusted import load_npz
 
 FORMAT, VERSION = "quorate-model", 1
 
@@ -123,16 +123,17 @@ def load_model(path: str | Path) -> FeatureModel:
 
 
 def _read(path: str | Path) -> dict[str, NDArray[Any]]:
+    if not Path(path).exists():
+        raise QuorateError(f"There is no file {path}. Check its name and folder.")
+    if Path(path).is_dir():
+        raise QuorateError(f"{path} is a folder, not a model. Name the file.")
     try:
-        with open(path, "rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            return {name: loaded[name] for name in loaded.files}
-    except FileNotFoundError:
-        raise QuorateError(f"There is no file {path}. Check its name and folder.") from None
-    except IsADirectoryError:
-        raise QuorateError(f"{path} is a folder, not a model. Name the file.") from None
-    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise _damaged(path) from error
+        arrays = load_npz(Path(path), str(path))
+    except QuorateError:
+        raise _damaged(path) from None
+    if not all(array.dtype.kind in "iuf" and np.isfinite(array).all() for array in arrays.values()):
+        raise _damaged(path)
+    return arrays
 
 
 def _damaged(path: str | Path) -> QuorateError:
@@ -144,7 +145,8 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Feat
     features, members = tuple(map(str, manifest["features"])), tuple(map(str, manifest["members"]))
     models = tuple(_unpack(j, arrays, len(features)) for j in range(len(members)))
     scaling = Scaling(arrays["scale_shift"], arrays["scale_factor"]) if "scale_shift" in arrays else None
-    votes = Votes(arrays["votes_first"], arrays["votes_votes"], arrays["votes_evidence"])
+    tables = (arrays[f"votes_{name}"].astype(np.float32) for name in ("votes", "evidence"))
+    votes = Votes(arrays["votes_first"].astype(np.int64), *tables)
     n_clusters = int(manifest["n_clusters"])
     shapes = [
         arrays["ncai"].shape == (len(members),),
@@ -192,8 +194,8 @@ def _unpack(j: int, arrays: dict[str, NDArray[Any]], n_features: int) -> Any:
     if "points" in part:
         if part["points"].shape != (len(part["labels"]), n_features) or part["labels"].min() < 0:
             raise ValueError
-        return Centres(part["points"], part["labels"].astype(np.int64))
-    points, group, vectors = part["landmarks"], part["group"], part["vectors"]
+        return Centres(part["points"].astype(np.float64), part["labels"].astype(np.int64))
+    points, group, vectors = part["landmarks"].astype(np.float64), part["group"], part["vectors"].astype(np.float64)
     fits = points.shape[1] == part["group_centres"].shape[1] == n_features
     fits &= group.shape == (len(points),) and group.min() >= 0 and group.max() < len(part["group_centres"])
     fits &= len(vectors) == len(points) and part["centres"].shape[1] == vectors.shape[1]

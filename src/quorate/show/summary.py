@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -346,6 +347,7 @@ def _rounded(values: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 6) if isinstance(value, float) else value for key, value in values.items()}
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {
         "quorate": quorate.__version__,

@@ -122,6 +122,10 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
         ) from error
     except duckdb.Error as error:
         raise QuorateError(_explanation(str(error), path, what == "written")) from error
+    except RuntimeError as error:  # what the engine's binding to Python makes of names that are no text
+        if "conversion error" not in str(error):
+            raise
+        raise QuorateError(f"{path} has names or cells that are not text in UTF-8. {NAME_ENCODING}") from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if what == "written":
             raise  # `writing` says so

@@ -167,7 +167,8 @@ def find_files(path: str | Path) -> list[Path]:
     """Return the files that a path stands for: a file, the Parquet files of a folder, or those that match a pattern."""
     target = Path(path)
     if target.is_dir():
-        found = sorted(file for ending in FORMATS["parquet"] for file in target.rglob(f"*{ending}") if file.is_file())
+        inside = (Path(folder) / name for folder, _, names in os.walk(target) for name in names)
+        found = sorted(file for file in inside if file.suffix in FORMATS["parquet"] and file.is_file())
         if not found:
             raise QuorateError(f"{path} is a directory without Parquet files. Name a file in it.")
     elif not target.exists() and any(sign in str(path) for sign in "*?["):
@@ -357,29 +358,12 @@ def _columns_of(relation: Any) -> list[Column]:
 
 def _npy_view(source: _Source) -> list[Column]:
     """Open an array of rows x members, or a vector; it stays on disk until it is read."""
-    try:
-        array = load_npy(source.file)
-    except Exception:  # NumPy passes on whatever error a broken file leads to
-        raise _not_arrays(source) from None
-    return _register_arrays(source, {"": array})
+    return _register_arrays(source, {"": load_npy(source.file, source.shown)})
 
 
 def _npz_view(source: _Source) -> list[Column]:
     """Open named arrays: vectors are columns, a matrix is one column per column."""
-    try:
-        arrays = load_npz(source.file, source.shown)
-    except QuorateError:
-        raise
-    except Exception:
-        raise _not_arrays(source) from None
-    return _register_arrays(source, arrays)
-
-
-def _not_arrays(source: _Source) -> QuorateError:
-    return QuorateError(
-        f"{source.shown} is not a {source.format.name.upper()} file of numbers or text. "
-        "Save the labels with numpy.save or numpy.savez, not as objects."
-    )
+    return _register_arrays(source, load_npz(source.file, source.shown))
 
 
 def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:

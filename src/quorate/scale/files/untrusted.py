@@ -7,6 +7,8 @@ in one sentence, and what passes is safe to read.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,29 +47,45 @@ def check_arrow(file: Path, shown: str) -> None:
         ) from None
 
 
-def load_npy(file: Path) -> Any:
+def load_npy(file: Path, shown: str) -> Any:
     """Return the array of an NPY file, which stays on disk until it is read; its text is checked."""
-    array = np.load(file, mmap_mode="r", allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise ValueError("not an array")
-    _check_text(array)
-    return array
+    with _damage_told(shown, "NPY"):
+        array = np.load(file, mmap_mode="r", allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            array.close()
+            raise ValueError("not an array")
+        _check_text(array)
+        return array
 
 
 def load_npz(file: Path, shown: str) -> dict[str, Any]:
     """Return the arrays of an NPZ file, if there is memory for all that they declare to hold."""
-    with zipfile.ZipFile(file) as archive:
-        needed = sum(_declared_bytes(archive, entry) for entry in archive.infolist())
-    require_memory(needed, f"{shown}, unpacked,", "Save the labels as Parquet, which is read as a stream.")
-    with open(file, "rb") as opened:
-        loaded = np.load(opened, allow_pickle=False)
-        arrays = {name: loaded[name] for name in loaded.files}
-    for array in arrays.values():
-        if not isinstance(array, np.ndarray):
-            raise ValueError("not an array")
-        _check_text(array)
-    return arrays
+    with _damage_told(shown, "NPZ"):
+        with zipfile.ZipFile(file) as archive:
+            needed = sum(_declared_bytes(archive, entry) for entry in archive.infolist())
+        require_memory(needed, f"{shown}, unpacked,", "Save the labels as Parquet, which is read as a stream.")
+        with open(file, "rb") as opened:
+            loaded = np.load(opened, allow_pickle=False)
+            arrays = {name: loaded[name] for name in loaded.files}
+        for array in arrays.values():
+            if not isinstance(array, np.ndarray):
+                raise ValueError("not an array")
+            _check_text(array)
+        return arrays
+
+
+@contextmanager
+def _damage_told(shown: str, kind: str) -> Iterator[None]:
+    """Say in one sentence what NumPy says of a broken file in very many ways."""
+    try:
+        yield
+    except QuorateError:
+        raise
+    except Exception:
+        raise QuorateError(
+            f"{shown} is not a {kind} file of numbers or text. Save the labels with numpy.save or numpy.savez, not as "
+            "objects."
+        ) from None
 
 
 def _declared_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:

@@ -3,6 +3,7 @@
 import json
 import random
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import quorate as qt
+from quorate import _kernels
 
 testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
 pytest.importorskip("uvicorn")
@@ -352,6 +354,64 @@ def test_the_newest_question_of_a_tab_wins_and_tabs_do_not_disturb_each_other(be
         assert client.post(f"{running.url}api/cancel", json={"tab": "three"}).json() == {"cancelled": 1}
         assert again.result(20).status_code == 409
         let_go.set()
+
+
+def working(ended):
+    """Return a question whose work is many small tasks, and which tells that it ended before them."""
+
+    def work(bench, data, job):
+        if not data.get("long"):
+            return b"{}"
+        job.at("working")
+        try:
+            _kernels.threads.in_threads(lambda _: time.sleep(0.01), range(4000))
+        except BaseException as error:
+            ended.append(type(error).__name__)
+            raise
+        return b"{}"
+
+    return work
+
+
+@pytest.mark.parametrize("how", ["cancelled", "newer", "gone"])
+def test_work_ends_when_nobody_waits_for_it(bench, monkeypatch, how):
+    ended = []
+    monkeypatch.setitem(VIEWS, "answer", working(ended))
+    with Explorer(bench).start() as running, httpx.Client(timeout=60) as client, ThreadPoolExecutor(1) as pool:
+        body = {"tab": "one", "question": {"long": True}}
+        if how == "gone":
+            with pytest.raises(httpx.ReadTimeout):
+                httpx.post(f"{running.url}api/answer", json=body, timeout=0.5)
+        else:
+            old = pool.submit(client.post, f"{running.url}api/answer", json=body)
+            while not client.post(f"{running.url}api/progress", json={"tab": "one"}).json():
+                time.sleep(0.01)
+            part = "cancel" if how == "cancelled" else "answer"
+            assert client.post(f"{running.url}api/{part}", json={"tab": "one"}).status_code == 200
+            assert old.result(20).status_code == 409
+        deadline = time.monotonic() + 20
+        while ended != ["Cancelled"] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert ended == ["Cancelled"]
+
+
+@pytest.mark.parametrize("method", ["gp-mgla", "weac", "lwgp"])
+def test_methods_can_be_stopped_between_their_tasks(method):
+    class Stop(BaseException):
+        pass
+
+    asked = []
+
+    def at_third():
+        asked.append(method)
+        if len(asked) == 3:
+            raise Stop
+
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 12, (3000, 6))
+    with pytest.raises(Stop), _kernels.threads.stopped_by(at_third):
+        qt.consensus(labels, 5, method)
+    assert len(asked) == 3
 
 
 def test_many_clients_lose_no_answer_and_mix_none_up(bench):

@@ -1,9 +1,10 @@
 """Running kernels in several threads; they release the interpreter lock."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ _PARTS = 16
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_check: ContextVar[Callable[[], None] | None] = ContextVar("quorate_check", default=None)
 
 
 def n_threads() -> int:
@@ -29,9 +32,28 @@ def in_threads(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     nothing but the time.
     """
     threads = min(n_threads(), len(items))
-    if threads <= 1:
-        return [task(item) for item in items]
-    return list(_pool(threads, os.getpid()).map(task, items))
+    results = []
+    for result in map(task, items) if threads <= 1 else _pool(threads, os.getpid()).map(task, items):
+        may_go_on()  # tasks not begun yet are dropped if it raises
+        results.append(result)
+    return results
+
+
+@contextmanager
+def stopped_by(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` between the tasks of all work inside the `with` block; to end the work, it raises."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def may_go_on() -> None:
+    """Raise what `stopped_by` was told to raise, if this work is to end."""
+    check = _check.get()
+    if check is not None:
+        check()
 
 
 @cache

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from queue import Empty, SimpleQueue
 from typing import Any
+
+from quorate import _kernels
+
+_LOOK_SECONDS = 1.0  # how often to look whether anybody still waits
 
 
 class Cancelled(BaseException):
@@ -32,18 +36,25 @@ class Job:
         self._thread = threading.Thread(target=self._run, args=(turns,), daemon=True, name="quorate-explore")
         self._thread.start()
 
-    async def wait(self) -> Any:
-        """Return what the work gave, or raise what it raised."""
+    async def wait(self, gone: Callable[[], Awaitable[bool]]) -> Any:
+        """Return what the work gave, or raise what it raised; it is given up once who asked for it is gone."""
+        while not (await asyncio.wait([self._done], timeout=_LOOK_SECONDS))[0]:
+            if await gone():
+                self.cancel()
         return await self._done
 
     def at(self, stage: str) -> None:
         """Say what the work is at; it ends here if nobody waits for it any more."""
         self.stage = stage
+        self.check()
+
+    def check(self) -> None:
+        """End the work if nobody waits for it any more."""
         if self.cancelled:
             raise Cancelled
 
     def cancel(self) -> None:
-        """Give the work up: who waits for it hears so at once, and the work itself ends at its next step (`at`)."""
+        """Give the work up: who waits for it hears so at once, and the work itself ends between two of its tasks."""
         with self._lock:
             if self.cancelled:
                 return
@@ -55,7 +66,8 @@ class Job:
             if self.cancelled:
                 return
         try:
-            if not self.cancelled:
+            self.check()
+            with _kernels.threads.stopped_by(self.check):
                 self._settle(self.work(self), None)
         except BaseException as error:
             self._settle(None, error)
@@ -93,15 +105,18 @@ class Jobs:
             self._turns.put(None)
         self._newest: dict[tuple[str, str], Job] = {}
 
-    async def run(self, tab: str, part: str, work: Callable[[Job], Any]) -> Any:
-        """Do some work for a part of a tab's page; what it did for that part before is given up."""
+    async def run(self, tab: str, part: str, work: Callable[[Job], Any], gone: Callable[[], Awaitable[bool]]) -> Any:
+        """Do some work for a part of a tab's page; what it did for that part before is given up.
+
+        `gone` tells whether the one who asked has left.
+        """
         key = (tab, part)
         self.cancel(tab, part)
         job = Job(work)
         self._newest[key] = job
         job.start(self._turns)
         try:
-            return await job.wait()
+            return await job.wait(gone)
         finally:
             if self._newest.get(key) is job:
                 del self._newest[key]

@@ -75,7 +75,8 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
             tab, data = await _read(request)
         except QuorateError as error:
             return _refusal(400, str(error))
-        return await _answered(jobs.run(tab, part, lambda job: VIEWS[part](bench, data, job)))
+        work = jobs.run(tab, part, lambda job: VIEWS[part](bench, data, job), request.is_disconnected)
+        return await _answered(work)
 
     async def control(request: Request) -> Response:
         try:

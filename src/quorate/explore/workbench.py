@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import METHODS, make_method
@@ -22,6 +24,7 @@ from quorate.show.plotdata import Cut, MemberRow, cut_view, member_rows
 Found = TypeVar("Found")
 # Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
 _SOLVED_KEPT, _CUTS_KEPT = 24, 200
+_WAIT_SECONDS = 0.05
 _USUAL = (("beta", 2.0), ("normalise", "sqrt"))
 
 
@@ -42,7 +45,7 @@ class Kept:
         """Return what is kept under a key, computed if need be."""
         with self._guard:
             lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
+        with _patiently(lock):
             with self._guard:
                 if key in self._found:
                     self._found.move_to_end(key)
@@ -54,6 +57,17 @@ class Kept:
                     old, _ = self._found.popitem(last=False)
                     self._locks.pop(old, None)
             return value
+
+
+@contextmanager
+def _patiently(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock; whoever waits for it can be told to give up."""
+    while not lock.acquire(timeout=_WAIT_SECONDS):
+        _kernels.threads.may_go_on()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @dataclass(frozen=True)

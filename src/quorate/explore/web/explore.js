@@ -8,7 +8,7 @@ import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK } from "./byk.js";
 import { drawRiver } from "./river.js";
 import { asCanvas, asSvg, drawEigenvalues, drawEvidence, drawScatter, drawTree } from "./figures.js";
-import { ask, cancelAll, onWaiting, progress } from "./server.js";
+import { ask, cancelAll, dropSights, onWaiting, progress } from "./server.js";
 import { asked, readAddress, state, writeAddress } from "./state.js";
 
 let S = null;
@@ -33,6 +33,7 @@ async function get(part, data, draw) {
   }
 }
 async function follow() {
+  dropSights();
   writeAddress();
   drawControls();
   const ok = await get("answer", question(), (found) => { shown.answer = found; drawAnswer(); });
@@ -365,6 +366,7 @@ function drawAll() {
   drawSelection();
 }
 async function go(tab) {
+  dropSights();
   state.tab = tab;
   writeAddress();
   drawAll();

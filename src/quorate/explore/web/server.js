@@ -31,6 +31,10 @@ export async function ask(part, question) {
 }
 const send = (part, body, signal) => fetch(`api/${part}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
 
+// What was asked for the sight that is left is given up; the server notices, and ends the work.
+export function dropSights() {
+  for (const [part, stop] of newest) if (part !== "answer" && part !== "labels") stop.abort();
+}
 export async function progress() {
   const response = await send("progress", { tab });
   return response.ok ? response.json() : [];

@@ -255,60 +255,7 @@ def test_pages_carry_a_strict_policy_and_load_nothing_from_elsewhere(client):
         assert client.get(f"/{TOKEN}/web/{name}").status_code == 404
 
 
-def malformed(rng):
-    """Return something that is not a good question: a body, and a part of the address."""
-    part = rng.choice([*VIEWS, "nothing", "progress", "cancel"])
-    junk = [None, True, -1, 0, 1e308, "x", "\u202e", [], {}, [[]], {"a": 1}, 10**30, "y" * 2000, -0.5, [1, 2], "\ud800"]
-    fields = ["ask", "row", "k", "method", "members", "weights", "params", "cluster", "bin", "find", "polygon",
-              "offset", "limit", "colour", "one", "other", "left", "right", "format", "member", NASTY]  # fmt: skip
-
-    def thing(depth=0):
-        if depth > 2 or rng.random() < 0.5:
-            return rng.choice(junk)
-        return {rng.choice(fields): thing(depth + 1) for _ in range(rng.randrange(4))}
-
-    kind = rng.random()
-    if kind < 0.1:
-        return part, rng.randbytes(rng.randrange(60))
-    if kind < 0.2:
-        return part, rng.choice([b"", b"{", b"[" * 5000, b"NaN", b'{"tab":"a","question":Infinity}', b"\xff\xfe"])
-    question = {rng.choice(fields): thing() for _ in range(rng.randrange(4))}
-    if kind < 0.6:
-        question["ask"] = {rng.choice(["k", "method", "members", "weights", "params", "x"]): thing() for _ in range(2)}
-    body = {"tab": "f", "question": question} if kind < 0.9 else thing()
-    return part, json.dumps(body).encode()
-
-
-def check_malformed(send, n, seed):
-    rng = random.Random(seed)
-    seen = {}
-    for _ in range(n):
-        part, body = malformed(rng)
-        response = send(part, body)
-        seen[response.status_code] = seen.get(response.status_code, 0) + 1
-        assert response.status_code < 500, (part, body, response.text)
-        assert "Traceback" not in response.text
-        if response.status_code >= 400:
-            assert response.json()["error"].endswith((".", "?")), (part, body, response.text)
-    assert sum(count for status, count in seen.items() if status >= 400) > 0.5 * n
-    return seen
-
-
 HEADERS = {"content-type": "application/json"}
-
-
-def test_malformed_questions_get_a_clear_answer(client):
-    check_malformed(lambda part, body: client.post(f"/{TOKEN}/api/{part}", content=body, headers=HEADERS), 1500, 0)
-
-
-@pytest.mark.slow
-def test_ten_thousand_malformed_questions_to_a_running_server(bench):
-    with Explorer(bench).start() as running, httpx.Client(timeout=60) as client:
-        seen = check_malformed(
-            lambda part, body: client.post(f"{running.url}api/{part}", content=body, headers=HEADERS), 10_000, 1
-        )
-        print(seen)
-        assert client.get(running.url).status_code == 200
 
 
 def test_wrong_kinds_of_requests_are_refused(client):

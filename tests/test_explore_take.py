@@ -1,0 +1,67 @@
+"""What the explorer gives to take away: its Python code and its command, run as they are, give the page's labels."""
+
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
+
+from quorate.cli import main  # noqa: E402
+from quorate.cli.columns import Source  # noqa: E402
+from quorate.cli.exploring import open_bench  # noqa: E402
+from quorate.explore.server import make_app  # noqa: E402
+
+ASKS = [
+    {},
+    {"k": 3, "members": [0, 2, 3, 4]},
+    {"method": "weac", "k": 5, "params": {"linkage": "complete", "beta": 3.5}},
+    {"method": "gp-mgla", "k": 4, "weights": {"1": 0.25, "3": 0}, "params": {"alpha": 0.3}},
+    {"method": "lwgp", "k": 3, "weights": {"0": 0.5}},
+]
+
+
+@pytest.fixture
+def table():
+    """Labels of words and numbers, some of them noise, under names that need quotes."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 150)
+    found = {"cell id": [f"cell {i}" for i in range(150)]}
+    for j, name in enumerate(["plain", "with, comma", 'it\'s "quoted"', "ünïcode", "five"]):
+        codes = np.where(rng.random(150) < 0.15, rng.integers(0, 4, 150), truth)
+        codes = np.where(rng.random(150) < 0.05, -1, codes)
+        found[name] = [f"type {code}" for code in codes] if j == 3 else codes
+    return pd.DataFrame(found)
+
+
+def page_labels(source, ask):
+    """Return the labels, the code and the command that the page of a table has for an answer."""
+    bench = open_bench(source, None, None, quiet=True)
+    with testclient.TestClient(make_app(bench, "secret"), base_url="http://127.0.0.1") as client:
+        post = lambda part, question: client.post(f"/secret/api/{part}", json={"tab": "t", "question": question})  # noqa: E731
+        answer = post("answer", {"ask": ask}).json()
+        saved = post("labels", {"ask": ask, "format": "csv"})
+    return pd.read_csv(pd.io.common.BytesIO(saved.content)), answer["python"], answer["command"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "noise"), [*((ask, "csv", "missing") for ask in ASKS), (ASKS[3], "parquet", "cluster")]
+)
+def test_code_and_command_give_the_labels_of_the_page(table, tmp_path, monkeypatch, ask, kind, noise):
+    monkeypatch.chdir(tmp_path)
+    file = f"my labels' table.{kind}"
+    table.to_csv(file, index=False) if kind == "csv" else table.to_parquet(file)
+    shown, code, command = page_labels(Source(file, id_column="cell id", noise=noise), ask)
+    assert shown["cell id"].tolist() == table["cell id"].tolist()
+
+    space = {}
+    exec(code, space)
+    assert space["result"].labels.tolist() == shown["consensus"].tolist()
+
+    words = shlex.split(command)
+    assert words[0] == "quorate"
+    assert main([*words[1:], "--quiet"]) == 0
+    written = pd.read_csv(words[words.index("-o") + 1])
+    assert written["cell id"].tolist() == table["cell id"].tolist()
+    assert written["consensus"].tolist() == shown["consensus"].tolist()

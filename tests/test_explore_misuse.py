@@ -98,10 +98,10 @@ def ask_running(url, n, seed):
 
 
 def test_malformed_questions_get_a_clear_answer(bench):
-    check_mostly_refused(asyncio.run(ask_in_process(bench, 700, seed=0)), 700)
+    check_mostly_refused(asyncio.run(ask_in_process(bench, 400, seed=0)), 400)
     with Explorer(bench).start() as running:
-        check_mostly_refused(ask_running(running.url, 100, seed=1), 100)
-        check_shouted(running, 40, seed=2)
+        check_mostly_refused(ask_running(running.url, 60, seed=1), 60)
+        check_shouted(running, 30, seed=2)
         assert httpx.get(running.url).status_code == 200
 
 

@@ -376,6 +376,7 @@ async function go(tab) {
 // What takes longer than a moment says what it is at, and can be cancelled.
 let since = 0, timer = 0;
 onWaiting((n) => {
+  document.body.classList.toggle("waiting", n > 0);
   if (n && !timer) {
     since = performance.now();
     timer = setInterval(async () => {

@@ -80,7 +80,7 @@ def test_at_most_so_many_points_however_many_answers():
     rows = rows_of(random.normal(size=(9000, 3)), random.integers(2, size=9000), names=("a", "b", "c"))
     assert len(view_features(rows, [cut(2)])["points"]) == 3000
     view = view_features(rows, [cut(k) for k in range(2, 22)])
-    assert len(view["points"]) * 2 * 20 <= 60_000
+    assert len(view["points"]) * 2 * 20 <= 40_000
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from quorate._support.archive import write_archive
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
 from quorate.consensus.graphs import row_links
+from quorate.consensus.packing import pack_method
 from quorate.crowd import (
     NORMALISERS,
     CrowdTrust,
@@ -96,6 +99,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Whether the method itself says how many clusters there are."""
     local_weights: ClassVar[bool] = False
     """Whether clusters may count by their own certainty: `weights="local"`."""
+    saved_facts: ClassVar[tuple[str, ...]] = ()
+    """Numbers that `_record` stores beside the weights, for a file of the fitted method."""
 
     n_clusters: int | str
     beta: float
@@ -149,9 +154,37 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
         self._confidence: Floats | None = None
         self._crowd: CrowdTrust | None = None
-        self._cuts = cuts
+        self._solved: Cuts | None = cuts
         self._warn_of_surprises(wanted)
         return self
+
+    def restore(
+        self,
+        ens: Ensemble,
+        pattern_labels: Labels,
+        pattern_confidence: Floats,
+        index: Floats,
+        member_weights: Floats,
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Store an answer that was found before; what it was cut from is found again when it is asked for."""
+        self.ensemble_, self.ncai_, self.member_weights_ = ens, index, member_weights
+        self.pattern_labels_, self.n_clusters_ = pattern_labels, int(pattern_labels.max(initial=-1)) + 1
+        self._confidence, self._crowd, self._solved = pattern_confidence, None, None
+        for name, value in facts.items():
+            setattr(self, name, value)
+
+    @property
+    def _cuts(self) -> Cuts:
+        """The ensemble solved for any k."""
+        if self._solved is None:
+            self._solved = self._solve(self.ensemble_, self._weigh(self.ensemble_)[1])
+        return self._solved
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted method to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
+        check_is_fitted(self)
+        write_archive(path, pack_method(self))
 
     def _weigh(self, ens: Clusterings) -> tuple[Floats, Floats]:
         """Check all parameters; return the crowd index and the influence of each member."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
+from quorate._support.archive import Arrays
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import ConsensusMethod
 from quorate.crowd import ratio
@@ -56,6 +57,10 @@ class Votes:
         evidence = [w * one * ratio(1.0, sizes) for one, w in zip(shared, member_weights, strict=True)]
         first = np.concatenate([[0], np.cumsum(lengths)])
         return cls(first, np.concatenate(votes).astype(np.float32), np.concatenate(evidence).astype(np.float32))
+
+    def to_arrays(self) -> Arrays:
+        """Return the tables under the names they have in a file."""
+        return {"votes_first": self.first, "votes_votes": self.votes, "votes_evidence": self.evidence}
 
     def elect(self, codes: NDArray[Any]) -> Assigned:
         """Return the consensus cluster of rows from the labels (M, n) that members give them."""

@@ -1,6 +1,7 @@
 """From features to a consensus in one call."""
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -9,12 +10,14 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from quorate._support.archive import plain_parameters, write_archive
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.boundaries import Structure
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.examine import structure_of, thinned
 from quorate.consensus.extension import RowClusters, combine_sample
+from quorate.consensus.packing import pack_method
 from quorate.consensus.registry import make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -28,9 +31,10 @@ from quorate.members.fitting import (
     fit_in_order,
     training_rows,
 )
-from quorate.members.generators import METHODS, Member
+from quorate.members.generators import METHODS
 from quorate.members.labelling import Crew
 from quorate.members.sampling import Sample, check_fit_rows, check_k_range
+from quorate.members.saving import pack_members
 
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
@@ -150,7 +154,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self
         names = self._names()
         fitted = fit_in_order(names, rows, seed, self.n_jobs)
-        self._keep(consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names))), fitted, None, X)
+        found = consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names)))
+        self.restore(found, [one.draw.model for one in fitted], None, thinned(X))
         self.labels_ = self.consensus_.labels_
         return self
 
@@ -174,16 +179,38 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         crew = Crew(tuple(one.draw.model for one in fitted))
         some, counts = rows.together
         found, clusters = combine_sample(crew, list(names), some, counts, consensus)
-        self._keep(found, fitted, clusters, some)
+        self.restore(found, [one.draw.model for one in fitted], clusters, thinned(some))
         return clusters
 
-    def _keep(
-        self, consensus: ConsensusMethod, fitted: list[Member], clusters: RowClusters | None, features: Any
+    def restore(
+        self, consensus: ConsensusMethod, members: list[Any], clusters: RowClusters | None, examined: Floats
     ) -> None:
-        self.members_ = [one.draw.model for one in fitted]
-        self.consensus_, self._clusters = consensus, clusters
+        """Store what was found, now or before; `clusters` where the consensus was found on a sample."""
+        self.members_, self.consensus_, self._clusters = members, consensus, clusters
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
-        self.examined_ = thinned(features)
+        self.examined_ = examined
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back.
+
+        Members of k-means, RPCL and U-SPEC can be saved: as the centres or landmarks they label rows by.
+        """
+        check_is_fitted(self)
+        parameters, own_method = self.get_params(deep=False), isinstance(self.consensus, ConsensusMethod)
+        if own_method:
+            parameters["consensus"] = self.consensus_.name
+        method, arrays = pack_method(self.consensus_)
+        manifest = {
+            "kind": "clustering",
+            "parameters": plain_parameters(parameters, "ConsensusClustering"),
+            "method": method,
+            "own_method": own_method,
+            "n_features": self.n_features_in_,
+            "features": [str(name) for name in getattr(self, "feature_names_in_", ())],
+        }
+        arrays |= {"labels": self.labels_, "confidence": self.confidence_, "examined": self.examined_}
+        arrays |= {} if self._clusters is None else self._clusters.votes.to_arrays()
+        write_archive(path, (manifest, {**arrays, **pack_members(self.members_)}))
 
     def _names(self) -> dict[str, Source]:
         """Return where each member comes from, by the members' names."""

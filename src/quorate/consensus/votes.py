@@ -203,6 +203,8 @@ class MetaMethod(ConsensusMethod, abstract=True):
 class GroupMethod(ConsensusMethod, abstract=True):
     """Base of the methods that find their answer anew for every k."""
 
+    saved_facts: ClassVar[tuple[str, ...]] = ("_n_groups",)
+
     def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
         super()._record(cuts, k, influence)
         self._n_groups = min(k, cuts.max_clusters)

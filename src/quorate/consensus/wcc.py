@@ -308,6 +308,7 @@ class WCC(ConsensusMethod):
     strength: ClassVar[str] = "Weights come out of the optimisation."
     weakness: ClassVar[str] = "The joint problem is degenerate: all weight may go to one member."
     when: ClassVar[str] = "A baseline for learnt weights."
+    saved_facts: ClassVar[tuple[str, ...]] = ("objective_",)
     citation: ClassVar[str] = "Li, Ding 2008"
     cost: ClassVar[str] = "m M k + m k^2 per update, anew for every k; memory m M + m k"
     exact: ClassVar[str] = "objective and factors of all rows"

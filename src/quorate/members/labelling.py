@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from quorate import _kernels
 from quorate._support.typing import Floats, Ints
+from quorate.members.base import nearest
 from quorate.members.rpcl import RPCL
 from quorate.members.uspec import USPEC
 
@@ -33,6 +34,10 @@ class Centres(NamedTuple):
     """(k, d)"""
     labels: Ints
     """(k,) labels of the centres."""
+
+    def predict(self, X: Any) -> Ints:
+        """Return the label of each row."""
+        return self.labels[nearest(np.asarray(X, dtype=np.float64), self.points)]
 
 
 def centres_of(model: Any) -> Centres | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from quorate import _kernels
+from quorate._support.archive import Arrays, plain_parameters, write_archive
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
@@ -271,6 +273,30 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
         _kernels.threads.in_threads(some, _kernels.threads.blocks(len(X), _TASK))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
+        check_is_fitted(self)
+        manifest = {
+            "kind": "uspec",
+            "parameters": plain_parameters(self.get_params(), "USPEC"),
+            "n_features": self.n_features_in_,
+            "n_iter": self.n_iter_,
+        }
+        arrays = {f"member_0_{name}": values for name, values in self.to_arrays().items()}
+        write_archive(path, (manifest, {"labels": self.labels_, "eigenvalues": self.eigenvalues_, **arrays}))
+
+    def to_arrays(self) -> Arrays:
+        """Return what labels rows, under the names it has in a file."""
+        landmarks = self.landmarks_
+        return {
+            "landmarks": landmarks.points,
+            "group": landmarks.group,
+            "group_centres": landmarks.group_centres,
+            "vectors": self.vectors_,
+            "centres": self.cluster_centers_,
+            "links": np.array([landmarks.n_neighbours, self.sigma_]),
+        }
 
     def predict(self, X: Any) -> Ints:
         """Return the cluster of each row of X, embedded through its nearest landmarks."""

@@ -1,14 +1,8 @@
-"""Saved models: one NPZ file of plain arrays with a manifest; nothing in it is ever executed.
-
-The array `manifest` is JSON in UTF-8: `format` ("quorate-model"), `version`, and what the model is. All other arrays
-are numbers: `scale_*` how features are scaled, `votes_*` what members' clusters say, and `member_J_*` the centres, or
-the landmarks, of each member.
-"""
+"""The model of named features: members and their consensus, ready for new rows, in memory and in a file."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.archive import Archive, Arrays, damaged, fill_archive, open_archive, require
 from quorate._support.typing import Floats
-from quorate.consensus.extension import Assigned, RowClusters, Votes
+from quorate.consensus.extension import Assigned, RowClusters
+from quorate.consensus.saving import unpack_votes
 from quorate.errors import QuorateError
-from quorate.members.labelling import Centres, Crew, Scaling, centres_of
-from quorate.members.uspec import USPEC, Landmarks
+from quorate.members.labelling import Crew, Scaling
+from quorate.members.saving import pack_members, unpack_members
 from quorate.scale.files import writing
 from quorate.scale.files.untrusted import load_npz
-
-FORMAT, VERSION = "quorate-model", 1
 
 
 @dataclass(frozen=True)
@@ -79,50 +73,36 @@ def _matrix(X: Any, names: Sequence[str]) -> NDArray[Any]:
 
 def save_model(model: FeatureModel, path: str | Path, *, force: bool = True) -> None:
     """Write a model to a file, whole or not at all."""
-    scaling, votes = model.clusters.crew.scaling, model.clusters.votes
-    arrays: dict[str, NDArray[Any]] = {
+    scaling = model.clusters.crew.scaling
+    arrays: Arrays = {
         "ncai": model.ncai,
         "member_weights": model.member_weights,
-        "votes_first": votes.first,
-        "votes_votes": votes.votes,
-        "votes_evidence": votes.evidence,
+        **model.clusters.votes.to_arrays(),
+        **pack_members(model.clusters.crew.models),
     }
     if model.fill is not None:
         arrays["fill"] = model.fill
     if scaling is not None:
         arrays |= {"scale_shift": scaling.shift, "scale_factor": scaling.factor}
-    for j, member in enumerate(model.clusters.crew.models):
-        arrays |= {f"member_{j}_{name}": values for name, values in _pack(member).items()}
     manifest = {
-        "format": FORMAT,
-        "version": VERSION,
+        "kind": "features",
         "features": list(model.features),
         "members": list(model.names),
         "n_clusters": model.n_clusters,
     }
-    text = np.frombuffer(json.dumps(manifest).encode(), dtype=np.uint8)
     with writing(path, force=force) as temporary, open(temporary, "wb") as file:
-        np.savez(file, allow_pickle=False, manifest=text, **arrays)
+        fill_archive(file, (manifest, arrays))
 
 
 def load_model(path: str | Path) -> FeatureModel:
     """Return the model in a file, or say why it is none."""
-    arrays = _read(path)
-    try:
-        manifest = json.loads(arrays.pop("manifest").tobytes())
-        if manifest["format"] != FORMAT or manifest["version"] != VERSION:
-            raise QuorateError(
-                f"{path} is no model in version {VERSION} of the format {FORMAT} (it says {manifest['format']!r}, "
-                f"{manifest['version']!r}). Save it again with this version of Quorate."
-            )
-        return _assemble(manifest, arrays)
-    except QuorateError:
-        raise
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise _damaged(path) from error
+    found = read_model(path, unpack_model)
+    assert isinstance(found, FeatureModel)
+    return found
 
 
-def _read(path: str | Path) -> dict[str, NDArray[Any]]:
+def read_model(path: str | Path, unpack: Callable[[Archive], Any]) -> Any:
+    """Return what `unpack` makes of a file, or say why it holds no model."""
     if not Path(path).exists():
         raise QuorateError(f"There is no file {path}. Check its name and folder.")
     if Path(path).is_dir():
@@ -130,35 +110,28 @@ def _read(path: str | Path) -> dict[str, NDArray[Any]]:
     try:
         arrays = load_npz(Path(path), str(path))
     except QuorateError:
-        raise _damaged(path) from None
-    if not all(array.dtype.kind in "iuf" and np.isfinite(array).all() for array in arrays.values()):
-        raise _damaged(path)
-    return arrays
+        raise damaged(path) from None
+    return open_archive(path, arrays, unpack)
 
 
-def _damaged(path: str | Path) -> QuorateError:
-    return QuorateError(f"{path} is no saved model, or it is damaged. Save the model again.")
-
-
-def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FeatureModel:
-    """Put a model together, after checking that its parts fit each other."""
+def unpack_model(archive: Archive) -> FeatureModel:
+    """Return a model that was saved, after checking that its parts fit each other."""
+    manifest, arrays = archive
+    if manifest["kind"] != "features":
+        raise QuorateError(
+            f"This file holds a model of the kind {manifest['kind']!r}, which does not know features by name. Use what "
+            "`quorate cluster --model` or `FeatureModel.save` wrote."
+        )
     features, members = tuple(map(str, manifest["features"])), tuple(map(str, manifest["members"]))
-    models = tuple(_unpack(j, arrays, len(features)) for j in range(len(members)))
+    models = unpack_members(arrays, len(members), len(features))
     scaling = Scaling(arrays["scale_shift"], arrays["scale_factor"]) if "scale_shift" in arrays else None
-    tables = (arrays[f"votes_{name}"].astype(np.float32) for name in ("votes", "evidence"))
-    votes = Votes(arrays["votes_first"].astype(np.int64), *tables)
-    n_clusters = int(manifest["n_clusters"])
-    shapes = [
-        arrays["ncai"].shape == (len(members),),
-        arrays["member_weights"].shape == (len(members),),
-        votes.first.shape == (len(members) + 1,),
-        votes.votes.shape == votes.evidence.shape == (int(votes.first[-1]), n_clusters),
-        bool((np.diff(votes.first) >= 0).all()) and int(votes.first[0]) == 0,
+    votes = unpack_votes(arrays, len(members), int(manifest["n_clusters"]))
+    require(
+        members,
+        arrays["ncai"].shape == arrays["member_weights"].shape == (len(members),),
         scaling is None or scaling.shift.shape == scaling.factor.shape == (len(features),),
         "fill" not in arrays or arrays["fill"].shape == (len(features),),
-    ]
-    if not all(shapes) or not members:
-        raise ValueError
+    )
     return FeatureModel(
         features,
         arrays.get("fill"),
@@ -166,43 +139,5 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Feat
         members,
         arrays["ncai"],
         arrays["member_weights"],
-        n_clusters,
+        int(manifest["n_clusters"]),
     )
-
-
-def _pack(model: Any) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a member."""
-    centres = centres_of(model)
-    if centres is not None:
-        return {"points": centres.points, "labels": centres.labels}
-    if isinstance(model, USPEC):
-        landmarks = model.landmarks_
-        return {
-            "landmarks": landmarks.points,
-            "group": landmarks.group,
-            "group_centres": landmarks.group_centres,
-            "vectors": model.vectors_,
-            "centres": model.cluster_centers_,
-            "links": np.array([landmarks.n_neighbours, model.sigma_]),
-        }
-    raise QuorateError(f"Members of {type(model).__name__} cannot be saved; those of kmeans, rpcl and spectral can.")
-
-
-def _unpack(j: int, arrays: dict[str, NDArray[Any]], n_features: int) -> Any:
-    """Return a member, of centres or of landmarks."""
-    part = {name.split("_", 2)[2]: values for name, values in arrays.items() if name.startswith(f"member_{j}_")}
-    if "points" in part:
-        if part["points"].shape != (len(part["labels"]), n_features) or part["labels"].min() < 0:
-            raise ValueError
-        return Centres(part["points"].astype(np.float64), part["labels"].astype(np.int64))
-    points, group, vectors = part["landmarks"].astype(np.float64), part["group"], part["vectors"].astype(np.float64)
-    fits = points.shape[1] == part["group_centres"].shape[1] == n_features
-    fits &= group.shape == (len(points),) and group.min() >= 0 and group.max() < len(part["group_centres"])
-    fits &= len(vectors) == len(points) and part["centres"].shape[1] == vectors.shape[1]
-    if not fits or not 1 <= part["links"][0] <= len(points):
-        raise ValueError
-    model = USPEC(len(part["centres"]))
-    model.landmarks_ = Landmarks(points, group.astype(np.int64), part["group_centres"], int(part["links"][0]))
-    model.sigma_, model.vectors_, model.cluster_centers_ = float(part["links"][1]), vectors, part["centres"]
-    model.n_features_in_ = n_features
-    return model

@@ -9,37 +9,46 @@ weigh together if the ensemble was built with row weights. The file's key-value 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
 
+from quorate._support.archive import Archive
+from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.from_features import ConsensusClustering
+from quorate.consensus.saving import unpack_clustering, unpack_method
 from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise
+from quorate.members.saving import unpack_uspec
+from quorate.members.uspec import USPEC
 from quorate.scale.engines import unused_name
 from quorate.scale.files import escaped, explained, make_folder, quote_name, writing
-from quorate.scale.models import FeatureModel, load_model, save_model
+from quorate.scale.models import FeatureModel, read_model, unpack_model
 
 PATTERNS = "patterns.parquet"
+Saved = FeatureModel | ConsensusClustering | ConsensusMethod | USPEC
+"""What is saved as one file."""
 _FORMAT = "1"
 
 
-def save(ens: Ensemble | FeatureModel, folder: str | Path) -> None:
+def save(ens: Ensemble | Saved, folder: str | Path) -> None:
     """Write the patterns of an ensemble to a folder, as Parquet; what was saved there before is replaced at once.
 
     The folder then holds `patterns.parquet`: a column of labels per member, and how many `rows` share them (and their
-    `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`. A
-    `FeatureModel` is written to one file of that name, as NPZ.
+    `weight`, if rows were weighted). Rows are not saved, so an ensemble that was loaded has no `row_pattern`. A fitted
+    model or consensus function is written to one file of that name, as NPZ, as by its own `save`.
     """
-    if isinstance(ens, FeatureModel):
-        save_model(ens, folder)
+    if isinstance(ens, Saved):
+        ens.save(folder)
     else:
         write_lines(folder, ens.lines(), ens.noise)
 
 
 def load(folder: str | Path) -> Any:
-    """Return the ensemble that was saved in a folder, or the model that was saved in a file.
+    """Return the ensemble that was saved in a folder, or the model or consensus function that was saved in a file.
 
     Examples
     --------
@@ -51,9 +60,17 @@ def load(folder: str | Path) -> Any:
     Ensemble(n_rows=4, n_members=2, n_clusters=4, n_patterns=3)
     """
     if Path(folder).is_file():
-        return load_model(folder)
+        return read_model(folder, lambda archive: _KINDS[archive[0]["kind"]](archive))
     lines, noise = read_lines(folder)
     return from_lines(lines, noise=noise)[0]
+
+
+_KINDS: dict[str, Callable[[Archive], Any]] = {
+    "features": unpack_model,
+    "clustering": unpack_clustering,
+    "consensus": unpack_method,
+    "uspec": unpack_uspec,
+}
 
 
 def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:

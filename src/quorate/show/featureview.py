@@ -23,7 +23,7 @@ from quorate.show.plotdata import Cut, Fitted, fitted_method
 
 _MOST_POINTS = 3000
 # About how many numbers a report may hold about points: labels and confidences at each number of clusters.
-_CELLS = 60_000
+_CELLS = 40_000
 _MOST_FEATURES = 5
 
 LabelsAt = Callable[[Cut], tuple[Ints, Floats] | None]

@@ -117,7 +117,7 @@ def test_new_rows(rows, answer):
 def test_missing_numbers(rows):
     values = rows[0].copy()
     values[::50, 1] = np.nan
-    with pytest.raises(QuorateError, match="'feature_1' has 30 missing values in 1,500 rows. Pass missing"):
+    with pytest.raises(QuorateError, match="missing values in 1,500 rows: 'feature_1' 30. Pass missing"):
         qt.cluster_frame(values, n_clusters=4, n_members=6)
     dropped = qt.cluster_frame(values, n_clusters=4, n_members=6, missing="drop")
     assert (dropped[::50] == -1).all()
@@ -143,15 +143,15 @@ def test_a_full_disk_leaves_nothing_behind(rows, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "how", "message"),
     [
-        ({"a": "text"}, {"features": NAMES}, "Column 'a' is text, not a feature"),
-        ({"a": np.inf}, {}, "Feature 'a' holds 300 infinite values"),
+        ({"a": "text", "c": "more"}, {"features": NAMES}, "text or the like, are in 'a', 'c'"),
+        ({"a": np.inf, "c": -np.inf}, {}, "Some features hold infinite values: 'a' 300, 'c' 300"),
         ({"a": 1.0, "b": 2.0, "c": 3.0}, {}, "All rows have the same features"),
         ({}, {"n_clusters": 301}, "n_clusters must be at most the number of rows; got 301"),
         ({}, {"fit_rows": 50, "n_clusters": 60}, "60 clusters cannot be found by members fitted on 50 rows"),
         ({}, {"scale": "log"}, "scale must be one of"),
         ({}, {"missing": "median"}, "missing must be one of"),
         ({}, {"feature": ["a"]}, "There is no parameter 'feature'"),
-        ({}, {"features": ["d"]}, "features names 'd', which is no column"),
+        ({}, {"features": ["d", "a", "e"]}, "features names what is no column: 'd', 'e'"),
         ({"consensus": 1}, {}, "has a column named 'consensus' already"),
         ({"a": "x", "b": "y", "c": "z"}, {}, "has no column of numbers to cluster by"),
     ],
@@ -215,6 +215,16 @@ def test_damaged_models_and_other_versions_are_refused(model, tmp_path):
     for name in ("unfit.npz", "pickled.npz"):
         with pytest.raises(QuorateError, match="is no saved model, or it is damaged"):
             qt.load(tmp_path / name)
+
+
+def test_models_name_all_columns_they_lack_or_cannot_read(model, rows):
+    fitted = model["kmeans"][1]
+    first, second, third = fitted.features
+    frame = pd.DataFrame(rows[0][:9], columns=fitted.features)
+    with pytest.raises(QuorateError, match=f"X lacks features that the model knows: {first!r}, {third!r}"):
+        fitted.predict(frame[[second]])
+    with pytest.raises(QuorateError, match=f"columns {first!r}, {third!r} hold text .*'NL'"):
+        fitted.predict(frame.assign(**{first: "NL", third: "DE"}))
 
 
 @pytest.mark.filterwarnings("ignore:Left out")

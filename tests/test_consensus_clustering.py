@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from benchmarks.members import consensus_scores
@@ -152,3 +153,28 @@ def test_refuses_bad_features(X, message):
 )
 def test_scikit_learn_conformance(estimator, check):
     check(estimator)
+
+
+def test_all_bad_columns_are_named_at_once():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 3)), columns=["size", "weight", "age"])
+    mixed = frame.assign(country="NL", born=pd.Timestamp("2026-01-01"))
+    model = qt.ConsensusClustering(2, n_members=3, random_state=0)
+    for given in (mixed, mixed.to_numpy()):
+        names = "'country', 'born'" if given is mixed else "3, 4"
+        with pytest.raises(qt.QuorateError, match=f"columns {names} hold text or other things .*OneHotEncoder"):
+            model.fit(given)
+    gaps = frame.assign(size=np.nan, age=np.inf)
+    with pytest.raises(qt.QuorateError, match="columns 'size', 'age' hold NaN .*SimpleImputer"):
+        model.fit(gaps)
+    with pytest.raises(qt.QuorateError, match="column 'weight' holds text"):
+        model.fit(frame).predict(frame.assign(weight="heavy"))
+
+
+def test_why_there_is_no_predict():
+    model = qt.ConsensusClustering(2, members=["kmeans", AgglomerativeClustering(2), DBSCAN()], n_members=3)
+    assert not hasattr(model, "predict")
+    with pytest.raises(AttributeError, match="AgglomerativeClustering, DBSCAN cannot label new rows.*kmeans"):
+        model.predict([[0.0]])
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        getattr(model, "nothing")  # noqa: B009

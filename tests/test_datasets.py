@@ -101,7 +101,7 @@ def test_refusals(source, classes, message):
 
 def test_refusals_of_columns(tmp_path):
     (tmp_path / "own.csv").write_text("size,kind\n1,a\n2,b\n")
-    with pytest.raises(QuorateError, match=r"Feature column 'kind' is not numeric\. If it holds the classes"):
+    with pytest.raises(QuorateError, match=r"Not numeric: feature column 'kind'\. If one holds the classes"):
         datasets.load(tmp_path / "own.csv")
     with pytest.raises(QuorateError, match=r"classes must name a column; got 'knd'\. Did you mean 'kind'"):
         datasets.load(tmp_path / "own.csv", classes="knd")

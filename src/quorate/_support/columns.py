@@ -4,7 +4,7 @@ One rule for arrays, frames, files and the command. Only the first rows are look
 few columns that look odd there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,51 @@ def _is_fraction(value: Any) -> bool:
         return not float(value).is_integer()
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def quoted(names: Iterable[object], most: int = 8) -> str:
+    """Return names for a message, not too many of them."""
+    listed = [repr(name) for name in names]
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def features_told(X: Any) -> str | None:
+    """Return all columns of features that are text, or else all with gaps, and the way out; None if there are none."""
+    columns = _columns_of(X)
+    numbers = {name: _as_numbers(cells) for name, cells in columns.items()}
+    texts = [name for name, cells in numbers.items() if cells is None]
+    if texts:
+        example = next(cell for cell in columns[texts[0]] if not isinstance(cell, float))
+        which = f"column {texts[0]!r} holds" if len(texts) == 1 else f"columns {quoted(texts)} hold"
+        return (
+            f"Features must be numbers; {which} text or other things (such as {example!r}). Leave out what is no "
+            "feature, or turn it into numbers, as scikit-learn's OneHotEncoder does."
+        )
+    gaps = [name for name, cells in numbers.items() if cells is not None and not np.isfinite(cells).all()]
+    if not gaps:
+        return None
+    which = f"column {gaps[0]!r} holds" if len(gaps) == 1 else f"columns {quoted(gaps)} hold"
+    return (
+        f"Features must be finite numbers; {which} NaN (missing) or infinity. Drop such rows, or fill them in, as "
+        'scikit-learn\'s SimpleImputer does; qt.cluster_frame also takes missing="drop" or missing="mean".'
+    )
+
+
+def _columns_of(X: Any) -> dict[object, Any]:
+    """Return the columns of a frame in memory by name, those of a matrix by number; none of anything else."""
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        return {name: np.asarray(X[name]) for name in getattr(X, "column_names", X.columns)}
+    values = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) else np.empty(0)
+    return dict(enumerate(values.T)) if values.ndim == 2 else {}
+
+
+def _as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
+    if cells.dtype.kind in "mM":  # moments in time
+        return None
+    try:
+        return cells.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def looks_transposed(rows: Sequence[Sequence[Any]] | NDArray[Any], n_members: int) -> int | None:

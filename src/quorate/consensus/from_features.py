@@ -39,7 +39,12 @@ from quorate.members.saving import pack_members
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
     """Tell whether every member can label new rows."""
-    return all(isinstance(member, str) or hasattr(member, "predict") for member in clustering._sources())
+    return all(labels_new_rows(source) for source in clustering._sources())
+
+
+def labels_new_rows(source: Source) -> bool:
+    """Tell whether a member can label new rows."""
+    return isinstance(source, str) or hasattr(source, "predict")
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -252,6 +257,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self._clusters is not None:
             return self._clusters.assign(X).labels.astype(np.int64)
         return self.consensus_.predict([model.predict(X) for model in self.members_])
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why there is no `predict`, where members cannot."""
+        if name != "predict":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        mute = dict.fromkeys(type(one).__name__ for one in self._sources() if not labels_new_rows(one))
+        raise AttributeError(
+            f"Members of {', '.join(mute)} cannot label new rows, so that there is no predict. Use members that can, "
+            'such as "kmeans" or "spectral", or fit all rows at once and take labels_.'
+        )
 
     def _sources(self) -> list[Source]:
         """Return where members come from, as a list."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import nearest_name
+from quorate._support.columns import quoted
 from quorate.datasets.catalogue import CATALOGUE, LICENCE, NAMES
 from quorate.errors import QuorateError
 
@@ -110,19 +111,24 @@ def _from_columns(name: str, columns: dict[str, NDArray[Any]], classes: str | No
         )
     truth = None if classes is None else np.asarray(columns[classes])
     features = {column: values for column, values in columns.items() if column != classes}
-    matrix = np.column_stack([_as_numbers(column, values) for column, values in features.items()])
-    return Dataset(name, matrix, tuple(features), truth)
+    numbers = {column: _as_numbers(values) for column, values in features.items()}
+    texts = [column for column, values in numbers.items() if values is None]
+    if texts:
+        raise QuorateError(
+            f"Not numeric: feature {'column' if len(texts) == 1 else 'columns'} {quoted(texts)}. If one holds the "
+            f"classes, pass its name, such as classes={texts[0]!r}; leave out or encode the others."
+        )
+    return Dataset(
+        name, np.column_stack([values for values in numbers.values() if values is not None]), tuple(features), truth
+    )
 
 
-def _as_numbers(column: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a feature column as float64; missing values become NaN, which the clusterers refuse by name."""
+def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return a feature column as float64, if it is one; missing values become NaN, which the clusterers refuse."""
     try:
         return np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
     except (TypeError, ValueError):
-        raise QuorateError(
-            f"Feature column {column!r} is not numeric. If it holds the classes, pass classes={column!r}; otherwise "
-            f"leave it out or encode it."
-        ) from None
+        return None
 
 
 def _from_array(source: Any, classes: str | None) -> Dataset:

@@ -8,6 +8,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
+from quorate._support.columns import features_told
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError, warn
 
@@ -30,7 +31,7 @@ def check_features(
             ensure_min_samples=2 if fitting else 1,
         )
     except ValueError as error:
-        raise QuorateError(str(error)) from error
+        raise QuorateError(features_told(X) or str(error)) from error
 
 
 def same_everywhere(X: Floats) -> bool:

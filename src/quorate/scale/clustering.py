@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._support.checks import check_integer, nearest_name
 from quorate._support.columns import is_class, is_id
+from quorate._support.columns import quoted as listed_names
 from quorate._support.extras import import_extra
 from quorate._support.memory import memory_limit as limited_memory
 from quorate._support.typing import Floats, Ints
@@ -164,11 +165,15 @@ def pick_features(columns: Sequence[str], numbers: Sequence[str], features: Any,
     """Return the columns that are features, and say which are left out."""
     if isinstance(features, str):
         raise QuorateError(f"features must be a list of column names; got the text {features!r}. Pass [{features!r}].")
-    for name in features or ():
-        if name not in columns:
-            raise QuorateError(f"features names {name!r}, which is no column.{nearest_name(name, columns)}")
-        if name not in numbers:
-            raise QuorateError(f"Column {name!r} is text, not a feature. Leave it out of features=.")
+    absent = [name for name in features or () if name not in columns]
+    if absent:
+        near = nearest_name(absent[0], columns)
+        raise QuorateError(f"features names what is no column: {listed_names(absent)}.{near}")
+    texts = [name for name in features or () if name not in numbers]
+    if texts:
+        raise QuorateError(
+            f"Not numbers, but text or the like, are in {listed_names(texts)}. Leave them out of features=."
+        )
     if features is not None and len(set(features)) < len(features):
         raise QuorateError("features names a column twice; name each column once.")
     chosen = list(features or (name for name in numbers if not is_id(name) and not is_class(name)))

@@ -8,11 +8,11 @@ and counts in all rows only those columns that look odd there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from quorate._support.columns import Seen, is_class, is_id, look_at, looks_transposed
+from quorate._support.columns import Seen, is_class, is_id, look_at, looks_transposed, quoted
 from quorate.errors import QuorateError, warn
 from quorate.scale.files import LabelTable, match_columns
 
@@ -180,7 +180,7 @@ def refuse_features(path: str, features: dict[str, Seen]) -> None:
     if len(features) == 1:
         sentence = f"Column {first!r} of {path} holds {held}: that is {what}, not a clustering."
     else:
-        sentence = f"Columns {_quoted(features)} of {path} hold {held} ({first!r}) and the like: each is {what}, not a "
+        sentence = f"Columns {quoted(features)} of {path} hold {held} ({first!r}) and the like: each is {what}, not a "
         sentence += "clustering."
     raise QuorateError(
         f"{sentence} Name the clusterings with members=; `quorate cluster` and `ConsensusClustering` cluster features."
@@ -205,12 +205,7 @@ def _say_names(names: Sequence[str]) -> str:
 
 
 def _columns(names: Sequence[str]) -> tuple[str, str]:
-    return (f"Column {names[0]!r}", "is") if len(names) == 1 else (f"Columns {_quoted(names)}", "are")
-
-
-def _quoted(names: Iterable[str], most: int = 8) -> str:
-    listed = [repr(name) for name in names]
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+    return (f"Column {names[0]!r}", "is") if len(names) == 1 else (f"Columns {quoted(names)}", "are")
 
 
 def _doubts(table: Peek, members: Sequence[str], row_id: str | None) -> list[str]:

@@ -190,27 +190,29 @@ def _check_profile(profile: FeatureProfile) -> Moments:
     moments = profile.moments
     if moments is None or profile.n_rows == 0:
         raise QuorateError("The table has no rows. Pass a table with one row per instance.")
-    for name, n_infinite in zip(profile.names, profile.infinite, strict=True):
-        if n_infinite:
-            raise QuorateError(
-                f"Feature {name!r} holds {n_infinite:,} infinite values. Replace them, or leave the column out with "
-                "features=."
-            )
+    infinite = _counted(profile.names, profile.infinite)
+    if infinite:
+        raise QuorateError(
+            f"Some features hold infinite values: {infinite}. Replace them, or leave the columns out with features=."
+        )
     gaps = profile.n_rows - moments.n
     empty = [name for name, n in zip(profile.names, moments.n, strict=True) if n == 0]
     if empty and profile.missing == "drop":
         raise QuorateError(f"{_columns(empty)} no number in any row. Leave that out with features=.")
-    some = [(name, n) for name, n in zip(profile.names, gaps, strict=True) if 0 < n < profile.n_rows]
+    some = _counted(profile.names, np.where(gaps < profile.n_rows, gaps, 0))
     if profile.missing == "error" and some:
-        name, n = some[0]
         raise QuorateError(
-            f"Feature {name!r} has {n:,} missing values in {profile.n_rows:,} rows"
-            + (f", and so have {len(some) - 1} other features" if len(some) > 1 else "")
-            + '. Pass missing="drop" to leave such rows without a cluster, or missing="mean" to fill in the mean.'
+            f'Some features have missing values in {profile.n_rows:,} rows: {some}. Pass missing="drop" to leave such '
+            'rows without a cluster, or missing="mean" to fill in the mean.'
         )
     if profile.n_used < 4:
         raise QuorateError(f"Clusters need at least 4 rows with all features; got {profile.n_used}.")
     return moments
+
+
+def _counted(names: Sequence[str], counts: NDArray[Any]) -> str:
+    """Return the features with a count, and the counts, for a message."""
+    return ", ".join(f"{name!r} {n:,}" for name, n in zip(names, counts, strict=True) if n)
 
 
 def _warn_of_labels(rows: Floats, names: Sequence[str]) -> None:

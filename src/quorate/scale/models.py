@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.archive import Archive, Arrays, damaged, fill_archive, open_archive, require
+from quorate._support.columns import features_told, quoted
 from quorate._support.typing import Floats
 from quorate.consensus.extension import Assigned, RowClusters
 from quorate.consensus.saving import unpack_votes
@@ -64,8 +65,15 @@ def _matrix(X: Any, names: Sequence[str]) -> NDArray[Any]:
     if not isinstance(X, np.ndarray) and hasattr(X, "columns"):
         import narwhals as nw
 
-        X = nw.from_native(X, eager_only=True).select(*names).to_numpy()
-    values = np.asarray(X, dtype=np.float64)
+        frame = nw.from_native(X, eager_only=True)
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            raise QuorateError(f"X lacks features that the model knows: {quoted(absent)}. Add these columns.")
+        X = frame.select(*names).to_native()
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QuorateError(features_told(X) or "X must hold numbers, one column per feature.") from None
     if values.ndim != 2 or values.shape[1] != len(names):
         raise QuorateError(f"X must have the {len(names)} columns of features the model knows; got {values.shape}.")
     return values

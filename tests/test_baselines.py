@@ -66,7 +66,6 @@ def test_evidence_accumulation_on_the_running_example(running_example):
     tied = qt.EAC(n_clusters=3, linkage="single").fit(running_example)
     assert tied.n_clusters_ == 3
     assert tied.dendrogram_.lifetimes == pytest.approx([1 / 3, 0, 1 / 3])
-    assert tied.dendrogram_.choose_k() == 2
     assert qt.EAC(n_clusters="auto").fit(running_example).n_clusters_ == 2
 
 

@@ -7,7 +7,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
-from quorate.choice import half_stability
+from quorate import choice
+from quorate.choice import half_stability, split_in_halves
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +19,13 @@ def blobs():
 
 
 def test_blobs_are_counted_and_the_evidence_is_kept(blobs):
-    choice = qt.choose_k(blobs)
-    assert choice.n_clusters == choice.candidates[0].n_clusters == 4
-    assert [candidate.n_clusters for candidate in choice.curve] == list(range(2, 2 + len(choice.curve)))
-    assert len(choice.candidates) == 3
-    assert choice.sentence.startswith("4 clusters: the eigenvalues of the graph fall by")
+    chosen = qt.choose_k(blobs)
+    assert chosen.n_clusters == chosen.candidates[0].n_clusters == 4
+    assert [candidate.n_clusters for candidate in chosen.curve] == list(range(2, 2 + len(chosen.curve)))
+    assert len(chosen.candidates) == 3
+    assert chosen.sentence.startswith("4 clusters: the eigenvalues of the graph fall by")
     eigenvalues = qt.GPMGLA(4).fit(blobs).eigenvalues_
-    for candidate in choice.curve[:20]:
+    for candidate in chosen.curve[:20]:
         k = candidate.n_clusters
         assert candidate.eigengap == pytest.approx(eigenvalues[k - 1] - eigenvalues[k], abs=1e-9)
         assert candidate.score == pytest.approx(candidate.eigengap * max(candidate.stability, 0.0))
@@ -37,7 +38,7 @@ def test_stability_is_the_rand_index_of_halves(blobs):
         halves = [blobs.select(np.sort(half).tolist()) for half in (order[:4], order[4:])]
         for i, k in enumerate((3, 5)):
             expected[i] += adjusted_rand_score(*(qt.WEAC(k).fit(half).labels_ for half in halves)) / 4
-    assert half_stability(blobs, np.array([3, 5])) == pytest.approx(expected)
+    assert half_stability(split_in_halves(blobs), np.array([3, 5])) == pytest.approx(expected)
 
 
 def test_the_order_of_rows_does_not_matter(blobs):
@@ -57,3 +58,51 @@ def test_what_cannot_be_known_is_said(blobs):
 @pytest.mark.filterwarnings("ignore:The eigengap")
 def test_a_single_member_keeps_its_clusters(method):
     assert method("auto").fit([[0, 0, 1, 1, 2, 2, 3]]).n_clusters_ == 4
+
+
+def test_many_patterns_are_compared_on_a_sample_of_their_rows(monkeypatch):
+    monkeypatch.setattr(choice, "MOST_ROWS", 60)
+    random = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], 100)
+    members = [np.where(random.random(300) < 0.2, random.integers(0, 3, 300), classes) for _ in range(8)]
+    ens = qt.Ensemble(members)
+    assert ens.n_patterns > 60
+    sample = choice.sample_rows(ens)
+    assert sample.n_rows == 60
+    assert abs(sample.cluster_sizes / 60 - ens.cluster_sizes / 300).max() < 0.05
+    found = qt.choose_k(ens)
+    assert found.n_clusters == 3
+    assert found.sentence.endswith("Halves were compared on 60 of the rows.")
+    order = random.permutation(300)
+    assert qt.choose_k([member[order] for member in members]).curve == found.curve
+    assert qt.WEAC("auto").fit(ens).n_clusters_ == 3
+
+
+def test_without_eigenvalues_the_halves_decide(blobs):
+    found = choice.choose(blobs, None)
+    assert found.n_clusters == max(found.curve, key=lambda candidate: candidate.stability).n_clusters
+    assert "which are unknown" in found.sentence
+    assert all(np.isnan(candidate.eigengap) and candidate.score <= 1 for candidate in found.curve)
+
+
+@pytest.mark.parametrize("method", [qt.GPMGLA, qt.WEAC, qt.LWEA, qt.KCC, qt.MCLA])
+def test_every_method_takes_the_same_number(blobs, method):
+    fitted = method("auto").fit(blobs)
+    assert fitted.choice_ is qt.choose_k(blobs)
+    assert fitted.n_clusters_ == fitted.choice_.n_clusters == 4
+    assert method(3).fit(blobs).choice_ is fitted.choice_
+
+
+def test_methods_that_find_their_own_number_say_so(blobs):
+    for method in (qt.MedianPartition, qt.BestMember):
+        fitted = method().fit(blobs)
+        assert fitted.choice_.n_clusters == fitted.n_clusters_
+        assert (fitted.choice_.candidates, fitted.choice_.curve) == ((), ())
+        assert f"{fitted.n_clusters_} clusters" in fitted.choice_.sentence
+
+
+def test_never_more_than_32():
+    rows = np.arange(400)
+    ens = qt.Ensemble([rows // 10, rows // 10, rows // 10, rows // 10])
+    assert qt.WEAC("auto").fit(ens).n_clusters_ <= 32
+    assert "no number of clusters stands out" in qt.choose_k(ens).sentence

@@ -126,7 +126,12 @@ def test_the_code_gives_the_answer(client, bench, ask, own):
 def test_evidence_tree_and_matrix(client, bench):
     found = asked(client, "evidence", {"ask": {"method": "weac", "k": 4}})
     tree = qt.WEAC("auto").fit(bench.ensemble).dendrogram_
-    assert found["values"]["4"] == pytest.approx(tree.lifetimes[2], abs=1e-9)
+    assert found["own"]["criterion"] == "lifetime"
+    assert found["own"]["values"]["4"] == pytest.approx(tree.lifetimes[2], abs=1e-9)
+    choice = qt.choose_k(bench.ensemble)
+    assert found["suggested"] == choice.n_clusters
+    assert found["values"]["4"] == pytest.approx(choice.curve[2].score, abs=1e-9)
+    assert found["choice"]["sentence"] == choice.sentence
     assert found["tree"]["heights"][:3] == pytest.approx(tree.heights[::-1][:3].tolist(), abs=1e-9)
     assert found["eigenvalues"] is None
     graph = asked(client, "evidence", {"ask": {"k": 4}})

@@ -95,7 +95,6 @@ def test_equal_weights_on_the_running_example(running_example):
     assert average[1] == pytest.approx(5 / 9) or average[1] == pytest.approx(1 / 2)
     assert qt.WEAC(n_clusters="auto", weights="equal").fit(running_example).n_clusters_ == 2
     assert heights["single"].dendrogram_.lifetimes == pytest.approx([1 / 3, 0, 1 / 3])
-    assert heights["single"].dendrogram_.choose_k() == 2
 
 
 @given(oracles.label_matrices(missing=True))

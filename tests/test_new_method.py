@@ -44,8 +44,8 @@ class OneMember:
         labels = number_by_size(cluster_of_member(self.ens, self.member), self.ens.counts)
         return np.minimum(labels, k - 1)
 
-    def choose_k(self):
-        return self.max_clusters
+    def criterion(self):
+        return None
 
     def caution(self, k):
         return None

@@ -60,7 +60,7 @@ def test_a_dendrogram_shows_what_lasts(ens):
     tree = qt.WEAC(2).fit(ens).dendrogram_
     shown = Strict(tree._repr_html_())
     assert "Dendrogram" in shown.texts
-    assert str(tree.choose_k()) in shown.texts
+    assert str(2 + int(tree.lifetimes.argmax())) in shown.texts
 
 
 def test_many_members_are_cut_off_and_long_names_shortened():

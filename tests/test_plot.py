@@ -161,7 +161,7 @@ def test_answers_by_k_are_those_of_sweep():
     for cut, labels in zip(view.cuts, swept.T, strict=True):
         assert np.array_equal(cut.labels[method.ensemble_.row_pattern], labels)
         assert cut.histogram.sum() == 800
-    assert view.chosen == qt.WEAC("auto").fit(method.ensemble_).n_clusters_
+    assert view.choice.n_clusters == qt.WEAC("auto").fit(method.ensemble_).n_clusters_
 
 
 @pytest.mark.parametrize("blindness", ["none", "deutan", "protan", "tritan"])

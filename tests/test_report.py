@@ -42,7 +42,7 @@ def nasty():
 
 def test_the_summary_is_plain_json_and_the_same_every_time(nasty):
     assert json.loads(json.dumps(nasty, allow_nan=False)) == nasty
-    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 3)
+    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 4)
     _, ens = ensemble()
     first, second = (json.dumps(summarise(qt.WEAC(3).fit(ens))) for _ in range(2))
     assert first == second
@@ -141,7 +141,7 @@ def test_a_million_rows_make_a_small_report():
 
 
 def test_an_old_summary_is_refused(nasty):
-    with pytest.raises(qt.QuorateError, match="version 3.*Make it anew"):
+    with pytest.raises(qt.QuorateError, match="version 4.*Make it anew"):
         render_report({**nasty, "version": 0})
 
 

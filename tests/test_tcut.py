@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 import oracles
 import quorate as qt
 from quorate import tcut
-from quorate.consensus.gp_mgla import multi_granularity_graph
-from quorate.consensus.graphs import bipartite_graph, row_links
+from quorate.consensus.graphs import bipartite_graph, multi_granularity_graph, row_links
 from quorate.ensemble import Ensemble
 from quorate.tcut import TransferCut, leading_spectrum
 

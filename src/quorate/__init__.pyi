@@ -27,9 +27,10 @@ from .consensus.lwgp import LWGP
 from .consensus.mcla import MCLA
 from .consensus.median import MedianPartition
 from .consensus.mixture import MixtureModel
+from .consensus.number import choose_k
 from .consensus.pta import PTA
 from .consensus.ptgp import PTGP
-from .consensus.registry import ConsensusResult, MethodInfo, choose_k, consensus, methods
+from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
 from .consensus.sec import SEC
 from .consensus.srs import SRS
 from .consensus.wcc import WCC

@@ -5,21 +5,25 @@ No rule finds the number of clusters always, so the evidence is kept: a value fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from quorate._support.keeping import kept_with
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import influence, ncai
-from quorate.ensemble import Ensemble
-from quorate.linkage import Dendrogram, link_evidence
+from quorate.ensemble import Clusterings, Ensemble, from_lines
+from quorate.linkage import link_evidence
 from quorate.scores import adjusted_rand
 
 MOST_CLUSTERS = 32
 """The largest number of clusters that is ever chosen."""
+MOST_ROWS = 5000
+"""The most patterns that halves of the members are compared on; of more, those of so many rows."""
+_MEMBERS_TO_SPLIT = 4  # two in each half
 _SPLITS = 4
 _CANDIDATES = 3
-_MEMBERS_TO_SPLIT = 4  # two in each half
 _CLOSE = 0.8
 _SMALLEST_GAP = 1e-9
 
@@ -30,8 +34,9 @@ class Candidate:
 
     n_clusters: int
     score: float
-    """Eigengap times stability."""
+    """Eigengap times stability, or what of it is known."""
     eigengap: float
+    """How far the eigenvalues of the graph of clusters fall behind the k-th; NaN where they cannot be had."""
     stability: float
     """Mean adjusted Rand index between answers of halves of the members; NaN with fewer than four members."""
 
@@ -48,46 +53,51 @@ class Choice:
     sentence: str
     """Why it was chosen, and what cannot be known."""
 
+    def within(self, most: int) -> int:
+        """Return the number of clusters, as far as so many are possible; at least 1."""
+        return max(min(self.n_clusters, most), 1)
 
-def choose(ens: Ensemble, eigenvalues: Floats) -> Choice:
+
+def choose(ens: Clusterings, eigenvalues: Floats | None) -> Choice:
     """Return the number of clusters k >= 2 with the largest (lambda_k - lambda_{k+1}) stab(k), the smallest such k.
 
-    `eigenvalues` are the leading ones of a graph over clusters, descending, at most 33 of which are looked at.
+    `eigenvalues` are the leading ones of a graph over clusters, descending, at most 33 of which are looked at; None if
+    they cannot be had. Where one of the two factors is unknown the other counts alone.
     """
     if ens.n_members == 1:
         k = len(ens.levels[0])
         return Choice(
             k, (), (), f"A single member: it has {k} clusters of its own, and nothing speaks for another number."
         )
-    values = eigenvalues[: MOST_CLUSTERS + 1]
-    gaps = np.maximum(values[1:-1] - values[2:], 0.0)
-    ks = np.arange(2, 2 + len(gaps))
-    if len(gaps) == 0:
-        k = max(len(eigenvalues), 1)
+    n_known = ens.n_clusters if eigenvalues is None else len(eigenvalues)
+    most = min(MOST_CLUSTERS, n_known - 1, ens.n_patterns)
+    if most < 2:
+        k = max(min(n_known, ens.n_patterns), 1)
         return Choice(k, (), (), f"{k} clusters are all that the members tell apart.")
-    stability = half_stability(ens, ks) if ens.n_members >= _MEMBERS_TO_SPLIT else np.full(len(ks), np.nan)
-    scores = gaps * np.where(np.isnan(stability), 1.0, np.maximum(stability, 0.0))
+    ks = np.arange(2, most + 1)
+    gaps = np.full(len(ks), np.nan)
+    if eigenvalues is not None:
+        gaps = np.maximum(eigenvalues[1:most] - eigenvalues[2 : most + 1], 0.0)
+    halves = split_in_halves(ens)
+    stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks)
+    known_gaps, known_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
+    scores = known_gaps * np.maximum(known_stability, 0.0)
     curve = tuple(
         Candidate(int(k), float(s), float(g), float(t)) for k, s, g, t in zip(ks, scores, gaps, stability, strict=True)
     )
     best = np.lexsort((ks, -np.round(scores, 12)))[:_CANDIDATES]
     candidates = tuple(curve[i] for i in best)
-    return Choice(candidates[0].n_clusters, candidates, curve, _sentence(candidates))
+    said = _sentence(candidates)
+    if halves is not None and halves.sampled:
+        said += f" Halves were compared on {MOST_ROWS:,} of the rows."
+    return Choice(candidates[0].n_clusters, candidates, curve, said)
 
 
 def _sentence(candidates: tuple[Candidate, ...]) -> str:
     first = candidates[0]
     if first.score <= _SMALLEST_GAP:
-        return f"No number of clusters stands out; {first.n_clusters} are given for want of evidence."
-    gap = f"the eigenvalues of the graph fall by {first.eigengap:.3f} behind them"
-    if np.isnan(first.stability):
-        text = (
-            f"{first.n_clusters} clusters: {gap}. Fewer than four members: whether half of them repeats it is unknown."
-        )
-    else:
-        text = (
-            f"{first.n_clusters} clusters: {gap}, and halves of the members repeat them with ARI {first.stability:.2f}."
-        )
+        return f"{first.n_clusters} clusters, for want of evidence: no number of clusters stands out."
+    text = f"{first.n_clusters} clusters: {_reasons(first)}"
     others = [other for other in candidates[1:] if other.score > _CLOSE * first.score]
     if others:
         text += f" The choice is close: look at {' and '.join(str(other.n_clusters) for other in others)} as well."
@@ -96,26 +106,103 @@ def _sentence(candidates: tuple[Candidate, ...]) -> str:
     return text
 
 
-def half_stability(ens: Ensemble, ks: Ints) -> Floats:
-    """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; mean over four fixed splits."""
-    found = np.zeros((_SPLITS, len(ks)))
+def _reasons(first: Candidate) -> str:
+    """Return what speaks for a number of clusters, and what of it is unknown."""
+    gap = f"the eigenvalues of the graph fall by {first.eigengap:.3f} behind them"
+    repeated = f"halves of the members repeat them with ARI {first.stability:.2f}"
+    if np.isnan(first.stability) and np.isnan(first.eigengap):
+        return "nothing is known for or against them; there are too many clusters for eigenvalues, too few members."
+    if np.isnan(first.stability):
+        return f"{gap}. Fewer than four members: whether half of them repeats it is unknown."
+    if np.isnan(first.eigengap):
+        return f"{repeated}. The members have too many clusters for the eigenvalues of their graph, which are unknown."
+    return f"{gap}, and {repeated}."
+
+
+@dataclass(frozen=True)
+class Half:
+    """Half of the members of an ensemble."""
+
+    ensemble: Ensemble
+    place: Ints
+    """(m,) the pattern of the half of each pattern of the whole."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """An ensemble split in halves of its members, in several ways."""
+
+    counts: Floats
+    """(m,) rows of each pattern of the whole, by their weight."""
+    splits: tuple[tuple[Half, Half], ...]
+    sampled: bool
+    """Whether the patterns are those of some rows only."""
+
+    def agreement(self, cut: Callable[[Ensemble], Ints]) -> Floats:
+        """(ks,) ARI over rows between what is found in two halves, the mean over all splits.
+
+        `cut` gives (patterns, ks) labels of the patterns of a half, for some numbers of clusters.
+        """
+        found = []
+        for split in self.splits:
+            one, other = (cut(half.ensemble)[half.place] for half in split)
+            found.append([_rand(a, b, self.counts) for a, b in zip(one.T, other.T, strict=True)])
+        return np.mean(found, axis=0)
+
+
+@kept_with
+def split_in_halves(ens: Clusterings) -> Halves | None:
+    """Return the halves of some fixed orders of the members that label anything; None if these are fewer than four.
+
+    Of many patterns, those of 5,000 rows are looked at.
+    """
+    whole = sample_rows(ens)
+    members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
+    if len(members) < _MEMBERS_TO_SPLIT:
+        return None
+    splits = []
     for split in range(_SPLITS):
-        order = np.random.default_rng(split).permutation(ens.n_members)
-        middle = ens.n_members // 2
-        trees = [_half_tree(ens, np.sort(half)) for half in (order[:middle], order[middle:])]
-        for i, k in enumerate(ks):
-            one, other = (tree.cut(int(k))[place] for tree, place in trees)
-            found[split, i] = _rand(one, other, ens.counts.astype(np.float64))
-    return found.mean(axis=0)
+        order = np.random.default_rng(split).permutation(members)
+        middle = len(members) // 2
+        splits.append((_half(whole, np.sort(order[:middle])), _half(whole, np.sort(order[middle:]))))
+    counts = np.asarray(whole.counts * (whole.n_rows / whole.total), dtype=np.float64)
+    return Halves(counts, tuple(splits), ens.n_patterns > MOST_ROWS)
 
 
-def _half_tree(ens: Ensemble, members: Ints) -> tuple[Dendrogram, Ints]:
-    """Return the average-link tree of some members, weighed by NCAI, and the place in it of each pattern of all."""
-    half = ens.select(members.tolist())
-    codes = ens.patterns[:, members]
-    shift = half._offsets[:-1] - ens._offsets[members]
+def _half(whole: Ensemble, members: Ints) -> Half:
+    half = whole.select(members.tolist())
+    codes = whole.patterns[:, members]
+    shift = half._offsets[:-1] - whole._offsets[members]
     place = half.find_patterns(np.where(codes >= 0, codes + shift, -1).astype(np.int32))
-    return link_evidence(half, influence(ncai(half), 2.0), "average"), place.astype(np.int64)
+    return Half(half, place.astype(np.int64))
+
+
+def sample_rows(ens: Clusterings) -> Ensemble:
+    """Return all patterns if there are few, else those of 5,000 rows: every so-many-th in the order of patterns."""
+    few = ens.n_patterns <= MOST_ROWS
+    if few and ens.n_blocks == 1:
+        return ens.block(0)
+    points = (np.arange(MOST_ROWS) + 0.5) * (ens.total / MOST_ROWS)
+    codes, counts, before = [], [], 0.0
+    for block in ens.blocks():
+        upto = before + np.cumsum(block.counts, dtype=np.float64)
+        drawn = np.diff(np.searchsorted(points, upto), prepend=np.searchsorted(points, before))
+        drawn = block.row_counts if few else drawn
+        codes.append(np.stack([block._codes(j)[drawn > 0] for j in range(ens.n_members)], axis=1))
+        counts.append(drawn[drawn > 0].astype(np.int64))
+        before = float(upto[-1])
+    some = Ensemble._of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
+    return from_lines(some.lines(), noise="cluster")[0]  # without the clusters that none of these rows is in
+
+
+def half_stability(halves: Halves, ks: Ints) -> Floats:
+    """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; the mean over all splits."""
+
+    def cut(half: Ensemble) -> Ints:
+        tree = link_evidence(half, influence(ncai(half), 2.0), "average")
+        return np.stack([tree.cut(int(k)) for k in ks], axis=1)
+
+    return halves.agreement(cut)
 
 
 def _rand(one: Ints, other: Ints, counts: Floats) -> float:

@@ -104,11 +104,9 @@ class Dendrogram:
             lifetimes[-1] = 0.0
         return lifetimes
 
-    def choose_k(self) -> int:
-        """Return the number of clusters of largest lifetime; the smallest such number."""
-        if len(self.lifetimes) == 0:
-            return 1
-        return 2 + int(np.argmax(np.round(self.lifetimes, 12)))
+    def criterion(self) -> tuple[str, dict[int, float]]:
+        """Return the lifetimes, by the number of clusters."""
+        return "lifetime", {k: float(value) for k, value in enumerate(self.lifetimes, start=2)}
 
     def caution(self, k: int) -> str | None:
         """Return what to know about a cut into k clusters: nothing, every cut of a tree is exact."""
@@ -118,7 +116,7 @@ class Dendrogram:
         facts = [
             (len(self.leaf_pattern), "leaves"),
             (self.ensemble.n_rows, "rows"),
-            (self.choose_k(), "clusters last longest"),
+            (2 + int(np.argmax(np.round(self.lifetimes, 12))) if len(self.lifetimes) else 1, "clusters last longest"),
         ]
         longest = np.argsort(-self.lifetimes, kind="stable")[:5]
         rows = [(int(k) + 2, Share(self.lifetimes[k])) for k in longest if self.lifetimes[k] > 0]

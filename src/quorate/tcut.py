@@ -259,14 +259,11 @@ class TransferCut:
             f"{k + 1}, and the answer at {k} is one of several equally good ones. Try another number of clusters."
         )
 
-    def choose_k(self) -> int:
-        """Return the number of clusters with the largest gap to the next eigenvalue; the smallest such number."""
+    def criterion(self) -> tuple[str, dict[int, float]]:
+        """Return the gap behind each of the leading eigenvalues, by the number of clusters."""
         most = min(self.max_clusters, _EIGENVECTOR_BATCH)
         values = self.spectrum(most).values[:most]
-        if len(values) < 3:
-            return len(values)
-        gaps = np.round(values[1:-1] - values[2:], 12)
-        return 2 + int(np.argmax(gaps))
+        return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ from quorate._support.archive import write_archive
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
+from quorate.choice import Choice
 from quorate.consensus.graphs import row_links
+from quorate.consensus.number import choose_k
 from quorate.consensus.packing import pack_method
 from quorate.crowd import (
     NORMALISERS,
@@ -49,8 +51,8 @@ class Cuts(Protocol):
     def cut(self, k: int) -> Labels:
         """Return (m,) consensus labels of patterns, numbered by decreasing size, -1 without evidence."""
 
-    def choose_k(self) -> int:
-        """Return the number of clusters that stands out."""
+    def criterion(self) -> tuple[str, dict[int, float]] | None:
+        """Return the name and the values, by k, of what the cuts themselves show of the number of clusters, if any."""
 
     def caution(self, k: int) -> str | None:
         """Return what to know about a cut into k clusters, if anything."""
@@ -128,6 +130,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return the ensemble solved for any k, each method in its way; `influence` (M,) is in [0, 1]."""
         raise NotImplementedError
 
+    def _choose(self, ens: Clusterings, cuts: Cuts) -> Choice:
+        """Return how many clusters there are; a method that `finds_k` says so itself."""
+        return choose_k(ens)
+
     def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
         """Store the weights under which k clusters were found; a method may have learnt its own, and more."""
         self.member_weights_ = influence / influence.sum()
@@ -145,7 +151,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ens = as_ensemble(X)
         index, influence = self._weigh(ens)
         cuts = self._solve(ens, influence)
-        wanted = int(self.n_clusters) if self.n_clusters != "auto" else automatic_k(ens, cuts)
+        automatic = self.n_clusters == "auto"
+        wanted = self._choose(ens, cuts).within(cuts.max_clusters) if automatic else int(self.n_clusters)
         labels = cuts.cut(wanted)
         self.ensemble_ = ens
         self.ncai_ = index
@@ -254,6 +261,11 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def confidence_(self) -> Floats:
         """(n,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
         return self.pattern_confidence_[self.ensemble_.require_rows("confidence_")]
+
+    @property
+    def choice_(self) -> Choice:
+        """How many clusters the members speak for, with the evidence, whatever number was asked for (`choose_k`)."""
+        return self._choose(self.ensemble_, self._cuts)
 
     @property
     def clusters_(self) -> tuple[ConsensusCluster, ...]:
@@ -391,11 +403,6 @@ def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
     members = [(ens.names[j], Share(fitted.ncai_[j]), Share(fitted.member_weights_[j])) for j in least]
     first = card(title, facts, ("cluster", "rows", "stability"), clusters)
     return first + "<br>" + card("Members, the least trusted first", [], ("member", "NCAI", "weight"), members)
-
-
-def automatic_k(ens: Clusterings, cuts: Cuts) -> int:
-    """Return the number of clusters that stands out; a single member has its own number."""
-    return len(ens.levels[0]) if ens.n_members == 1 else cuts.choose_k()
 
 
 def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:

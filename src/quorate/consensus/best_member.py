@@ -11,9 +11,10 @@ import numpy as np
 
 from quorate._support.numbering import number_by_size
 from quorate._support.typing import Floats, Labels
-from quorate.consensus.base import ConsensusMethod
+from quorate.choice import Choice
+from quorate.consensus.base import ConsensusMethod, Cuts
 from quorate.crowd import Normalise
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.evidence import most_evident
 
 
@@ -67,9 +68,8 @@ class MemberCuts:
             labels[missing] = most_evident(ens, self.influence / self.influence.sum(), labels, ens.patterns[missing])
         return number_by_size(labels, ens.counts)
 
-    def choose_k(self) -> int:
-        """Return the number of clusters of that member."""
-        return self.max_clusters
+    def criterion(self) -> None:
+        """Return what shows the number of clusters: nothing, the member has its own."""
 
     def caution(self, k: int) -> str | None:
         """Return that the member has another number of clusters than k, if it has."""
@@ -150,6 +150,11 @@ class BestMember(ConsensusMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MemberCuts:
         return MemberCuts(ens, influence)
+
+    def _choose(self, ens: Clusterings, cuts: Cuts) -> Choice:
+        member = cast(MemberCuts, cuts)
+        k = member.max_clusters
+        return Choice(k, (), (), f"The best member, {ens.names[member.member]}, has {k} clusters of its own.")
 
     @property
     def best_member_(self) -> str:

@@ -26,8 +26,8 @@ class CSPA(GraphMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     weights : {"equal", "ncai"} or (M,) array, default "equal"
         Weights of the members in the co-association: all equal (the original), by crowd agreement, or given.
     beta : float, default 2.0

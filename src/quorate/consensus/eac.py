@@ -17,7 +17,7 @@ class EAC(EvidenceMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters; "auto" takes the number with the largest lifetime in the dendrogram, as the authors do.
+        Number of clusters; "auto" takes the one the members speak for (`choose_k`).
     linkage : {"average", "complete", "single"}, default "average"
         How the similarity of two groups follows from that of their rows. Average and single link need memory linear in
         the ensemble; complete link a matrix over patterns.

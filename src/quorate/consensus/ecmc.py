@@ -214,7 +214,7 @@ class ECMC(LinkageMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters; "auto" takes the number with the largest lifetime in the dendrogram.
+        Number of clusters; "auto" takes the one the members speak for (`choose_k`).
     linkage : {"average", "complete", "single"}, default "average"
         How the similarity of two groups follows from that of their rows.
     thresholds : (low, high), default (0.2, 0.8)

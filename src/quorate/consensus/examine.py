@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 
 from quorate._support.typing import Floats, Ints, Labels
 from quorate.boundaries import Structure, check_rows, examine
+from quorate.choice import sample_rows, split_in_halves
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.gp_mgla import GPMGLA
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.ensemble import Ensemble, as_clusterings, as_ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import shared_rows
-from quorate.patterns import CodeColumn, group_rows
-from quorate.scores import score_table
 
 KS = range(2, 9)
 """Numbers of clusters at which structure is looked for."""
 CLEAR, DOUBTFUL = 0.926, 0.8
 """From which value on labels alone speak of structure; members that cut one cloud rarely pass the first."""
-_SPLITS = 4
 _MOST_ROWS = 10_000
 
 
@@ -83,10 +81,15 @@ def _cuts(ens: Ensemble) -> tuple[list[int], Ints]:
     ks = [k for k in KS if k <= min(ens.n_clusters, ens.n_patterns)]
     if not ks:
         raise QuorateError("The members hold a single cluster: there is no boundary to look at.")
+    return ks, _cuts_at(ens, ks)
+
+
+def _cuts_at(ens: Ensemble, ks: list[int]) -> Ints:
+    """(m, ks) labels of patterns by GP-MGLA, cut into some numbers of clusters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = GPMGLA(ks[0]).fit(ens)
-        return ks, np.stack([fitted._cuts.cut(k) for k in ks], axis=1)
+        fitted = GPMGLA(min(2, ens.n_clusters)).fit(ens)
+        return np.stack([fitted._cuts.cut(k) for k in ks], axis=1)
 
 
 @dataclass(frozen=True)
@@ -121,50 +124,19 @@ def label_structure(labels: Any) -> LabelStructure | None:
     clusters and stab the mean ARI over rows between the consensus of two halves of the members. Labels cannot tell a
     long thin cloud from clusters, nor why members agree.
     """
-    ens = as_ensemble(labels)
-    if ens.n_members < 4:
+    ens = as_clusterings(labels)
+    halves = split_in_halves(ens)
+    if halves is None:
         return None
+    whole = sample_rows(ens)
     try:
-        ks, cuts = _cuts(ens)
-        stability = np.mean([_agreement_of_halves(ens, half, ks) for half in _halves(ens.n_members)], axis=0)
+        ks, cuts = _cuts(whole)
+        stability = halves.agreement(lambda half: _cuts_at(half, ks))
     except QuorateError:  # halves that tell nothing apart
         return LabelStructure(0.0, 1)
-    values = stability * np.array([_shared_information(ens, cut) for cut in cuts.T])
+    values = stability * np.array([_shared_information(whole, cut) for cut in cuts.T])
     best = int(np.argmax(np.round(values, 9)))
     return LabelStructure(float(max(values[best], 0.0)), ks[best])
-
-
-def _halves(n_members: int) -> list[Ints]:
-    """Return the first half of some fixed orders of the members."""
-    random = np.random.default_rng(0)
-    return [np.sort(random.permutation(n_members)[: n_members // 2]) for _ in range(_SPLITS)]
-
-
-def _agreement_of_halves(ens: Ensemble, half: Ints, ks: list[int]) -> Floats:
-    """(ks,) the ARI over rows between the consensus of some members and that of the others."""
-    other = np.setdiff1d(np.arange(ens.n_members), half)
-    one, two = (_half_cuts(ens, members, ks) for members in (half, other))
-    return np.array([_ari(ens, a, b) for a, b in zip(one.T, two.T, strict=True)])
-
-
-def _half_cuts(ens: Ensemble, members: Ints, ks: list[int]) -> Ints:
-    """(m, ks) labels of the patterns of all members by the consensus of some of them."""
-    part = ens.select(members.tolist())
-    columns = [CodeColumn(ens.patterns[:, j], ens.n_clusters) for j in members]
-    of_pattern = group_rows(columns, ens.n_patterns).row_pattern
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = GPMGLA(min(2, part.n_clusters)).fit(part)
-        return np.stack([fitted._cuts.cut(k)[of_pattern] for k in ks], axis=1)
-
-
-def _ari(ens: Ensemble, one: Labels, two: Labels) -> float:
-    both = (one >= 0) & (two >= 0)
-    if not both.any():
-        return 0.0
-    table = np.zeros((one.max() + 1, two.max() + 1))
-    np.add.at(table, (one[both], two[both]), ens.counts[both])
-    return score_table(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]).ari
 
 
 def _shared_information(ens: Ensemble, labels: Labels) -> float:

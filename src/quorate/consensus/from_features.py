@@ -14,6 +14,7 @@ from quorate._support.archive import plain_parameters, write_archive
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.boundaries import Structure
+from quorate.choice import Choice
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.examine import structure_of, thinned
 from quorate.consensus.extension import RowClusters, combine_sample
@@ -92,6 +93,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         How far each agrees with the others.
     consensus_ : consensus estimator
         The consensus function fitted to `ensemble_`, with `clusters_`, `sweep` and more.
+    choice_ : Choice
+        How many clusters the members speak for, with the evidence (`choose_k`), whatever number was asked for.
     structure_ : Structure
         Whether the rows fall into clusters at all, and which boundaries between clusters are real, by the dip test
         (`structure`), on at most 10,000 rows.
@@ -194,6 +197,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.members_, self.consensus_, self._clusters = members, consensus, clusters
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
         self.examined_ = examined
+        self.__dict__.pop("structure_", None)  # that of an earlier fit
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back.
@@ -230,6 +234,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def confidence_(self) -> Floats:
         """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
         return self.consensus_.confidence_ if self._clusters is None else self._confidence.astype(np.float64)
+
+    @property
+    def choice_(self) -> Choice:
+        """How many clusters the members speak for, with the evidence, whatever number was asked for."""
+        check_is_fitted(self)
+        return self.consensus_.choice_
 
     @cached_property
     def structure_(self) -> Structure:

@@ -9,52 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_number
-from quorate._support.memory import USE_NO_GRAPH, require_memory
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import GraphMethod
-from quorate.consensus.graphs import components, links_through_rows, row_links
+from quorate.consensus.graphs import multi_granularity_graph, row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.kmeans import Start
-from quorate.links import SactOperator, jaccard_links
 from quorate.tcut import ReducedGraph
-
-_BYTES_PER_OVERLAP = 56.0  # the co-occurrence itself included; measured, docs/memory.md
-
-
-def multi_granularity_graph(
-    ens: Clusterings, influence: Floats, alpha: float, nodes: Ints | None = None
-) -> ReducedGraph:
-    """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
-
-    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster;
-    `nodes` are the clusters in the graph, by default all.
-    """
-    nodes = np.arange(ens.n_clusters) if nodes is None else nodes
-    require_memory(
-        _BYTES_PER_OVERLAP * ens.cooccurrence.nnz, f"The graph over {ens.n_clusters:,} clusters", USE_NO_GRAPH
-    )
-    shared, jaccard, through_rows = (
-        _among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
-    )
-    similarity = SactOperator(jaccard, influence[nodes])
-    return ReducedGraph(
-        through_rows=alpha * through_rows,
-        degrees=(alpha * influence * ens.cluster_sizes)[nodes] + similarity @ np.ones(len(nodes)),
-        component=_components(shared, influence[nodes]),
-        links=similarity,
-    )
-
-
-def _among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
-    """Return the rows and columns of some nodes, in order; all of them if all are wanted."""
-    return matrix if len(nodes) == matrix.shape[0] else sp.csr_array(matrix[nodes][:, nodes])
-
-
-def _components(shared: sp.csr_array, influence: Floats) -> Ints:
-    """Return the connected component of each cluster: those that share rows are linked if either has influence."""
-    either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
-    return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
 
 
 class GPMGLA(GraphMethod):
@@ -63,8 +24,8 @@ class GPMGLA(GraphMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     alpha : float, default 0.5
         Weight of the links between rows and clusters beside those between clusters; the paper recommends (0.1, 1).
     beta : float, default 2.0

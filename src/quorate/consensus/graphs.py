@@ -8,16 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate import _kernels
-from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.memory import USE_LINKAGE, USE_NO_GRAPH, require_memory
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.evidence import pattern_evidence
-from quorate.links import jaccard, trajectory_similarity
+from quorate.links import SactOperator, jaccard, jaccard_links, trajectory_similarity
 from quorate.tcut import ReducedGraph, largest_eigenpairs
 
 _LEAST_LINK = 1e-6
+_BYTES_PER_OVERLAP = 56.0  # the co-occurrence itself included; measured, docs/memory.md
 _MAX_ROTATIONS = 21
 _HARDLY_ALIKE = 1e-20
 _EIGENVECTOR_BATCH = 32  # eigenvectors are computed in multiples of this, so that neighbouring k share the same ones
@@ -69,6 +70,41 @@ def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """(m, nodes) links of each pattern's rows to the clusters of positive influence, over the degree."""
     active = np.flatnonzero(influence > 0)
     return sp.csr_array(row_links(ens, influence)[:, active])
+
+
+def multi_granularity_graph(
+    ens: Clusterings, influence: Floats, alpha: float, nodes: Ints | None = None
+) -> ReducedGraph:
+    """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
+
+    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster;
+    `nodes` are the clusters in the graph, by default all.
+    """
+    nodes = np.arange(ens.n_clusters) if nodes is None else nodes
+    require_memory(
+        _BYTES_PER_OVERLAP * ens.cooccurrence.nnz, f"The graph over {ens.n_clusters:,} clusters", USE_NO_GRAPH
+    )
+    shared, jaccard, through_rows = (
+        _among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
+    )
+    similarity = SactOperator(jaccard, influence[nodes])
+    return ReducedGraph(
+        through_rows=alpha * through_rows,
+        degrees=(alpha * influence * ens.cluster_sizes)[nodes] + similarity @ np.ones(len(nodes)),
+        component=_components(shared, influence[nodes]),
+        links=similarity,
+    )
+
+
+def _among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
+    """Return the rows and columns of some nodes, in order; all of them if all are wanted."""
+    return matrix if len(nodes) == matrix.shape[0] else sp.csr_array(matrix[nodes][:, nodes])
+
+
+def _components(shared: sp.csr_array, influence: Floats) -> Ints:
+    """Return the connected component of each cluster: those that share rows are linked if either has influence."""
+    either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
+    return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
 
 
 @dataclass(frozen=True)

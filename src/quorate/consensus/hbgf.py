@@ -52,8 +52,8 @@ class HBGF(GraphMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     start : {"ward", "heaviest", "random"}, default "ward"
         Where k-means starts: from many seeds merged by Ward's criterion, as good as the others and without luck
         (docs/starts.md); at the heaviest pattern and those of least cosine; or at a random row and those of least

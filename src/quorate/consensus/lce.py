@@ -71,8 +71,8 @@ class LCE(GraphMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     decay : float in [0, 1], default 0.9
         How much a cluster like its own counts for a row beside its own; 0 links rows to their own clusters only.
     weights : {"equal", "ncai"} or (M,) array, default "equal"

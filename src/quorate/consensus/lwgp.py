@@ -25,8 +25,8 @@ class LWGP(GraphMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     theta : float, default 0.4
         How slowly the certainty of a cluster falls with its uncertainty; the authors recommend 0.2 to 1.
     weights : {"equal", "ncai"} or (M,) array, default "equal"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from quorate import _kernels
 from quorate._support.checks import check_number
 from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.typing import Floats, Ints
+from quorate.choice import Choice
+from quorate.consensus.base import Cuts
 from quorate.consensus.votes import GroupCuts, GroupMethod, Solution
 from quorate.crowd import Normalise
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.evidence import indicators
 from quorate.linkage import Dendrogram, link_evidence
 
@@ -92,12 +94,13 @@ class MedianCuts(GroupCuts):
 
     def solve(self, k: int) -> Solution:
         """Return the free partition if it has k groups, else what becomes of the cut of EAC into k groups."""
-        free = k == self.choose_k()
+        free = k == self.n_free
         groups = self.free if free else self.search(self.eac_tree.cut(k)[self.covered], fixed=True)
         return Solution(groups, self.objective(groups))
 
-    def choose_k(self) -> int:
-        """Return the number of groups of the free partition."""
+    @property
+    def n_free(self) -> int:
+        """The number of groups of the free partition."""
         return int(self.free.max()) + 1 if len(self.covered) else 0
 
 
@@ -178,6 +181,10 @@ class MedianPartition(GroupMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MedianCuts:
         return MedianCuts(ens, influence, self.gamma)
+
+    def _choose(self, ens: Clusterings, cuts: Cuts) -> Choice:
+        k = cast(MedianCuts, cuts).n_free
+        return Choice(k, (), (), f"The median partition has {k} clusters: with so many its objective is largest.")
 
     @property
     def objective_(self) -> float:

@@ -26,7 +26,7 @@ class PTA(LinkageMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters; "auto" takes the number with the largest lifetime in the dendrogram.
+        Number of clusters; "auto" takes the one the members speak for (`choose_k`).
     linkage : {"average", "complete", "single"}, default "average"
         How the similarity of two groups follows from that of their patterns.
     n_neighbours, n_steps : int or None, default None

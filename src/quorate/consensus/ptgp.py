@@ -62,8 +62,8 @@ class PTGP(GraphMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     n_neighbours, n_steps : int or None, default None
         Links kept of each pattern, and length of the walks (K and T). None: half the root of the number of patterns, at
         least 1 and at most 20.

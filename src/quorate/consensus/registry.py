@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate._support.annotated import clusterings_of, is_annotated, write_consensus
 from quorate._support.checks import nearest_name
 from quorate._support.typing import Labels
-from quorate.choice import MOST_CLUSTERS, Choice, choose
+from quorate.choice import Choice
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod, describe_in_html
 from quorate.consensus.best_member import BestMember
 from quorate.consensus.cspa import CSPA
@@ -22,7 +22,7 @@ from quorate.consensus.eac import EAC
 from quorate.consensus.ecmc import ECMC
 from quorate.consensus.ecpcs_hc import ECPCSHC
 from quorate.consensus.ecpcs_mc import ECPCSMC
-from quorate.consensus.gp_mgla import GPMGLA, multi_granularity_graph
+from quorate.consensus.gp_mgla import GPMGLA
 from quorate.consensus.hard_voting import HardVoting
 from quorate.consensus.hbgf import HBGF
 from quorate.consensus.kcc import KCC
@@ -39,10 +39,8 @@ from quorate.consensus.srs import SRS
 from quorate.consensus.wcc import WCC
 from quorate.consensus.wct import WCT
 from quorate.consensus.weac import WEAC
-from quorate.crowd import influence, ncai
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
-from quorate.tcut import leading_spectrum
 
 METHODS: dict[str, type[ConsensusMethod]] = {
     method.name: method
@@ -155,31 +153,6 @@ def make_method(method: str, n_clusters: int | str, params: dict[str, Any]) -> C
     return METHODS[method](n_clusters=n_clusters, **params)
 
 
-def choose_k(labels: Any) -> Choice:
-    """Return how many clusters the members speak for, with the evidence for it and for other numbers.
-
-    For k = 2 to 32 the score is the gap behind the k-th eigenvalue of the graph of GP-MGLA, times the adjusted Rand
-    index, over rows, between the WEAC trees of two halves of the members cut at k, the mean over four fixed splits. It
-    often fails: look at the candidates. With fewer than four members only the gap counts, which the sentence says.
-
-    Parameters
-    ----------
-    labels : Ensemble or anything `Ensemble` takes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import quorate as qt
-    >>> rows = np.arange(300)
-    >>> choice = qt.choose_k([rows // 100, rows // 100, (rows + 3) // 100 % 3, rows // 50])
-    >>> choice.n_clusters, [candidate.n_clusters for candidate in choice.candidates][0]
-    (3, 3)
-    """
-    ens = as_ensemble(labels)
-    graph = multi_granularity_graph(ens, influence(ncai(ens), 2.0)[ens.cluster_member], 0.5)
-    return choose(ens, leading_spectrum(graph, min(MOST_CLUSTERS + 1, ens.n_clusters)).values)
-
-
 @dataclass(frozen=True)
 class ConsensusResult:
     """A consensus and what led to it.
@@ -203,6 +176,11 @@ class ConsensusResult:
     params: dict[str, Any]
     estimator: ConsensusMethod = field(repr=False)
     """The fitted consensus function."""
+
+    @property
+    def choice(self) -> Choice:
+        """How many clusters the members speak for, with the evidence, whatever number was asked for."""
+        return self.estimator.choice_
 
     def sweep(self, n_clusters: Iterable[int]) -> Labels:
         """Return (n, number of ks) labels, one column for each number of clusters, without combining anew."""

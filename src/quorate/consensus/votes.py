@@ -147,9 +147,9 @@ class GroupCuts:
             labels[rest] = most_evident(ens, weights, self.lwea_tree.cut(k), ens.patterns[self.covered[rest]])
         return labels
 
-    def choose_k(self) -> int:
-        """Return the number of clusters that stands out in the tree of LWEA."""
-        return self.lwea_tree.choose_k()
+    def criterion(self) -> tuple[str, dict[int, float]] | None:
+        """Return what shows the number of clusters: nothing, as answers for different numbers do not compare."""
+        return None
 
 
 def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_cluster: Ints, k: int) -> Floats:
@@ -180,6 +180,11 @@ class MetaCuts(GroupCuts):
     def max_clusters(self) -> int:
         """The number of covered patterns, or of clusters if there are fewer."""
         return min(len(self.covered), self.ensemble.n_clusters)
+
+    def criterion(self) -> tuple[str, dict[int, float]]:
+        """Return the gap behind each of the leading eigenvalues of the graph of clusters."""
+        values = self.cluster_cut.spectrum(1)[0]
+        return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
 
     def solve(self, k: int) -> Solution:
         """Return the group of clusters that each pattern is most in; groups that win none are filled."""

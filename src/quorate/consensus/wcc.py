@@ -242,9 +242,9 @@ class WeightedConsensus:
         """Return what to know about a cut into k clusters, if anything: what there is about the start."""
         return self.start.caution(k)
 
-    def choose_k(self) -> int:
-        """Return the number of clusters with the largest gap to the next eigenvalue of the graph."""
-        return self.start.choose_k()
+    def criterion(self) -> tuple[str, dict[int, float]] | None:
+        """Return what shows the number of clusters in the graph from which the factorisation starts."""
+        return self.start.criterion()
 
 
 class WCC(ConsensusMethod):
@@ -261,8 +261,8 @@ class WCC(ConsensusMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the largest gap between the
-        leading eigenvalues of the graph of rows and clusters.
+        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
+        (`choose_k`).
     n_iterations : int >= 0, default 5
         Number of steps that learn weights; 0 keeps the weights given.
     n_updates : int >= 1, default 200

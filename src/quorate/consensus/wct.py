@@ -44,7 +44,7 @@ class WCT(LinkageMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default 8
-        Number of clusters; "auto" takes the number with the largest lifetime in the dendrogram.
+        Number of clusters; "auto" takes the one the members speak for (`choose_k`).
     linkage : {"average", "complete", "single"}, default "average"
         How the similarity of two groups follows from that of their rows.
     decay : float in [0, 1], default 0.8

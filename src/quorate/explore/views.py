@@ -20,8 +20,8 @@ from quorate.explore.help import parameter_help
 from quorate.explore.workbench import Answer, Workbench
 from quorate.scores import score_table
 from quorate.show.palette import page_colours
-from quorate.show.plotdata import contingency, criterion, sampled_matrix, seriate, transition, tree_view
-from quorate.show.summary import describe_trust
+from quorate.show.plotdata import contingency, sampled_matrix, seriate, transition, tree_view
+from quorate.show.summary import describe_choice, describe_trust
 
 Clustering = tuple[str, Ints, list[str]]
 """A clustering of the rows: its title, the code of each row (-1: none), and what its clusters are called."""
@@ -156,7 +156,7 @@ def python_code(bench: Workbench, ask: Ask, answer: Answer) -> str:
 def evidence_view(answer: Answer) -> dict[str, Any]:
     """Return what speaks for each number of clusters, and the tree or the eigenvalues behind it."""
     fitted, k = answer.fitted, answer.cut.n_clusters
-    name, values = criterion(fitted)
+    own, by_k = fitted._cuts.criterion() or (None, {})
     most = max(_KS_SHOWN, k)
     tree = None
     if isinstance(fitted, LinkageMethod):
@@ -171,9 +171,11 @@ def evidence_view(answer: Answer) -> dict[str, Any]:
         }
     eigenvalues = getattr(fitted._cuts, "spectrum", None)
     return {
-        "criterion": name,
-        "values": {str(j): round(value, 9) for j, value in values.items() if j <= most and np.isfinite(value)},
-        "suggested": int(fitted._cuts.choose_k()),
+        "criterion": "evidence",
+        "values": {str(candidate.n_clusters): round(candidate.score, 9) for candidate in fitted.choice_.curve},
+        "own": {"criterion": own, "values": {str(j): round(value, 9) for j, value in by_k.items() if j <= most}},
+        "suggested": fitted.choice_.n_clusters,
+        "choice": {"sentence": fitted.choice_.sentence, **describe_choice(fitted.choice_)},
         "tree": tree,
         "eigenvalues": None if eigenvalues is None else np.round(eigenvalues(1).values[: most + 1], 9).tolist(),
     }

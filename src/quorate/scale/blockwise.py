@@ -11,15 +11,16 @@ import scipy.sparse as sp
 
 from quorate._support.memory import show_bytes
 from quorate._support.typing import Bools, Floats, Labels
+from quorate.choice import Choice
 from quorate.consensus.base import (
     ConsensusCluster,
     ConsensusMethod,
     GraphMethod,
-    automatic_k,
     cluster_table,
     opposition,
     warn_of_surprises,
 )
+from quorate.consensus.number import choose_k
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import confidence_within, group_sizes, histograms, shared_rows
@@ -36,6 +37,8 @@ class BlockedConsensus:
     ncai: Floats
     member_weights: Floats
     clusters: tuple[ConsensusCluster, ...]
+    choice: Choice | None
+    """How the number of clusters was chosen, if it was."""
     answers: Callable[[], Iterator[tuple[Labels, Floats]]]
     """Yields label and confidence of the patterns, block by block, in order."""
 
@@ -58,7 +61,8 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     of_cluster = estimator._cluster_influence(ens, influence)
     graph = estimator._graph(ens, of_cluster)
     cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))
-    wanted = int(estimator.n_clusters) if estimator.n_clusters != "auto" else automatic_k(ens, cut)
+    choice = choose_k(ens) if estimator.n_clusters == "auto" else None
+    wanted = int(estimator.n_clusters) if choice is None else choice.within(cut.max_clusters)
     blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
     numbered = blocks.numbered()
     weights = influence / influence.sum()
@@ -79,7 +83,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     separated = opposition(ens, shared, shared)  # every row weighs 1
     clusters = cluster_table(ens, numbered.sizes, stability / numbered.sizes, separated)
     warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
-    return BlockedConsensus(numbered.n_groups, index, weights, clusters, answers)
+    return BlockedConsensus(numbered.n_groups, index, weights, clusters, choice, answers)
 
 
 class Embedded(NamedTuple):

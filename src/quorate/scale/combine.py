@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from quorate._support.memory import available_memory, show_bytes
 from quorate._support.typing import Floats
+from quorate.choice import Choice
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -43,6 +44,8 @@ class TableConsensus:
     member_weights: Floats
     fitted: ConsensusMethod | None
     """The fitted consensus function, unless the patterns were read in blocks."""
+    choice: Choice | None
+    """How the number of clusters was chosen, if it was."""
 
     def write(
         self,
@@ -109,6 +112,7 @@ def combine_table(
             fitted.ncai_,
             fitted.member_weights_,
             fitted,
+            fitted.choice_ if fitted.n_clusters == "auto" else None,
         )
     whole = "several numbers of clusters" if len(n_clusters) > 1 else whole
     if whole is not None:
@@ -125,7 +129,16 @@ def combine_table(
         store_answer(lines, ens, found.answers())
     names = ANSWERS if with_confidence else ANSWERS[:1]
     return TableConsensus(
-        counted, columns, ens, names, found.n_clusters, found.clusters, found.ncai, found.member_weights, None
+        counted,
+        columns,
+        ens,
+        names,
+        found.n_clusters,
+        found.clusters,
+        found.ncai,
+        found.member_weights,
+        None,
+        found.choice,
     )
 
 

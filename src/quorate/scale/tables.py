@@ -11,6 +11,7 @@ from typing import Any
 from quorate._support.checks import check_choice
 from quorate._support.memory import memory_limit as limited_memory
 from quorate._support.typing import Floats
+from quorate.choice import Choice
 from quorate.consensus.base import ConsensusCluster
 from quorate.consensus.registry import make_method
 from quorate.labels import Noise
@@ -35,6 +36,8 @@ class FileConsensus:
     """(M,) weights under which members were combined."""
     method: str
     params: dict[str, Any]
+    choice: Choice | None = field(repr=False)
+    """How the number of clusters was chosen, if it was: the candidates with their evidence, and a sentence."""
 
 
 def consensus_file(
@@ -144,4 +147,5 @@ def consensus_file(
         member_weights=found.member_weights,
         method=method,
         params=params,
+        choice=found.choice,
     )

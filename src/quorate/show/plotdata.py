@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
+from quorate.choice import Choice
 from quorate.consensus.base import ConsensusMethod, describe_clusters
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.consensus.registry import ConsensusResult
@@ -279,11 +280,11 @@ class SweepView:
     ks: tuple[int, ...]
     cuts: tuple[Cut, ...]
     criterion_name: str
-    """What the automatic choice looks at: "lifetime" or "eigengap"."""
+    """What the automatic choice looks at: the evidence of `choose_k`, unless the method finds its own number."""
     criterion: Floats
     """Its value at each k; NaN where it has none."""
-    chosen: int
-    """The number of clusters the automatic choice takes."""
+    choice: Choice
+    """How many clusters the members speak for."""
 
 
 def sweep_view(fitted: ConsensusMethod, n_clusters: Iterable[int] | None = None) -> SweepView:
@@ -294,13 +295,13 @@ def sweep_view(fitted: ConsensusMethod, n_clusters: Iterable[int] | None = None)
     wanted = sorted({min(check_integer("n_clusters", k, low=1), most) for k in n_clusters})
     fitted._cuts.cut(max(wanted))  # the largest first, so that what it needs serves all
     cuts = {k: cut_view(fitted, k) for k in wanted}
-    name, values = criterion(fitted)
+    values = {candidate.n_clusters: candidate.score for candidate in fitted.choice_.curve}
     return SweepView(
         ks=tuple(wanted),
         cuts=tuple(cuts.values()),
-        criterion_name=name,
+        criterion_name="evidence",
         criterion=np.array([values.get(k, np.nan) for k in wanted]),
-        chosen=fitted._cuts.choose_k(),
+        choice=fitted.choice_,
     )
 
 
@@ -310,18 +311,6 @@ def usual_ks(fitted_k: int, most: int) -> list[int]:
         return sorted({fitted_k, *range(min(2, most), min(most, _USUAL_KS) + 1)})
     spread = np.linspace(2, min(most, 1.25 * fitted_k), _USUAL_KS - 1)
     return sorted({fitted_k, *(int(k) for k in spread.round())})
-
-
-def criterion(fitted: ConsensusMethod) -> tuple[str, dict[int, float]]:
-    """Return the name and the values, by k, of what the automatic choice of k maximises."""
-    cuts = fitted._cuts
-    if isinstance(cuts, Dendrogram):
-        return "lifetime", {k: float(value) for k, value in enumerate(cuts.lifetimes, start=2)}
-    spectrum = getattr(cuts, "spectrum", None)
-    if spectrum is None:
-        return "criterion", {}
-    values = spectrum(min(cuts.max_clusters, 32)).values[:32]
-    return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import quorate
 from quorate._support.typing import Floats, Ints
+from quorate.choice import Candidate, Choice
 from quorate.consensus.base import ConsensusMethod, opposition
 from quorate.crowd import NO_AGREEMENT, CrowdTrust
 from quorate.ensemble import Ensemble
@@ -37,7 +38,7 @@ from quorate.show.plotdata import (
 from quorate.show.rows import embedded_rows, kept_columns, rows_that_fit
 from quorate.show.verdict import verdict
 
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 """Rises when a field of the summary changes its meaning or goes away."""
 
 _UNCERTAIN_SHOWN = 12
@@ -126,36 +127,35 @@ def _plain(value: Any) -> Any:
 def _choice(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
     """Return the number of clusters and, in words, how it was chosen."""
     automatic = isinstance(fitted.n_clusters, str)
+    k, choice = fitted.n_clusters_, sweep.choice
+    asked = f"{k} clusters were asked for. " + ("The automatic choice would be " if choice.candidates else "")
     values = [None if np.isnan(value) else round(float(value), 6) for value in sweep.criterion]
     return {
-        "k": fitted.n_clusters_,
+        "k": k,
         "automatic": automatic,
-        "explanation": explain_choice(fitted, sweep) if automatic else f"{fitted.n_clusters_} clusters were asked for.",
+        "explanation": choice.sentence if automatic else asked + choice.sentence,
         "criterion": sweep.criterion_name,
         "values": dict(zip(map(str, sweep.ks), values, strict=True)),
-        "suggested": sweep.chosen,
+        "suggested": choice.n_clusters,
+        **describe_choice(choice),
     }
 
 
-def explain_choice(fitted: ConsensusMethod, sweep: SweepView) -> str:
-    """Return one or two sentences on why the number of clusters was chosen."""
-    k = fitted.n_clusters_
-    values = {j: value for j, value in zip(sweep.ks, sweep.criterion, strict=True) if np.isfinite(value)}
-    reasons = {
-        "lifetime": "a cut of the dendrogram gives them over the widest range of heights",
-        "eigengap": "the graph's eigenvalues fall most behind them",
+def describe_choice(choice: Choice) -> dict[str, Any]:
+    """Return the best candidates and the whole curve of a choice, best first and by number of clusters."""
+    return {
+        "candidates": [_candidate(candidate) for candidate in choice.candidates],
+        "curve": [_candidate(candidate) for candidate in choice.curve],
     }
-    if k not in values or sweep.criterion_name not in reasons:
-        return f"{k} clusters were chosen by {fitted.name}."
-    text = f"{k} clusters were chosen because {reasons[sweep.criterion_name]} ({sweep.criterion_name} {values[k]:.3f}"
-    others = {j: value for j, value in values.items() if j != k}
-    if not others:
-        return text + ")."
-    second = max(others, key=lambda j: (round(others[j], 12), -j))
-    text += f"; next is {second} with {others[second]:.3f})."
-    if others[second] > 0.8 * values[k]:
-        text += f" The choice is close: look at {second} as well."
-    return text
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    """Return a number of clusters with its evidence; None where a part of it is unknown."""
+    evidence = {name: getattr(candidate, name) for name in ("score", "eigengap", "stability")}
+    return {
+        "k": candidate.n_clusters,
+        **{name: None if np.isnan(value) else round(value, 6) for name, value in evidence.items()},
+    }
 
 
 def describe_trust(row: MemberRow) -> dict[str, str]:

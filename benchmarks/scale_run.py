@@ -14,15 +14,17 @@ MEMORY_LIMIT = "1GB"
 N_CLUSTERS = 12
 
 # The bare version: what any answer from this engine costs at least. It groups by the members, keeps a number per
-# pattern, and joins two columns of the answer's types to the rows while it copies them.
+# pattern, and joins four columns of the answer's types to the rows while it copies them.
 BARE_GROUP = """
 CREATE TEMP TABLE patterns AS
-SELECT {members}, count(*) % 12 AS consensus, 1.0::DOUBLE / count(*) AS confidence
+SELECT {members}, count(*) % 12 AS consensus, 1.0::DOUBLE / count(*) AS confidence,
+  1.0::DOUBLE / (count(*) + 1) AS margin, count(*) % 11 AS runner_up
 FROM read_parquet('{source}/*.parquet') GROUP BY ALL
 """
 BARE_JOIN = """
 COPY (
-  SELECT t.*, consensus, confidence FROM read_parquet('{source}/*.parquet') t JOIN patterns USING ({members}) {order}
+  SELECT t.*, consensus, confidence, margin, runner_up
+  FROM read_parquet('{source}/*.parquet') t JOIN patterns USING ({members}) {order}
 ) TO '{out}' (FORMAT parquet, COMPRESSION zstd)
 """
 # A join gives rows in any order; what writes them in the order of the source has to sort them.

@@ -107,3 +107,30 @@ def replay(similarity, counts, pairs, heights, link):
 def partition(labels):
     """The set of groups of rows, so that partitions can be compared without regard to names."""
     return {frozenset(np.flatnonzero(labels == value).tolist()) for value in np.unique(labels)}
+
+
+def certainty(labels, weights, consensus, row_weights=None):
+    """Confidence, margin, runner-up and vote share of each row, over all pairs of rows; rows may have weights."""
+    n_rows = len(labels)
+    weight = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=float)
+    similar = np.minimum(evidence(labels, weights), 1.0)
+    confidence, margin, runner_up, share = np.zeros(n_rows), np.zeros(n_rows), np.full(n_rows, -1), np.zeros(n_rows)
+    for i in np.flatnonzero(consensus >= 0):
+        others = np.arange(n_rows) != i
+        own = others & (consensus == consensus[i])
+        confidence[i] = similar[i, own] @ weight[own] / weight[own].sum() if own.any() else 0.0
+        best = 0.0
+        for c in np.unique(consensus[(consensus >= 0) & (consensus != consensus[i])]):
+            there = consensus == c
+            mean = similar[i, there] @ weight[there] / weight[there].sum()
+            if mean > best + 1e-11:
+                best, runner_up[i] = mean, c
+        margin[i] = confidence[i] - best
+        votes = voting = 0.0
+        for w, column in zip(weights, labels.T, strict=True):
+            mates = others & (column == column[i]) & (column[i] >= 0) & (consensus >= 0)
+            if w > 0 and mates.any():
+                voting += w
+                votes += w * weight[mates & own].sum() / weight[mates].sum()
+        share[i] = votes / voting if voting else 0.0
+    return confidence, margin, runner_up, share

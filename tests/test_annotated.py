@@ -40,6 +40,8 @@ def test_the_answer_is_written_beside_the_members(adata):
     assert (adata.obs["joint"].astype(int) == plain.labels).all()
     assert str(adata.obs["joint"].dtype) == "category"
     assert np.allclose(adata.obs["joint_confidence"], plain.confidence)
+    assert np.allclose(adata.obs["joint_margin"], plain.margin)
+    assert adata.obs["joint_runner_up"].cat.codes.tolist() == plain.runner_up.tolist()
     assert list(adata.uns["joint"]["keys"]) == KEYS
     assert np.allclose(adata.uns["joint"]["weights"], plain.member_weights)
 

@@ -9,6 +9,7 @@ import pytest
 import quorate as qt
 from quorate import QuorateError, QuorateWarning
 from quorate.cli import main
+from quorate.scale.columns import ANSWERS
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -60,7 +61,7 @@ def test_every_engine_gives_the_same_labels(rows, answer, engine):
         polars = pl.from_pandas(frame)
         lazy = qt.cluster_frame(polars.lazy() if "lazy" in engine else polars, n_clusters=4, n_members=6)
         found = (lazy.collect() if "lazy" in engine else lazy).to_pandas()
-    assert list(found.columns) == [*NAMES, "id", "consensus", "confidence"]
+    assert list(found.columns) == [*NAMES, "id", *ANSWERS]
     np.testing.assert_array_equal(labels_of(found), answer)
     assert found["confidence"].between(0, 1.0001).all()
 
@@ -101,7 +102,7 @@ def test_files(rows, answer, tmp_path, ending):
     {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[ending](source)
     result = qt.cluster_file(source, out, features=NAMES, n_clusters=4, n_members=6)
     found = {"csv": pl.read_csv, "parquet": pl.read_parquet, "arrow": pl.read_ipc}[ending](out)
-    assert found.columns == [*NAMES, "id", "text", "consensus", "confidence"]
+    assert found.columns == [*NAMES, "id", "text", *ANSWERS]
     np.testing.assert_array_equal(found["id"].to_numpy(), np.arange(1500))  # in order
     np.testing.assert_array_equal(found["consensus"].to_numpy(), answer)
     assert result.sizes.tolist() == np.bincount(answer).tolist()
@@ -238,7 +239,7 @@ def test_the_command(rows, answer, tmp_path, capsys):
     assert summary["features"]["sizes"] == np.bincount(answer).tolist()
     assert len(summary["features"]["apart"]["4"]) == 4
     found = pd.read_csv(out)
-    assert list(found.columns) == ["id", "consensus", "confidence"]
+    assert list(found.columns) == ["id", *ANSWERS]
     np.testing.assert_array_equal(found["consensus"], answer)
     assert "<html" in (tmp_path / "report.html").read_text()
     again = str(tmp_path / "again.csv")

@@ -13,6 +13,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
+from quorate.scale.columns import ANSWERS
 
 SOURCE = str(Path(qt.__file__).parents[1])
 
@@ -166,13 +167,15 @@ def test_several_numbers_of_clusters_write_a_column_each(table, labels, tmp_path
         "combine", labels, "-k", "2:5", "--method", "weac", "--keep", "fair_3", "--confidence", "-o", out, capsys=capsys
     )
     found = pd.read_parquet(out)
-    columns = [f"{what}_{k}" for what in ("consensus", "confidence") for k in range(2, 6)]
+    columns = [f"{what}_{k}" for what in ANSWERS for k in range(2, 6)]
     assert list(found.columns) == ["id", "class", "fair_3", *columns]
     members = [name for name in table.columns if name not in ("id", "class", "fair_3")]
     for k in range(2, 6):
         fitted = qt.WEAC(k).fit(table[members])
         assert found[f"consensus_{k}"].tolist() == fitted.labels_.tolist()
         assert found[f"confidence_{k}"].tolist() == pytest.approx(fitted.confidence_.tolist())
+        assert found[f"margin_{k}"].tolist() == pytest.approx(fitted.margin_.tolist())
+        assert found[f"runner_up_{k}"].tolist() == fitted.runner_up_.tolist()
 
 
 def test_the_choice_of_k_is_explained(labels, capsys):

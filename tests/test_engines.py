@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import quorate as qt
+from quorate.scale.columns import ANSWERS
 
 MEMBERS = ["whole", "text", "gaps", "nullable", "category"]
 METHODS = [("gp-mgla", {}), ("weac", {}), ("eac", {})]
@@ -77,11 +78,13 @@ def reference(labels):
 
 def assert_same(answered, expected, columns):
     """Check an answer in a pandas frame, in any order of rows, against the one from arrays."""
-    assert list(answered.columns) == [*columns, "consensus", "confidence"]
+    assert list(answered.columns) == [*columns, *ANSWERS]
     ordered = answered.set_index("id").sort_index()
     assert len(ordered) == N_ROWS
     assert ordered["consensus"].to_numpy(dtype=np.int64).tolist() == expected.labels.tolist()
     np.testing.assert_array_equal(ordered["confidence"].to_numpy(dtype=np.float64), expected.confidence)
+    np.testing.assert_array_equal(ordered["margin"].to_numpy(dtype=np.float64), expected.margin)
+    assert ordered["runner_up"].to_numpy(dtype=np.int64).tolist() == expected.runner_up.tolist()
 
 
 def combine(native, method, params):

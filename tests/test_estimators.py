@@ -245,8 +245,8 @@ def test_a_frame_is_an_ensemble_and_clusters_are_described(noisy_blobs):
     assert table["label"].tolist() == [0, 1, 2, 3, 4]
     assert table["size"].sum() == 200
     assert table["size"].is_monotonic_decreasing
-    mean = [fitted.confidence_[fitted.labels_ == label].mean() for label in range(5)]
-    assert np.allclose(table["stability"], mean)
+    share = fitted.pattern_certainty_.vote_share[fitted.ensemble_.row_pattern]
+    assert np.allclose(table["stability"], [share[fitted.labels_ == label].mean() for label in range(5)])
     name, share = fitted.clusters_[0].opponents[0]
     column = noisy_blobs[fitted.labels_ == 0][:, list("abcde").index(name)]
     column = column[~np.isnan(column)]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import quorate as qt
+from quorate.scale.columns import ANSWERS
 from test_engines import spark  # noqa: F401 - a fixture
 
 N_ROWS = 30
@@ -225,7 +226,7 @@ def test_spark(spark):  # noqa: F811
     rows = spark.sql(f"select id as `row.id`, i % 2 as b, {columns} from (select id, id as i from range({N_ROWS}))")
     for kind in SPARK_TYPES:
         answered = qt.consensus_frame(rows, [names[kind], "b"], 2)
-        assert answered.columns == ["row.id", "b", *names.values(), "consensus", "confidence"]
+        assert answered.columns == ["row.id", "b", *names.values(), *ANSWERS]
         found = answered.toArrow().to_pydict()
         assert found["row.id"] == list(range(N_ROWS)) or sorted(found["row.id"]) == list(range(N_ROWS))
         assert [found["consensus"][i] for i in np.argsort(found["row.id"])] == expected()

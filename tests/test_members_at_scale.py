@@ -193,3 +193,5 @@ def test_votes_by_hand():
     found = votes.elect(np.array([[0, 1, -1, 5, -1], [0, 0, 1, 1, 9]]))
     assert found.labels.tolist() == [1, 0, 0, 0, -1]  # labels never seen say nothing
     np.testing.assert_allclose(found.confidence, [0.8125, 0.75, 0.25, 0.25, 0])
+    np.testing.assert_allclose(found.margin, [0.8125, 0.6875, 0.0625, 0.0625, 0])
+    assert found.runner_up.tolist() == [-1, 1, 1, 1, -1]

@@ -73,6 +73,8 @@ def test_the_summary_says_what_the_estimator_says(method):
     assert least["confidence"] == pytest.approx(fitted.confidence.min(), abs=1e-4)
     row = int(least["example"].removeprefix("row "))
     assert fitted.confidence[row] == fitted.confidence.min()
+    assert least["margin"] == pytest.approx(fitted.margin[row], abs=1e-4)
+    assert least["runner_up"] == (fitted.runner_up[row] if fitted.runner_up[row] >= 0 else None)
 
 
 def test_agreement_of_an_answer_with_members():

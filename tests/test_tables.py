@@ -29,7 +29,7 @@ def write(path, labels, columns="*", where="true"):
         connection.execute(f"COPY (SELECT {columns} FROM held WHERE {where}) TO '{path}'")
 
 
-def read(path, columns="consensus, confidence"):
+def read(path, columns="consensus, confidence, margin, runner_up"):
     with duckdb.connect() as connection:
         return connection.execute(f"SELECT {columns} FROM '{path}' ORDER BY id").fetchnumpy()
 
@@ -65,13 +65,13 @@ def test_text_tables_are_read_as_labels_and_their_cells_kept(tmp_path):
     qt.consensus_file(source, tmp_path / "out.csv", members=["a", "b"], n_clusters=2)
     expected = qt.consensus([["x", "x", "y", None, "y"], [1, 1, None, 2, 2]], 2)
     lines = (tmp_path / "out.csv").read_text().splitlines()
-    assert lines[0] == "id,a,b,consensus,confidence"
+    assert lines[0] == "id,a,b,consensus,confidence,margin,runner_up"
     assert [line.split(",")[:3] for line in lines[1:3]] == [["007", "x", "1"], ["008", "x", "1.0"]]
     assert [int(line.split(",")[3]) for line in lines[1:]] == expected.labels.tolist()
     qt.consensus_file(source, tmp_path / "out.parquet", members=["a", "b"], n_clusters=2)
     with duckdb.connect() as connection:
         types = connection.execute(f"DESCRIBE SELECT * FROM '{tmp_path / 'out.parquet'}'").fetchall()
-    assert [row[1] for row in types] == ["VARCHAR", "VARCHAR", "BIGINT", "BIGINT", "DOUBLE"]
+    assert [row[1] for row in types] == ["VARCHAR", "VARCHAR", "BIGINT", "BIGINT", "DOUBLE", "DOUBLE", "BIGINT"]
 
 
 def test_rows_keep_their_order_and_other_columns(tmp_path):
@@ -194,7 +194,10 @@ def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, mon
     expected, found = read(tmp_path / "whole.parquet"), read(tmp_path / "parts.parquet")
     assert found["consensus"].tolist() == expected["consensus"].tolist()
     np.testing.assert_allclose(found["confidence"], expected["confidence"], atol=1e-12)
+    np.testing.assert_allclose(found["margin"], expected["margin"], atol=1e-12)
+    assert found["runner_up"].tolist() == expected["runner_up"].tolist()
     assert [cluster.size for cluster in parts.clusters] == [cluster.size for cluster in whole.clusters]
+    assert [c.stability for c in parts.clusters] == pytest.approx([c.stability for c in whole.clusters])
     assert parts.n_patterns == whole.n_patterns
 
 
@@ -251,7 +254,10 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
     np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
     for k in (1, 2, 4, 11, 40, "auto"):
         expected, found = method(k, start=start).fit(ens), fit_blocks(method(k, start=start), stored)
-        labels_of, confidence = map(np.concatenate, zip(*found.answers(), strict=True))
+        labels_of = np.concatenate([labels for labels, _ in found.answers()])
         assert labels_of.tolist() == expected.pattern_labels_.tolist()
-        np.testing.assert_allclose(confidence, expected.pattern_confidence_, atol=1e-12)
+        parts = zip(*(certain for _, certain in found.answers()), strict=True)
+        for part, whole in zip(parts, expected.pattern_certainty_, strict=True):
+            np.testing.assert_allclose(np.concatenate(part), whole, atol=1e-12)
+        assert [c.stability for c in found.clusters] == pytest.approx([c.stability for c in expected.clusters_])
         assert found.n_clusters == expected.n_clusters_

@@ -11,6 +11,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from quorate._kernels import (
         ascent,
+        certainty,
         chance,
         dip,
         election,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ascent",
+    "certainty",
     "chance",
     "dip",
     "election",

@@ -12,28 +12,31 @@ def _add(row, total):
 
 
 @jit
-def elect(codes, first, votes, evidence, start, stop, labels, confidence):
+def elect(codes, first, votes, evidence, start, stop, labels, confidence, margin, runner_up):
     """Write the cluster with most votes of each row start..stop, and the row's evidence for it; -1 without any vote.
+
+    Beside it, by how much that exceeds the evidence for any other cluster, and which that is; -1 if there is none.
 
     codes : (M, n) labels from 0, negative where there is none; one that is too large counts as none
     first : (M + 1,) the line of the tables that stands for label 0 of each member
     votes, evidence : (lines, k) float32
     """
-    total = np.empty(votes.shape[1], dtype=np.float32)
+    total, sure = np.empty(votes.shape[1], dtype=np.float32), np.empty(votes.shape[1], dtype=np.float32)
     for i in range(start, stop):
-        total[:] = 0
+        total[:], sure[:] = 0, 0
         for member in range(codes.shape[0]):
             line = first[member] + np.int64(codes[member, i])
             if codes[member, i] >= 0 and line < first[member + 1]:
                 _add(votes[line], total)
+                _add(evidence[line], sure)
         best = 0
         for c in range(1, total.shape[0]):
             if total[c] > total[best]:
                 best = c
-        sure = np.float32(0)
-        for member in range(codes.shape[0]):
-            line = first[member] + np.int64(codes[member, i])
-            if codes[member, i] >= 0 and line < first[member + 1]:
-                sure += evidence[line, best]
+        second = -1
+        for c in range(total.shape[0]):
+            if c != best and sure[c] > (sure[second] if second >= 0 else 0):
+                second = c
         labels[i] = best if total[best] > 0 else -1
-        confidence[i] = sure
+        confidence[i], margin[i] = sure[best], sure[best] - (sure[second] if second >= 0 else 0)
+        runner_up[i] = second

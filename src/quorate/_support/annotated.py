@@ -72,4 +72,6 @@ def write_consensus(adata: Any, key_added: str, result: Any) -> None:
     }
     adata.obs[key_added] = pd.Categorical.from_codes(result.labels, categories=texts)
     adata.obs[f"{key_added}_confidence"] = result.confidence
+    adata.obs[f"{key_added}_margin"] = result.margin
+    adata.obs[f"{key_added}_runner_up"] = pd.Categorical.from_codes(result.runner_up, categories=texts)
     adata.uns[key_added] = about

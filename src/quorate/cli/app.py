@@ -70,7 +70,12 @@ def combine(
     output_format: opt.OutputFormat = None,
     keep: opt.Keep = None,
     confidence: Annotated[
-        bool, typer.Option("--confidence", rich_help_panel="Writing", help="Write how certain each row is, too.")
+        bool,
+        typer.Option(
+            "--confidence",
+            rich_help_panel="Writing",
+            help="Write how certain each row is, too: confidence, margin, runner_up.",
+        ),
     ] = False,
     report: Annotated[
         str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write an HTML report.")
@@ -272,7 +277,7 @@ def cluster(
 ) -> None:
     """Cluster a table of features of any size, by the consensus of many clusterings.
 
-    Writes the row id (if there is one) with the cluster and its confidence beside it.
+    Writes the row id (if there is one) with the cluster beside it, and how certain that is.
     """
     from quorate.cli.clustering import Outputs, run_cluster
     from quorate.cli.columns import Source

@@ -32,7 +32,7 @@ from quorate.crowd import (
 )
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
-from quorate.evidence import confidence, group_sizes, most_evident, shared_rows
+from quorate.evidence import Certainty, certainty, group_sizes, group_sums, most_evident, shared_rows
 from quorate.kmeans import BLOCK_STARTS, STARTS, Start
 from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 from quorate.patterns import CodeColumn, group_rows
@@ -66,7 +66,10 @@ class ConsensusCluster:
     size: float
     """Number of rows, or their weight."""
     stability: float
-    """Mean confidence of its rows."""
+    """Mean vote share of its rows: of the rows that members put together with a row of the cluster, how many are in it.
+
+    Members that put a row together with no other have no vote on it. It is no probability.
+    """
     opponents: tuple[tuple[str, float], ...]
     """The members that oppose it most, with the share of its pairs of rows that each separates."""
 
@@ -159,7 +162,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._record(cuts, wanted, influence)
         self.pattern_labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
-        self._confidence: Floats | None = None
+        self._pattern_certainty: Certainty | None = None
         self._crowd: CrowdTrust | None = None
         self._solved: Cuts | None = cuts
         self._warn_of_surprises(wanted)
@@ -239,11 +242,26 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.pattern_labels_[self.ensemble_.require_rows("labels_")]
 
     @property
+    def pattern_certainty_(self) -> Certainty:
+        """How firmly the rows of each pattern sit in their cluster; found when asked for."""
+        if self._pattern_certainty is None:
+            self._pattern_certainty = certainty(self.ensemble_, self.member_weights_, self.pattern_labels_)
+        return self._pattern_certainty
+
+    @property
     def pattern_confidence_(self) -> Floats:
-        """(m,) mean evidence of the rows of each pattern with the other rows of their cluster; found when asked for."""
-        if self._confidence is None:
-            self._confidence = confidence(self.ensemble_, self.member_weights_, self.pattern_labels_)
-        return self._confidence
+        """(m,) mean evidence of the rows of each pattern with the other rows of their cluster."""
+        return self.pattern_certainty_.confidence
+
+    @property
+    def pattern_margin_(self) -> Floats:
+        """(m,) how much more evidence the rows of each pattern have for their cluster than for their runner-up."""
+        return self.pattern_certainty_.margin
+
+    @property
+    def pattern_runner_up_(self) -> Labels:
+        """(m,) of the other clusters, the one that the rows of each pattern have most evidence for; -1 if none."""
+        return self.pattern_certainty_.runner_up
 
     @property
     def trust_(self) -> Floats:
@@ -263,6 +281,16 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.pattern_confidence_[self.ensemble_.require_rows("confidence_")]
 
     @property
+    def margin_(self) -> Floats:
+        """(n,) confidence of each row minus its mean evidence with the rows of its runner-up."""
+        return self.pattern_margin_[self.ensemble_.require_rows("margin_")]
+
+    @property
+    def runner_up_(self) -> Labels:
+        """(n,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
+        return self.pattern_runner_up_[self.ensemble_.require_rows("runner_up_")]
+
+    @property
     def choice_(self) -> Choice:
         """How many clusters the members speak for, with the evidence, whatever number was asked for (`choose_k`)."""
         return self._choose(self.ensemble_, self._cuts)
@@ -270,7 +298,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def clusters_(self) -> tuple[ConsensusCluster, ...]:
         """The consensus clusters: size, stability, and the members that oppose each most."""
-        return describe_clusters(self.ensemble_, self.pattern_labels_, self.pattern_confidence_)
+        return describe_clusters(self.ensemble_, self.pattern_labels_, self.pattern_certainty_)
 
     def _html_repr(self) -> str:
         """Return a card for notebooks once fitted: the clusters, and how far members count; before, the parameters."""
@@ -391,12 +419,12 @@ class GraphMethod(ConsensusMethod, abstract=True):
 
 def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
     """Return a card for notebooks: the clusters of a consensus, and the members that were trusted least."""
-    ens, certainty = fitted.ensemble_, fitted.pattern_confidence_
+    ens, confidence = fitted.ensemble_, fitted.pattern_confidence_
     facts = [
         (ens.n_rows, "rows"),
         (ens.n_members, "members"),
         (fitted.n_clusters_, "clusters"),
-        (float(round(certainty @ ens.counts / ens.counts.sum(), 3)), "mean confidence"),
+        (float(round(confidence @ ens.counts / ens.counts.sum(), 3)), "mean confidence"),
     ]
     clusters = [(c.label, c.size, Share(c.stability)) for c in fitted.clusters_]
     least = np.argsort(fitted.member_weights_, kind="stable")
@@ -415,11 +443,10 @@ def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> 
         warn(caution)
 
 
-def describe_clusters(ens: Ensemble, labels: Labels, row_confidence: Floats) -> tuple[ConsensusCluster, ...]:
+def describe_clusters(ens: Ensemble, labels: Labels, certain: Certainty) -> tuple[ConsensusCluster, ...]:
     """Return size, stability and main opponents of each consensus cluster of patterns."""
     sizes = group_sizes(ens, labels)
-    kept = labels >= 0
-    stability = np.bincount(labels[kept], weights=(row_confidence * ens.counts)[kept]) / sizes
+    stability = group_sums(ens, labels, certain.vote_share, len(sizes)) / sizes
     shared, squared = (shared_rows(ens, labels, len(sizes), squared=squared) for squared in (False, True))
     return cluster_table(ens, sizes, stability, opposition(ens, shared, squared))
 

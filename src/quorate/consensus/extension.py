@@ -28,6 +28,20 @@ class Assigned(NamedTuple):
     """-1 for a row about which no member knows anything."""
     confidence: NDArray[np.float32]
     """Mean evidence of the row with the rows of its cluster that the consensus was found on."""
+    margin: NDArray[np.float32]
+    """Confidence minus the mean evidence of the row with the rows of its runner-up; votes may go another way."""
+    runner_up: NDArray[np.int32]
+    """Of the other clusters, the one the row has most evidence for; -1 where none has any."""
+
+    @classmethod
+    def empty(cls, n_rows: int) -> Assigned:
+        """Return room for the clusters of so many rows."""
+        return cls(*(np.empty(n_rows, dtype=kind) for kind in (np.int32, np.float32, np.float32, np.int32)))
+
+    def forget(self, rows: Any) -> None:
+        """Leave some rows without a cluster."""
+        for values, nothing in zip(self, (-1, 0.0, 0.0, -1), strict=True):
+            values[rows] = nothing
 
 
 @dataclass(frozen=True)
@@ -65,15 +79,13 @@ class Votes:
     def elect(self, codes: NDArray[Any]) -> Assigned:
         """Return the consensus cluster of rows from the labels (M, n) that members give them."""
         n_rows = codes.shape[1]
-        labels, confidence = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float32)
+        found = Assigned.empty(n_rows)
 
         def some(rows: slice) -> None:
-            _kernels.election.elect(
-                codes, self.first, self.votes, self.evidence, rows.start, rows.stop, labels, confidence
-            )
+            _kernels.election.elect(codes, self.first, self.votes, self.evidence, rows.start, rows.stop, *found)
 
         _kernels.threads.in_threads(some, _kernels.threads.blocks(n_rows, _TASK))
-        return Assigned(labels, confidence)
+        return found
 
 
 @dataclass(frozen=True)
@@ -85,11 +97,11 @@ class RowClusters:
 
     def assign(self, X: Any) -> Assigned:
         """Return the consensus cluster of each row of X, block by block: labels of members are never held for all."""
-        blocks = _kernels.threads.blocks(X.shape[0], _BLOCK)
-        labels, confidence = np.empty(X.shape[0], dtype=np.int32), np.empty(X.shape[0], dtype=np.float32)
-        for rows in blocks:
-            labels[rows], confidence[rows] = self.votes.elect(self.crew.label(X[rows]))
-        return Assigned(labels, confidence)
+        found = Assigned.empty(X.shape[0])
+        for rows in _kernels.threads.blocks(X.shape[0], _BLOCK):
+            for values, some in zip(found, self.votes.elect(self.crew.label(X[rows])), strict=True):
+                values[rows] = some
+        return found
 
 
 def combine_sample(

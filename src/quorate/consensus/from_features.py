@@ -83,6 +83,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Cluster of each row; 0 is the largest. -1 where no member of positive weight labels the row.
     confidence_ : ndarray of shape (n_rows,)
         Mean evidence of each row with the other rows of its cluster.
+    margin_ : ndarray of shape (n_rows,)
+        Confidence minus the mean evidence of the row with the rows of its runner-up.
+    runner_up_ : ndarray of shape (n_rows,)
+        Of the other clusters, the one the row has most evidence for; -1 where none has any.
     n_clusters_ : int
         Clusters found.
     members_ : list of clusterers
@@ -157,8 +161,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
         if not isinstance(rows, AllRows):
             clusters = self._combine(rows, consensus, seed)
-            labels, confidence = clusters.assign(X)
-            self.labels_, self._confidence = labels.astype(np.int64), confidence
+            self._assigned = clusters.assign(X)
+            self.labels_ = self._assigned.labels.astype(np.int64)
             return self
         names = self._names()
         fitted = fit_in_order(names, rows, seed, self.n_jobs)
@@ -170,7 +174,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit_sample(self, sample: Sample, n_rows: int) -> RowClusters:
         """Fit to a sample of the distinct rows of a table of `n_rows` rows, and return what labels any of them.
 
-        `labels_` and `confidence_` are not there: the table is somewhere else.
+        `labels_` and what is known of each row are not there: the table is somewhere else.
         """
         self._check_sources()
         check_integer("n_members", self.n_members, low=1)
@@ -233,7 +237,17 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def confidence_(self) -> Floats:
         """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
-        return self.consensus_.confidence_ if self._clusters is None else self._confidence.astype(np.float64)
+        return self.consensus_.confidence_ if self._clusters is None else self._assigned.confidence.astype(np.float64)
+
+    @property
+    def margin_(self) -> Floats:
+        """(n_rows,) confidence of each row minus its mean evidence with the rows of its runner-up."""
+        return self.consensus_.margin_ if self._clusters is None else self._assigned.margin.astype(np.float64)
+
+    @property
+    def runner_up_(self) -> Ints:
+        """(n_rows,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
+        return self.consensus_.runner_up_ if self._clusters is None else self._assigned.runner_up.astype(np.int64)
 
     @property
     def choice_(self) -> Choice:

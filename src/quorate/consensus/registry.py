@@ -166,6 +166,10 @@ class ConsensusResult:
     n_clusters: int
     confidence: NDArray[np.float64] = field(repr=False)
     """(n,) mean evidence of each row with the other rows of its cluster."""
+    margin: NDArray[np.float64] = field(repr=False)
+    """(n,) confidence minus the mean evidence of the row with the rows of its runner-up."""
+    runner_up: NDArray[np.int64] = field(repr=False)
+    """(n,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
     clusters: tuple[ConsensusCluster, ...] = field(repr=False)
     ncai: NDArray[np.float64] = field(repr=False)
     """(M,) normalised crowd agreement index of each member."""
@@ -216,8 +220,9 @@ def consensus(
     keys : sequence of str, optional
         For an AnnData object: the columns of `obs` that are members.
     key_added : str, optional
-        For an AnnData object: the answer goes to `obs[key_added]`, its confidence to `obs[key_added + "_confidence"]`
-        and how it was found to `uns[key_added]`. Default: "consensus".
+        For an AnnData object: the answer goes to `obs[key_added]`, its confidence, margin and runner-up to columns with
+        "_confidence", "_margin" and "_runner_up" after that name, and how it was found to `uns[key_added]`. Default:
+        "consensus".
     **params
         Parameters of the method.
 
@@ -242,6 +247,8 @@ def consensus(
         labels=fitted.labels_,
         n_clusters=fitted.n_clusters_,
         confidence=fitted.confidence_,
+        margin=fitted.margin_,
+        runner_up=fitted.runner_up_,
         clusters=fitted.clusters_,
         ncai=fitted.ncai_,
         member_weights=fitted.member_weights_,

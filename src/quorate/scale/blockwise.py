@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from quorate.consensus.base import (
 from quorate.consensus.number import choose_k
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.evidence import confidence_within, group_sizes, histograms, shared_rows
+from quorate.evidence import Certainty, Groups, certainty, group_sizes, group_sums
 from quorate.kmeans import Assignment, Points, blocked_kmeans
 from quorate.scale.blocks import StoredEnsemble
 from quorate.tcut import TransferCut
@@ -39,8 +40,8 @@ class BlockedConsensus:
     clusters: tuple[ConsensusCluster, ...]
     choice: Choice | None
     """How the number of clusters was chosen, if it was."""
-    answers: Callable[[], Iterator[tuple[Labels, Floats]]]
-    """Yields label and confidence of the patterns, block by block, in order."""
+    answers: Callable[[], Iterator[tuple[Labels, Certainty]]]
+    """Yields label and certainty of the patterns, block by block, in order."""
 
 
 def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, available: int) -> GraphMethod:
@@ -66,21 +67,17 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
     numbered = blocks.numbered()
     weights = influence / influence.sum()
-    histogram, shared = np.zeros((numbered.n_groups, ens.n_clusters)), np.zeros((numbered.n_groups, ens.n_clusters))
-    for block, labels in numbered.labels():
-        histogram += histograms(block, weights, labels, numbered.n_groups)
-        shared += shared_rows(block, labels, numbered.n_groups)
+    parts = (Groups.of(block, weights, labels, numbered.n_groups) for block, labels in numbered.labels())
+    groups = reduce(Groups.__add__, parts)
 
-    def answers() -> Iterator[tuple[Labels, Floats]]:
+    def answers() -> Iterator[tuple[Labels, Certainty]]:
         for block, labels in numbered.labels():
-            yield labels, confidence_within(block, weights, labels, histogram, numbered.sizes)
+            yield labels, certainty(block, weights, labels, groups)
 
     stability = np.zeros(numbered.n_groups)
-    for block, (labels, confidence) in zip(ens.blocks(), answers(), strict=True):
-        kept = labels >= 0
-        weighted = (confidence * block.counts)[kept]
-        stability += np.bincount(labels[kept], weights=weighted, minlength=numbered.n_groups)
-    separated = opposition(ens, shared, shared)  # every row weighs 1
+    for block, (labels, certain) in zip(ens.blocks(), answers(), strict=True):
+        stability += group_sums(block, labels, certain.vote_share, numbered.n_groups)
+    separated = opposition(ens, groups.shared, groups.shared)  # every row weighs 1
     clusters = cluster_table(ens, numbered.sizes, stability / numbered.sizes, separated)
     warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
     return BlockedConsensus(numbered.n_groups, index, weights, clusters, choice, answers)

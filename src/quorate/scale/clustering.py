@@ -87,7 +87,7 @@ def cluster_frame(
     return_model: bool = False,
     **how: Any,
 ) -> Any:
-    """Cluster the rows of a frame by their features, and return the frame with the answer in two more columns.
+    """Cluster the rows of a frame by their features, and return the frame with the answer in four more columns.
 
     Members and their consensus are found on a sample of the rows, drawn by what is in them; all rows are then labelled
     where they are. The labels depend neither on the engine nor on the order or partitions of the rows.
@@ -111,8 +111,8 @@ def cluster_frame(
     Returns
     -------
     frame, or (frame, FeatureModel)
-        Of the same kind, with the columns `consensus` (0 the largest cluster of the sample) and `confidence`. An array
-        gives an array of labels.
+        Of the same kind, with the columns `consensus` (0 the largest cluster of the sample), `confidence`, `margin`
+        and `runner_up`. An array gives an array of labels.
 
     Examples
     --------
@@ -121,8 +121,8 @@ def cluster_frame(
     >>> iris = qt.datasets.load("iris")
     >>> frame = pl.DataFrame(iris.features, schema=list(iris.feature_names))
     >>> answered = qt.cluster_frame(frame, n_clusters=3)
-    >>> answered.columns[-2:], qt.evaluate(answered["consensus"].to_numpy(), iris.classes).ari > 0.5
-    (['consensus', 'confidence'], True)
+    >>> answered.columns[-4:], qt.evaluate(answered["consensus"].to_numpy(), iris.classes).ari > 0.5
+    (['consensus', 'confidence', 'margin', 'runner_up'], True)
     """
     recipe = Recipe.of(n_clusters, scale, missing, random_state, how)
     if isinstance(frame, np.ndarray):
@@ -224,7 +224,7 @@ def cluster_file(
     progress: Progress | None = None,
     **how: Any,
 ) -> FileClusters:
-    """Cluster the rows of a file by their features, and write them with the answer in two more columns.
+    """Cluster the rows of a file by their features, and write them with the answer in four more columns.
 
     The rows never are in memory: one pass profiles the features and draws a sample, another labels the rows and writes
     them.
@@ -265,8 +265,8 @@ def cluster_file(
     ...     rows = "".join(f"r{i},{i % 2 * 9 + i / 100},{i / 50}\\n" for i in range(60))
     ...     _ = (folder / "rows.csv").write_text("id,x,y\\n" + rows)
     ...     result = qt.cluster_file(folder / "rows.csv", folder / "out.csv", features=["x", "y"], n_clusters=2)
-    ...     print((folder / "out.csv").read_text()[:27])
-    id,x,y,consensus,confidence
+    ...     print((folder / "out.csv").read_text()[:44])
+    id,x,y,consensus,confidence,margin,runner_up
     >>> result.n_rows, result.sizes
     (60, array([30, 30]))
     """
@@ -413,7 +413,8 @@ def label_table(
     with ExitStack() as stack:
         writer = connect(stack)
         types = [] if not kept else list(_schema(table, kept))
-        schema = pa.schema([*zip(names[:-2], types, strict=True), (ANSWERS[0], pa.int32()), (ANSWERS[1], pa.float32())])
+        kinds = (pa.int32(), pa.float32(), pa.float32(), pa.int32())
+        schema = pa.schema(list(zip(names, [*types, *kinds], strict=True)))
         writer.register("quorate_labelled", pa.RecordBatchReader.from_batches(schema, labelled()))
         shown = ", ".join(f"{one} AS {quoted(name)}" for one, name in zip(names, [*kept, *ANSWERS], strict=True))
         write_table(writer.sql(f"SELECT {shown} FROM quorate_labelled"), out, format=format, force=force)

@@ -16,8 +16,8 @@ from quorate._support.columns import Seen, is_class, is_id, look_at, looks_trans
 from quorate.errors import QuorateError, warn
 from quorate.scale.files import LabelTable, match_columns
 
-ANSWERS = ("consensus", "confidence")
-"""The columns that an answer adds to a table."""
+ANSWERS = ("consensus", "confidence", "margin", "runner_up")
+"""The columns that an answer adds to a table: the cluster, and how firmly the row sits in it."""
 
 MOST_MEMBERS = 2000
 """So many members are combined from a table: time and memory grow with their square."""

@@ -19,7 +19,7 @@ from quorate.choice import Choice
 from quorate.consensus.base import ConsensusCluster, ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.evidence import confidence
+from quorate.evidence import certainty
 from quorate.labels import Noise
 from quorate.scale.blocks import StoredEnsemble
 from quorate.scale.blockwise import check_blockwise, fit_blocks
@@ -27,6 +27,8 @@ from quorate.scale.columns import ANSWERS, Columns
 from quorate.scale.counted import CountedTable
 from quorate.scale.files import LabelTable, explained, output_format, write_table
 from quorate.scale.stored import store_answer, store_patterns
+
+_CERTAIN = len(ANSWERS) - 1  # as many fields of `Certainty`, in this order, are columns of an answer
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def combine_table(
     n_clusters : sequence of int
         Several numbers of clusters, if there is to be an answer for each.
     with_confidence : bool, default True
-        Whether the answer has a column of confidence.
+        Whether the answer has columns of confidence, margin and runner-up.
     whole : str, optional
         What else is wanted that needs all patterns in memory, for the message where they do not fit.
     """
@@ -160,12 +162,14 @@ def answer_names(n_clusters: Sequence[int] = (), *, with_confidence: bool = True
 def answer_columns(
     fitted: ConsensusMethod, n_clusters: Sequence[int] = (), *, with_confidence: bool = True
 ) -> dict[str, Any]:
-    """Return the columns of an answer, pattern by pattern: the consensus, or one for each k; confidence if wanted."""
+    """Return the columns of an answer, pattern by pattern: the consensus, or one for each k; certainty if wanted."""
     names = answer_names(n_clusters, with_confidence=with_confidence)
     if len(n_clusters) <= 1:
-        return dict(zip(names, (fitted.pattern_labels_, fitted.pattern_confidence_), strict=False))
+        certain = fitted.pattern_certainty_[:_CERTAIN] if with_confidence else ()
+        return dict(zip(names, (fitted.pattern_labels_, *certain), strict=True))
     cuts = {k: fitted._answer_at(k) for k in sorted(n_clusters, reverse=True)}  # the largest first serves the others
     values: list[NDArray[Any]] = [cuts[k][0] for k in n_clusters]
     if with_confidence:
-        values += [confidence(fitted.ensemble_, cuts[k][1], cuts[k][0]) for k in n_clusters]
+        of_k = [certainty(fitted.ensemble_, cuts[k][1], cuts[k][0])[:_CERTAIN] for k in n_clusters]
+        values += [column for columns in zip(*of_k, strict=True) for column in columns]
     return dict(zip(names, values, strict=True))

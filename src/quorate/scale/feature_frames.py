@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.consensus.extension import Assigned
 from quorate.scale.columns import ANSWERS
 from quorate.scale.features import FeatureProfile
 from quorate.scale.files import quote_name
@@ -87,7 +88,8 @@ class _Polars:
     def attach(native: Any, model: FeatureModel) -> Any:
         import polars as pl
 
-        schema = dict(native.collect_schema()) | dict(zip(ANSWERS, (pl.Int32, pl.Float32), strict=True))
+        kinds = (pl.Int32, pl.Float32, pl.Float32, pl.Int32)
+        schema = dict(native.collect_schema()) | dict(zip(ANSWERS, kinds, strict=True))
         # Rows are labelled one by one, so that batches need not be whole.
         return native.map_batches(partial(Eager.attach, model=model), schema=schema, streamable=True)
 
@@ -128,7 +130,7 @@ class _Dask:
 
     @staticmethod
     def attach(native: Any, model: FeatureModel) -> Any:
-        empty = {name: np.empty(0, dtype=kind) for name, kind in zip(ANSWERS, (np.int32, np.float32), strict=True)}
+        empty = dict(zip(ANSWERS, Assigned.empty(0), strict=True))
         return native.map_partitions(Eager.attach, model, meta=native._meta.assign(**empty))
 
 
@@ -151,7 +153,8 @@ class _Spark:
     def attach(native: Any, model: FeatureModel) -> Any:
         from pyspark.sql.types import FloatType, IntegerType, StructField, StructType
 
-        more = [StructField(name, kind) for name, kind in zip(ANSWERS, (IntegerType(), FloatType()), strict=True)]
+        kinds = (IntegerType(), FloatType(), FloatType(), IntegerType())
+        more = [StructField(name, kind) for name, kind in zip(ANSWERS, kinds, strict=True)]
         return native.mapInArrow(partial(_label_batches, model=model), StructType([*native.schema.fields, *more]))
 
 

@@ -61,7 +61,7 @@ def consensus_frame(
     noise: Noise = "missing",
     **params: Any,
 ) -> Any:
-    """Combine the clusterings in some columns of a frame, and return the frame with the answer in two more columns.
+    """Combine the clusterings in some columns of a frame, and return the frame with the answer in four more columns.
 
     The rows stay with the engine that holds them. It counts the distinct combinations of labels, which are all that a
     consensus needs, and joins the answer to its rows. A lazy frame stays lazy: that count runs at once, the join when
@@ -86,8 +86,9 @@ def consensus_frame(
     -------
     frame
         Of the same kind, with the columns `consensus` (0 the largest cluster, -1 where no member labels the row) and
-        `confidence` (mean evidence of the row with the others of its cluster) after all columns it had. Frames in
-        memory, polars LazyFrames and Dask frames keep the order of their rows.
+        `confidence` (mean evidence of the row with the others of its cluster), `margin` (that minus the evidence for
+        its runner-up) and `runner_up` (of the other clusters, the one with most evidence, -1 if none has any) after
+        all columns it had. Frames in memory, polars LazyFrames and Dask frames keep the order of their rows.
 
     Examples
     --------

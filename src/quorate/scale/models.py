@@ -40,17 +40,17 @@ class FeatureModel:
     n_clusters: int
 
     def assign(self, X: NDArray[Any]) -> Assigned:
-        """Return the cluster and the confidence of rows (n, features); -1 and 0 where a number is missing."""
+        """Return the cluster of rows (n, features) and how firm it is; -1 and 0 where a number is missing."""
         values = np.array(X, dtype=np.float64, order="C")
         gaps = ~np.isfinite(values)
         if not gaps.any():
             return self.clusters.assign(values)
         rows, columns = np.nonzero(gaps)
         values[rows, columns] = 0.0 if self.fill is None else self.fill[columns]
-        labels, confidence = self.clusters.assign(values)
+        found = self.clusters.assign(values)
         if self.fill is None:
-            labels[rows], confidence[rows] = -1, 0.0
-        return Assigned(labels, confidence)
+            found.forget(rows)
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""

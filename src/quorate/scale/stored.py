@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._support.typing import Floats, Labels
+from quorate._support.typing import Labels
+from quorate.evidence import Certainty
 from quorate.labels import Noise, Vector, encode
 from quorate.patterns import Packing
 from quorate.scale.blocks import StoredEnsemble
@@ -61,21 +62,24 @@ def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
     return StoredEnsemble(lines.columns, levels, noise, n_rows, _DuckDBPatterns(connection, packing, key, n_patterns))
 
 
-def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple[Labels, Floats]]) -> None:
-    """Put label and confidence of the patterns, block by block, beside the cells of the lines that have them."""
+def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple[Labels, Certainty]]) -> None:
+    """Put label and certainty of the patterns, block by block, beside the cells of the lines that have them."""
     connection = lines.connection
-    connection.execute("CREATE TEMP TABLE quorate_labelled (pattern BIGINT, consensus BIGINT, confidence DOUBLE)")
+    connection.execute(
+        "CREATE TEMP TABLE quorate_labelled (pattern BIGINT, a0 BIGINT, a1 DOUBLE, a2 DOUBLE, a3 BIGINT)"
+    )
     start = 0
-    for labels, confidence in answers:
+    for labels, certain in answers:
         pattern = np.arange(start, start + len(labels))
-        connection.register("block", {"pattern": pattern, "consensus": labels, "confidence": confidence})
-        connection.execute("INSERT INTO quorate_labelled SELECT pattern, consensus, confidence FROM block")
+        values = (labels, certain.confidence, certain.margin, certain.runner_up)
+        connection.register("block", {"pattern": pattern, **{f"a{i}": column for i, column in enumerate(values)}})
+        connection.execute("INSERT INTO quorate_labelled SELECT pattern, a0, a1, a2, a3 FROM block")
         connection.unregister("block")
         start += len(labels)
     cells = ", ".join(f"c.{column.sql_name}" for column in lines.all_columns)
     same = " AND ".join(f"c.{word} = p.{word}" for word in _word_names(ens.levels))
     connection.execute(
-        f"CREATE TEMP TABLE {ANSWER} AS SELECT {cells}, consensus AS a0, confidence AS a1 FROM quorate_coded c "
+        f"CREATE TEMP TABLE {ANSWER} AS SELECT {cells}, a0, a1, a2, a3 FROM quorate_coded c "
         f"JOIN quorate_patterns p ON {same} JOIN quorate_labelled l ON p.rowid = l.pattern"
     )
 

@@ -58,7 +58,7 @@ def consensus_file(
     threads: int | None = None,
     **params: Any,
 ) -> FileConsensus:
-    """Combine the clusterings in some columns of a file, and write the file with the answer in two more columns.
+    """Combine the clusterings in some columns of a file, and write the file with the answer in four more columns.
 
     The rows never are in memory: DuckDB counts the distinct combinations of labels, and joins their answer to the rows
     while it copies them. What does not fit into `memory_limit` is spilled to the temporary folder (TMPDIR).
@@ -107,11 +107,11 @@ def consensus_file(
     ...     _ = (folder / "labels.csv").write_text("id,a,b\\nr1,x,0\\nr2,x,0\\nr3,y,1\\nr4,y,2\\n")
     ...     result = qt.consensus_file(folder / "labels.csv", folder / "out.csv", members=["a", "b"], n_clusters=2)
     ...     print((folder / "out.csv").read_text())
-    id,a,b,consensus,confidence
-    r1,x,0,0,1.0
-    r2,x,0,0,1.0
-    r3,y,1,1,0.5
-    r4,y,2,1,0.5
+    id,a,b,consensus,confidence,margin,runner_up
+    r1,x,0,0,1.0,1.0,-1
+    r2,x,0,0,1.0,1.0,-1
+    r3,y,1,1,0.5,0.5,-1
+    r4,y,2,1,0.5,0.5,-1
     <BLANKLINE>
     """
     check_choice("noise", noise, ("missing", "cluster"))

@@ -24,7 +24,7 @@ from quorate.consensus.registry import ConsensusResult
 from quorate.crowd import Normalise, agreement, cai, crowd_trust
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
-from quorate.evidence import confidence, covering_weight, shared_rows
+from quorate.evidence import certainty, covering_weight, shared_rows
 from quorate.linkage import Dendrogram
 from quorate.scores import table_nmi
 
@@ -219,9 +219,13 @@ class Cut:
     """(M,) weights of the members behind it."""
     confidence: Floats
     """(m,) confidence of each pattern's rows."""
+    margin: Floats
+    """(m,) by how much the evidence for their cluster exceeds that for the runner-up."""
+    runner_up: Ints
+    """(m,) the cluster that would have them next, -1 for none."""
     sizes: Floats
     stability: Floats
-    """(k,) mean confidence of the rows of each cluster."""
+    """(k,) mean vote share of the rows of each cluster."""
     opponents: tuple[tuple[tuple[str, float], ...], ...]
     """For each cluster the members that separate its rows most, with the share of pairs separated."""
     mean_confidence: float
@@ -235,20 +239,22 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
     """Return the answer at one number of clusters, with how certain it is; None: as fitted."""
     ens = fitted.ensemble_
     labels, weights = answer_at(fitted, n_clusters)
-    certainty = confidence(ens, weights, labels)
-    clusters = describe_clusters(ens, labels, certainty)
+    certain = certainty(ens, weights, labels)
+    clusters = describe_clusters(ens, labels, certain)
     kept = labels >= 0
     counts = ens.counts[kept].astype(np.float64)
-    bins = np.minimum((certainty[kept] * _BINS).astype(int), _BINS - 1)
+    bins = np.minimum((certain.confidence[kept] * _BINS).astype(int), _BINS - 1)
     return Cut(
         n_clusters=len(clusters),
         labels=labels,
         weights=weights,
-        confidence=certainty,
+        confidence=certain.confidence,
+        margin=certain.margin,
+        runner_up=certain.runner_up,
         sizes=np.array([cluster.size for cluster in clusters]),
         stability=np.array([cluster.stability for cluster in clusters]),
         opponents=tuple(cluster.opponents for cluster in clusters),
-        mean_confidence=float(certainty[kept] @ counts / counts.sum()) if len(counts) else 0.0,
+        mean_confidence=float(certain.confidence[kept] @ counts / counts.sum()) if len(counts) else 0.0,
         agreement=float(weights @ agreement_with_members(ens, labels)),
         histogram=np.bincount(bins, weights=counts, minlength=_BINS).astype(np.float64),
     )

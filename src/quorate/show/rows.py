@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate._support.typing import Floats
 from quorate.ensemble import Ensemble
 from quorate.evidence import shared_rows
 from quorate.scale.rowfacts import NumberColumn, RowFacts
@@ -18,8 +19,8 @@ _LONGEST_NAME = 120
 
 
 def rows_that_fit(ens: Ensemble, n_answers: int) -> int:
-    """Return how many rows a report can name, each with its votes, labels and confidences: all, if they fit."""
-    width = ens.n_members + 2 * n_answers
+    """Return how many rows a report can name, each with its votes, labels and certainties: all, if they fit."""
+    width = ens.n_members + 4 * n_answers
     if ens.n_rows + ens.n_patterns * width <= _CELLS:
         return ens.n_rows
     return max(50, _CELLS // (width + 1))
@@ -41,11 +42,15 @@ def embedded_rows(ens: Ensemble, sweep: SweepView, facts: RowFacts) -> dict[str,
             for levels, used in zip(ens.levels, levels_used, strict=True)
         ],
         "labels": {str(cut.n_clusters): cut.labels[patterns].tolist() for cut in sweep.cuts},
-        "confidence": {
-            str(cut.n_clusters): np.rint(100 * cut.confidence[patterns]).astype(int).tolist() for cut in sweep.cuts
-        },
+        "confidence": {str(cut.n_clusters): _hundredths(cut.confidence[patterns]) for cut in sweep.cuts},
+        "margin": {str(cut.n_clusters): _hundredths(cut.margin[patterns]) for cut in sweep.cuts},
+        "runner_up": {str(cut.n_clusters): cut.runner_up[patterns].tolist() for cut in sweep.cuts},
         "homes": {str(cut.n_clusters): _homes(ens, cut, levels_used) for cut in sweep.cuts},
     }
+
+
+def _hundredths(values: Floats) -> list[int]:
+    return np.rint(100 * values).astype(int).tolist()
 
 
 def _homes(ens: Ensemble, cut: Cut, levels_used: Sequence[Any]) -> list[dict[str, list[int]]]:

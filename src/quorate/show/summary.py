@@ -18,7 +18,7 @@ from quorate.choice import Candidate, Choice
 from quorate.consensus.base import ConsensusMethod, opposition
 from quorate.crowd import NO_AGREEMENT, CrowdTrust
 from quorate.ensemble import Ensemble
-from quorate.evidence import mean_evidence, shared_rows
+from quorate.evidence import shared_rows
 from quorate.scale.rowfacts import RowFacts, facts_in_memory
 from quorate.scores import score_table
 from quorate.show.featureview import view_features
@@ -298,19 +298,16 @@ def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
     ens = fitted.ensemble_
     kept = np.flatnonzero(cut.labels >= 0)
     least = kept[np.lexsort((kept, cut.confidence[kept]))[:_UNCERTAIN_SHOWN]]
-    evidence = np.minimum(mean_evidence(ens, cut.weights, cut.labels, ens.patterns[least]), 1.0)
-    evidence[np.arange(len(least)), cut.labels[least]] = -1.0
-    second = np.argmax(evidence, axis=1)
     return [
         {
             "example": int(pattern),
             "rows": float(ens.counts[pattern]),
             "label": int(cut.labels[pattern]),
             "confidence": round(float(cut.confidence[pattern]), 4),
-            "next": int(second[i]) if cut.n_clusters > 1 else None,
-            "next_evidence": round(float(evidence[i, second[i]]), 4) if cut.n_clusters > 1 else None,
+            "margin": round(float(cut.margin[pattern]), 4),
+            "runner_up": int(cut.runner_up[pattern]) if cut.runner_up[pattern] >= 0 else None,
         }
-        for i, pattern in enumerate(least)
+        for pattern in least
     ]
 
 

@@ -112,7 +112,7 @@ function rowsOfCluster() {
   const labels = S.rows.labels[state.k], confidence = S.rows.confidence[state.k];
   return [...alike].filter(([pattern]) => labels[pattern] === state.cluster)
     .sort(([p], [q]) => confidence[p] - confidence[q] || p - q).slice(0, 12)
-    .map(([pattern, row]) => ({ example: S.rows.names[row], rows: S.rows.counts[pattern], label: state.cluster, confidence: confidence[pattern] / 100, next: undefined }));
+    .map(([pattern, row]) => ({ example: S.rows.names[row], rows: S.rows.counts[pattern], label: state.cluster, confidence: confidence[pattern] / 100, margin: S.rows.margin[state.k][pattern] / 100, runner_up: S.rows.runner_up[state.k][pattern] }));
 }
 function drawUncertain() {
   const chosen = state.cluster !== null;
@@ -125,10 +125,8 @@ function drawUncertain() {
     ["Rows alike", (r) => r.rows, (r) => count(r.rows), "number"],
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ["Confidence", (r) => r.confidence, (r) => gauge(r.confidence), "number"],
-    ...(chosen ? [] : [
-      ["Next best", (r) => r.next, (r) => clusterName(r.next, pick), "number"],
-      ["Evidence for it", (r) => r.next_evidence, (r) => decimals(r.next_evidence), "number"],
-    ]),
+    ["Runner-up", (r) => r.runner_up, (r) => clusterName(r.runner_up, pick), "number"],
+    ["Margin", (r) => r.margin, (r) => decimals(r.margin), "number"],
   ], chosen ? rowsOfCluster() : answerAt(state.k).uncertain);
 }
 function rowButton(name, row) {
@@ -169,7 +167,9 @@ function drawRow() {
   for (const vote of votes) if (vote.home !== null) weights.set(vote.home, (weights.get(vote.home) || 0) + vote.member.weight);
   const ranked = [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   byId("row-title").replaceChildren(shorten(S.rows.names[state.row], 120), " is in cluster ", clusterName(label, pick));
-  byId("row-lead").textContent = `Confidence ${percent(S.rows.confidence[state.k][pattern] / 100)}; ${many(S.rows.counts[pattern], "row")} with the same labels. ` +
+  const runnerUp = S.rows.runner_up[state.k][pattern];
+  byId("row-lead").textContent = `Confidence ${percent(S.rows.confidence[state.k][pattern] / 100)}` +
+    (runnerUp < 0 ? ", no evidence for any other cluster" : `, ${percent(S.rows.margin[state.k][pattern] / 100)} ahead of cluster ${runnerUp}`) + `; ${many(S.rows.counts[pattern], "row")} with the same labels. ` +
     `By weight the members put it with ${ranked.slice(0, 3).map(([c, w]) => `cluster ${c} (${percent(w)})`).join(", ") || "nobody"}.`;
   drawTable(byId("votes"), [
     ["Member", (r) => r.member.name, (r) => shorten(r.member.name, 200), "text"],

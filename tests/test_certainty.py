@@ -1,0 +1,128 @@
+"""How firmly rows sit in their clusters: confidence, margin, runner-up, and the stability of clusters."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+import quorate as qt
+from quorate.evidence import Groups, certainty
+
+# Five rows, two members with weights 3/4 and 1/4, and the clusters {0, 1, 2} and {3, 4}.
+TWO_MEMBERS = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 2]])
+CLUSTERS = np.array([0, 0, 0, 1, 1])
+
+
+@pytest.fixture(scope="module")
+def noisy_blobs():
+    """Members that mislabel some rows of five groups; missing labels here and there."""
+    random = np.random.default_rng(0)
+    truth = np.repeat(np.arange(5), [60, 50, 40, 30, 20])
+    columns = []
+    for k in (5, 7, 9, 5, 6):
+        column = np.where(random.random(200) < 0.2, random.integers(0, k, 200), truth * k // 5).astype(float)
+        column[random.random(200) < 0.05] = np.nan
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+def of_rows(labels, weights, consensus, **options):
+    """The certainty of rows, through patterns."""
+    ens = qt.Ensemble(list(np.asarray(labels).T), **options)
+    rows = ens.require_rows("test")
+    first = np.unique(rows, return_index=True)[1]
+    found = certainty(ens, np.asarray(weights, dtype=float), np.asarray(consensus)[first])
+    return [values[rows] for values in found]
+
+
+def test_certainty_by_hand():
+    confidence, margin, runner_up, share = of_rows(TWO_MEMBERS, [0.75, 0.25], CLUSTERS)
+    # Row 2 is with rows 0 and 1 in the first member only, and with row 3 of the other cluster in the second.
+    assert confidence == pytest.approx([(1 + 0.75) / 2, (1 + 0.75) / 2, 0.75, 0.75, 0.75])
+    assert margin == pytest.approx([0.875, 0.875, 0.75 - 0.25 / 2, 0.75 - 0.25 / 3, 0.75])
+    assert runner_up.tolist() == [-1, -1, 1, 0, -1]
+    # Row 2: all its mates in the first member are its own, the only one in the second is not. Row 4 is alone in the
+    # second member, which has no vote on it.
+    assert share == pytest.approx([1, 1, 0.75, 0.75, 1])
+
+
+def test_stability_is_the_mean_vote_share(noisy_blobs):
+    fitted = qt.WEAC(n_clusters=5).fit(noisy_blobs)
+    labels = np.where(np.isnan(noisy_blobs), -1, noisy_blobs).astype(int)
+    share = oracles.certainty(labels, fitted.member_weights_, fitted.labels_)[3]
+    assert [c.stability for c in fitted.clusters_] == pytest.approx(
+        [share[fitted.labels_ == c].mean() for c in range(5)]
+    )
+
+
+def test_a_cluster_of_one_row_has_no_evidence_of_its_own():
+    confidence, margin, runner_up, share = of_rows([[0, 0], [0, 0], [0, 1]], [0.5, 0.5], [0, 0, 1])
+    assert confidence.tolist() == [1, 1, 0]
+    assert margin == pytest.approx([0.5, 0.5, -0.5])  # below 0: the runner-up has more
+    assert runner_up.tolist() == [1, 1, 0]
+    assert share == pytest.approx([0.75, 0.75, 0.0])
+
+
+def test_rows_without_a_label_or_a_mate_have_no_certainty():
+    labels = [[0, -1], [0, -1], [-1, 0], [-1, -1]]
+    found = of_rows(labels, [0.5, 0.5], [0, 0, 1, -1])
+    np.testing.assert_allclose(found, [[1, 1, 0, 0], [1, 1, 0, 0], [-1, -1, -1, -1], [1, 1, 0, 0]], rtol=1e-14)
+
+
+@settings(deadline=None, max_examples=60)
+@given(oracles.label_matrices(missing=True, max_clusters=5), st.integers(1, 4), st.randoms(), st.booleans())
+def test_certainty_is_that_of_all_pairs_of_rows(labels, k, random, weighted):
+    weights = np.array([random.choice([0.0, 0.5, 1.0, 2.0]) for _ in labels.T])
+    weights[0] = 1.0
+    _, pattern = np.unique(labels, axis=0, return_inverse=True)
+    of_pattern = np.array([random.randrange(k) for _ in range(pattern.max() + 1)])
+    consensus = np.where(((labels >= 0) & (weights > 0)).any(axis=1), of_pattern[pattern], -1)
+    of_row = np.array([random.choice([0.5, 1.0, 3.0]) for _ in range(pattern.max() + 1)])[pattern] if weighted else None
+    found = of_rows(labels, weights, consensus, row_weights=of_row)
+    for ours, expected in zip(found, oracles.certainty(labels, weights, consensus, of_row), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=20)
+@given(oracles.label_matrices(max_clusters=3), st.integers(1, 3))
+def test_parts_of_the_patterns_add_up_to_all(labels, k):
+    ens = qt.Ensemble(list(labels.T))
+    weights = np.full(ens.n_members, 1 / ens.n_members)
+    groups = np.arange(ens.n_patterns) % k
+    n_groups = groups.max() + 1
+    one, two = np.where(np.arange(ens.n_patterns) % 2, groups, -1), np.where(np.arange(ens.n_patterns) % 2, -1, groups)
+    both = Groups.of(ens, weights, one, n_groups) + Groups.of(ens, weights, two, n_groups)
+    for part, whole in zip(certainty(ens, weights, groups, both), certainty(ens, weights, groups), strict=True):
+        np.testing.assert_allclose(part, whole, atol=1e-12)
+
+
+def test_margin_and_runner_up_go_where_confidence_goes(noisy_blobs, tmp_path):
+    result = qt.consensus(noisy_blobs, 4)
+    fitted = result.estimator
+    assert np.array_equal(result.margin, fitted.margin_)
+    assert np.array_equal(result.runner_up, fitted.runner_up_)
+    assert np.array_equal(fitted.pattern_margin_[fitted.ensemble_.row_pattern], result.margin)
+    frame = pd.DataFrame(noisy_blobs, columns=list("abcde"))
+    answered = qt.consensus_frame(frame, n_clusters=4)
+    assert answered.columns[-4:].tolist() == ["consensus", "confidence", "margin", "runner_up"]
+    assert np.array_equal(answered["margin"], result.margin)
+    assert np.array_equal(answered["runner_up"], result.runner_up)
+    assert (result.runner_up != result.labels).all()
+    assert result.runner_up.max() < 4
+    frame.to_parquet(tmp_path / "labels.parquet")
+    qt.consensus_file(tmp_path / "labels.parquet", tmp_path / "out.parquet", n_clusters=4)
+    written = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_allclose(written["margin"], result.margin, rtol=1e-12)
+    assert np.array_equal(written["runner_up"], result.runner_up)
+
+
+def test_features_on_a_sample_have_margins_too():
+    data = qt.datasets.load("iris")
+    whole = qt.ConsensusClustering(3, random_state=0).fit(data.features)
+    assert np.array_equal(whole.margin_, whole.consensus_.margin_)
+    part = qt.ConsensusClustering(3, fit_rows=60, k_range=(2, 6), random_state=0).fit(data.features)
+    assert part.margin_.shape == part.runner_up_.shape == (150,)
+    assert (part.runner_up_ != part.labels_).all()
+    assert (part.margin_ <= part.confidence_ + 1e-6).all()

@@ -36,7 +36,9 @@ class Assigned(NamedTuple):
     @classmethod
     def empty(cls, n_rows: int) -> Assigned:
         """Return room for the clusters of so many rows."""
-        return cls(*(np.empty(n_rows, dtype=kind) for kind in (np.int32, np.float32, np.float32, np.int32)))
+        labels, runner_up = np.empty((2, n_rows), dtype=np.int32)
+        confidence, margin = np.empty((2, n_rows), dtype=np.float32)
+        return cls(labels, confidence, margin, runner_up)
 
     def forget(self, rows: Any) -> None:
         """Leave some rows without a cluster."""

@@ -239,3 +239,14 @@ def test_a_text_table_can_be_described_to_the_library(tmp_path):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", encoding="base64")
     with pytest.raises(qt.QuorateError, match="delimiter must be one sign"):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", delimiter="::")
+
+
+def test_frames_that_are_hardly_ensembles_are_told():
+    column = [0, 1, 2] * 10
+    copies = pd.DataFrame({"a": column, "b": column, "c": column, "d": column[::-1]})
+    with pytest.warns(qt.QuorateWarning, match="Columns 'a', 'b', 'c' hold the same labels.*counts 3 times"):
+        qt.Ensemble(copies)
+    with pytest.warns(qt.QuorateWarning, match="one member only, 'a'"):
+        qt.Ensemble(copies[["a"]])
+    with pytest.warns(qt.QuorateWarning, match="4 rows and 30 members.*looks transposed"):
+        qt.Ensemble(copies.T)

@@ -251,6 +251,21 @@ def test_numbers_for_names_are_names(tmp_path, names):
     assert n_rows == 30
 
 
+@pytest.mark.parametrize("table", [",0,1,2\na,0,1,1\nb,1,0,1\n", ",0,1\na,0,1\nb,1,0\n"])
+def test_numbered_columns_beside_named_rows(table):
+    """What pandas writes for a frame that was transposed."""
+    with pytest.warns(qt.QuorateWarning, match="is taken for names"):
+        found = find_dialect(table, "table")
+    assert found.header
+    assert found.columns[0] == "index"
+
+
+def test_warnings_keep_to_one_line():
+    with pytest.warns(qt.QuorateWarning) as said:
+        find_dialect('"a\nb",5,10\n' + LABELS, "table")
+    assert "(a b,5,10)" in str(said[0].message)
+
+
 def test_first_rows_of_numbers_that_come_again_are_data(tmp_path):
     assert columns_of(tmp_path / "t.csv", LABELS)[1] == 30
     features = "\n".join(f"r{i},{i / 7:.4f},{i * 1.1:.3f}" for i in range(30))

@@ -151,7 +151,8 @@ class Ensemble(Clusterings):
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels (the noise of DBSCAN and HDBSCAN) mean: no label, one cluster, or a cluster each.
     row_weights : (n,) array of positive numbers, optional
-        How much each row counts. Default: 1.
+        How much each row counts, compared with the others: all of them times a number is the same. Default: 1. A row of
+        weight 2 counts like two equal rows, but for the methods that say otherwise in `methods()` ("repeated rows").
 
     Attributes
     ----------
@@ -209,7 +210,7 @@ class Ensemble(Clusterings):
         names = _check_names(names if names is not None else source_names, len(vectors))
         levels, found = group_labels(vectors, names, noise)
         if from_frame:
-            warn_of_columns(names, levels, n_rows)
+            warn_of_columns(names, levels, found.codes, n_rows)
         weights = None if row_weights is None else _sums(found, _check_row_weights(row_weights, n_rows))
         self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.annotated import ask_for_keys, is_annotated
-from quorate._support.columns import FEW_ROWS, NEARLY_ALL, is_class, looks_transposed
+from quorate._support.columns import FEW_ROWS, NEARLY_ALL, is_class, looks_transposed, quoted
 from quorate.errors import QuorateError, warn
 
 Noise = Literal["missing", "cluster", "singletons"]
@@ -85,14 +85,18 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
         return _split_sequence(list(labels)), None
     frame = _as_frame(labels)
     if frame is not None:
-        return frame_vectors(frame), [str(name) for name in frame.columns]
+        vectors = frame_vectors(frame)
+        if len(vectors) >= FEW_ROWS:  # a small frame may have few rows
+            _warn_if_transposed(vectors)
+        return vectors, [str(name) for name in frame.columns]
     matrix = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
     if matrix.ndim != 2:
         raise QuorateError(
             f"labels must be two-dimensional, rows x members; got {matrix.ndim} dimension(s). "
             "For label vectors, pass a list with one vector per member."
         )
-    _warn_if_transposed(matrix)
+    if matrix.dtype.kind in "iub":
+        _warn_if_transposed(list(matrix.T))
     return list(matrix.T), None
 
 
@@ -197,21 +201,27 @@ def _frame_column(series: Any) -> Vector:
     return np.asarray([*series.to_list(), None], dtype=object)[:-1]
 
 
-def _warn_if_transposed(matrix: Vector) -> None:
-    n_rows, n_members = matrix.shape
-    most = looks_transposed(matrix, n_members) if matrix.dtype.kind in "iub" else None
+def _warn_if_transposed(vectors: Sequence[Vector]) -> None:
+    if not vectors or len(vectors[0]) >= len(vectors):
+        return
+    most = looks_transposed(_rows_of(vectors), len(vectors))
     if most is not None:
         warn(
-            f"labels has {n_rows} rows and {n_members} members, and each row holds at most {most} distinct labels: "
-            "it looks transposed. Rows are data instances and columns are members; pass labels.T if that is not so."
+            f"labels has {len(vectors[0])} rows and {len(vectors)} members, and each row holds at most {most} distinct "
+            "labels: it looks transposed. Rows are data instances and columns are members; pass labels.T if that is "
+            "not so."
         )
+
+
+def _rows_of(vectors: Sequence[Vector]) -> list[tuple[Any, ...]]:
+    return list(zip(*(vector.tolist() for vector in vectors), strict=True))
 
 
 def _warn_if_rows(vectors: Sequence[Vector]) -> None:
     """Warn of a list that looks like one of rows: many short vectors, whose labels repeat across them."""
     if len(vectors) < FEW_ROWS or len(vectors) <= len(vectors[0]):
         return
-    most = looks_transposed(list(zip(*(vector.tolist() for vector in vectors), strict=True)), len(vectors))
+    most = looks_transposed(_rows_of(vectors), len(vectors))
     if most is not None:
         warn(
             f"labels is a list of {len(vectors)} vectors of {len(vectors[0])} labels: it looks like a list of rows. A "
@@ -219,12 +229,26 @@ def _warn_if_rows(vectors: Sequence[Vector]) -> None:
         )
 
 
-def warn_of_columns(names: Sequence[str], levels: Sequence[Vector], n_rows: int) -> None:
+def _copies(codes: NDArray[np.int32]) -> list[int]:
+    """Return the largest group of members that label all rows alike."""
+    groups: dict[bytes, list[int]] = {}
+    for j, column in enumerate(np.ascontiguousarray(codes.T)):
+        groups.setdefault(column.tobytes(), []).append(j)
+    return max(groups.values(), key=len)
+
+
+def warn_of_columns(names: Sequence[str], levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int) -> None:
     """Warn of columns of a frame that are hardly clusterings: those that name rows, and those that hold known classes.
 
-    They count as members all the same: who passes a frame says which columns are members.
+    They count as members all the same: who passes a frame says which columns are members. codes : (m, M) of patterns
     """
+    if len(names) == 1:
+        warn(f"There is one member only, {names[0]!r}: nothing to combine it with.")
     many = n_rows >= FEW_ROWS
+    copies = _copies(codes) if many else []
+    if len(copies) > 2 and 2 * len(copies) >= len(names):
+        listed = quoted(names[j] for j in copies)
+        warn(f"Columns {listed} hold the same labels: one clustering that counts {len(copies)} times.")
     ids = [name for name, some in zip(names, levels, strict=True) if many and len(some) > NEARLY_ALL * n_rows]
     odd = dict.fromkeys(ids, "another value in every row, as names of rows have")
     odd |= {name: "a name of known classes" for name in names if is_class(name)}

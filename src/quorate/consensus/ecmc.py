@@ -270,6 +270,8 @@ class ECMC(LinkageMethod):
     exact: ClassVar[str] = "objective and completed matrix of all rows, and its dendrogram"
     exceptions: ClassVar[Mapping[str, str]] = {
         "components": "groups of fewer than 1 / lambda rows vanish from the completed matrix",
+        "repeated rows": "lambda depends on the number of rows, which repeating rows raises and weights do not; and a "
+        "row is similar to itself by 1, to its repetitions by less",
     }
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
@@ -101,6 +102,10 @@ class HBGF(GraphMethod):
     citation: ClassVar[str] = "Fern, Brodley 2004"
     cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows and clusters"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "repeated rows": "clusters are clustered along with the rows, each with the weight of a mean row: of rows that "
+        "are repeated there are more, of rows with weights there are not",
+    }
     local_weights: ClassVar[bool] = True
 
     def __init__(

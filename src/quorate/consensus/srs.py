@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -88,6 +89,10 @@ class SRS(LinkageMethod):
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett 2008"
     cost: ClassVar[str] = "n_c^2 per neighbour and iteration + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows; a pattern whose rows part gets the label of its first row"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        **LinkageMethod.exceptions,
+        "repeated rows": "a row is similar to itself by 1, to its repetitions by less",
+    }
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ _OTHER_DELIMITERS = {":": "a colon", " ": "a blank"}
 _SAMPLE_ROWS = 1000
 # In fewer rows numbers may all differ by chance.
 _FEW_ROWS = 4
-_CELLS_SHOWN = 12
+_CELLS_SHOWN, _SIGNS_SHOWN = 12, 30
 # pandas writes its index under an empty name.
 _UNNAMED = "index"
 
@@ -70,12 +70,20 @@ def find_dialect(
         header = _has_header(rows)
         if not header and (_is_numbered(rows) or _has_numbers_for_names(rows)):
             header = True
-            shown = delimiter.join(rows[0][:_CELLS_SHOWN]) + (" ..." if len(rows[0]) > _CELLS_SHOWN else "")
-            warn(f"The first line of {name} ({shown}) is taken for names of columns. Pass header=False if it is data.")
+            warn(
+                f"The first line of {name} ({_shown(rows[0], delimiter)}) is taken for names of columns. Pass "
+                "header=False if it is data."
+            )
     if trailing:
         warn(f"Every line of {name} ends with {delimiter!r}, behind which nothing stands: that column is left out.")
     skipped = next(i for i, line in enumerate(all_lines) if line.strip())
     return Dialect(delimiter, header, _column_names(rows[0], header, name), skipped, trailing)
+
+
+def _shown(row: Sequence[str], delimiter: str) -> str:
+    """Return the first cells of a row on one line."""
+    cells = [" ".join(cell.split())[:_SIGNS_SHOWN] for cell in row[:_CELLS_SHOWN]]
+    return delimiter.join(cells) + (" ..." if len(row) > _CELLS_SHOWN else "")
 
 
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
@@ -151,11 +159,12 @@ def _below(others: Sequence[Sequence[str]], n_columns: int) -> list[set[str]]:
 def _is_numbered(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row is what pandas writes for columns without names: 0, 1, 2, ...
 
-    Its index makes one more column, without a name and numbered as well. Two columns are too few to tell: 0,1 may as
-    well be labels.
+    Its index makes one more column, without a name, that is numbered as well or holds names. Two columns are too few
+    to tell: 0,1 may as well be labels.
     """
     first, *others = rows
-    indexed = first[0].strip() == "" and all(row[0] == str(i) for i, row in enumerate(others))
+    numbered = all(row[0] == str(i) for i, row in enumerate(others))
+    indexed = first[0].strip() == "" and (numbered or not any(_is_number(row[0] or "0") for row in others))
     names = first[1:] if indexed else first
     return len(names) >= (1 if indexed else 3) and list(names) == [str(j) for j in range(len(names))]
 

@@ -3,13 +3,16 @@
 import bz2
 import gzip
 import lzma
+import os
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import quorate as qt
+from quorate.cli import main
 from quorate.scale.files import (
     LabelTable,
     check_output,
@@ -423,3 +426,26 @@ def test_a_failed_write_names_the_output(tmp_path, ending, monkeypatch):
         monkeypatch.setattr("secrets.token_hex", lambda *_: "missing/folder")
         with pytest.raises(qt.QuorateError, match=rf"out.{ending} cannot be written"):
             write_table(rows, tmp_path / f"out.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+@pytest.mark.parametrize("newline", ["", "\n"])
+def test_an_endless_last_line_of_a_packed_table(tmp_path, ending, newline):
+    """The engine would drop it without a word."""
+    path = tmp_path / f"labels.csv.{ending}"
+    text = ("a,b\n" + "0,1\n1,0\n" * 20 + "1," + "x" * (33 << 20) + newline).encode()
+    path.write_bytes(gzip.compress(text, 1) if ending == "gz" else pa.Codec("zstd").compress(text, asbytes=True))
+    with pytest.raises(qt.QuorateError, match="has a line of 33 MB"):
+        open_table(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "npz"])
+def test_folders_whose_name_is_no_text(tmp_path, ending, capsys):
+    source, folder = tmp_path / "labels.csv", tmp_path / os.fsdecode(b"out-\xff")
+    source.write_text("a,b\n" + "0,0\n1,1\n" * 10)
+    folder.mkdir()
+    out, report = folder / f"out.{ending}", folder / "report.html"
+    assert main(["combine", str(source), "-k", "2", "-q", "-o", str(out), "--report", str(report)]) == 0
+    assert {file.name for file in folder.iterdir()} == {out.name, report.name}
+    with open_table(out) as table:
+        assert table.n_rows == 20

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 1 << 18
 # The engine drops a last line without a word that is longer than what it reads at once, which is sixteen times this.
-# That costs nothing but where a packed table is read.
-_LONGEST_LINE, _LONGEST_PACKED_LINE = 1 << 29, 1 << 21
+# That costs nothing but where a packed table is read; there the last line is looked at, if it can be in little time.
+_LONGEST_LINE, _LONGEST_PACKED_LINE, _READ_AT_ONCE = 1 << 29, 1 << 21, 1 << 25
+_SMALL_PACKED, _SMALL_UNPACKED = 1 << 25, 1 << 30
 # The engine keeps to this much memory and spills to disk beyond it, so that tables larger than memory can be read.
 _ENGINE_MEMORY = "800MB"
 
@@ -94,13 +95,20 @@ def open_table(
 
 def _with_plain_name(file: Path, resources: ExitStack) -> Path:
     """Return the file, or a link to it where its name is no text, which the engine demands."""
+    if is_text(file):
+        return file
+    link = _temporary_file(resources)
+    link.symlink_to(file.resolve())
+    return link
+
+
+def is_text(path: Path) -> bool:
+    """Return whether a path can be told in UTF-8, as any bytes may name a file."""
     try:
-        str(file).encode()
+        str(path).encode()
     except UnicodeEncodeError:
-        link = _temporary_file(resources)
-        link.symlink_to(file.resolve())
-        return link
-    return file
+        return False
+    return True
 
 
 def _delimiter(given: str | None) -> str | None:
@@ -227,6 +235,7 @@ def _text_view(source: _Source) -> list[Column]:
     elif source.format.compression in ("bz2", "xz"):
         source = _unpack(source)
     head = _read_head(source)
+    _refuse_endless_line(source)
     prefer = source.format.delimiter
     dialect = find_dialect(head, source.shown, delimiter=source.delimiter, header=source.header, prefer=prefer)
     if source.delimiter is not None and len(dialect.columns) == 1:
@@ -304,6 +313,28 @@ def _read_head(source: _Source) -> str:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise QuorateError(f"{source.shown} is not text in UTF-8. {NAME_ENCODING}") from None
+
+
+def _refuse_endless_line(source: _Source) -> None:
+    """Refuse a packed table whose last line is longer than what the engine reads at once, as it would drop it."""
+    if source.format.compression not in ("gzip", "zstd") or source.file.stat().st_size > _SMALL_PACKED:
+        return
+    if source.format.compression == "gzip":
+        opened: Any = gzip.open(source.file)  # noqa: SIM115
+    else:
+        arrow = import_extra("pyarrow", "Reading tables packed by zstd")
+        opened = arrow.input_stream(str(source.file), compression="zstd")
+    line = longest = unpacked = 0
+    with opened as packed:
+        while unpacked < _SMALL_UNPACKED and (part := packed.read(1 << 20)):
+            first = part.find(b"\n")
+            line += len(part) if first < 0 else first
+            longest, unpacked = max(longest, line), unpacked + len(part)
+            line = line if first < 0 else len(part) - part.rfind(b"\n") - 1
+    if longest > _READ_AT_ONCE:
+        raise QuorateError(
+            f"{source.shown} has a line of {longest >> 20} MB, which is no line of a table. Check that it is whole."
+        )
 
 
 def _refuse_wrong_delimiter(source: _Source, head: str) -> None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate._support.extras import import_extra
-from quorate._support.temporary import temporary_file
+from quorate._support.temporary import temporary_file, temporary_folder
 from quorate.errors import QuorateError
 from quorate.scale.files.formats import STREAM, USE_ENDINGS, WRITTEN, FileFormat, explained, find_format
-from quorate.scale.files.opening import find_files
+from quorate.scale.files.opening import find_files, is_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,7 +91,7 @@ def writing(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     target = target if streamed else target.resolve()
     folder = Path(tempfile.gettempdir()) if streamed else target.parent
     try:
-        with temporary_file(folder, target.name) as temporary:
+        with _plain_name(folder) as plain, temporary_file(plain, target.name) as temporary:
             yield temporary
             if streamed:
                 _copy_out(temporary, path)
@@ -106,6 +106,18 @@ def writing(path: str | Path, *, force: bool = True) -> Iterator[Path]:
         raise QuorateError(
             f"{shown} cannot be written: {error.strerror or error}. Check space and permissions."
         ) from error
+
+
+@contextmanager
+def _plain_name(folder: Path) -> Iterator[Path]:
+    """Give the folder, or a link to it where its name is no text, which writers demand."""
+    if is_text(folder):
+        yield folder
+        return
+    with temporary_folder() as above:
+        link = above / "folder"
+        link.symlink_to(folder, target_is_directory=True)
+        yield link
 
 
 def _create(temporary: Path, target: Path) -> None:
@@ -125,7 +137,7 @@ def _create(temporary: Path, target: Path) -> None:
 def write_text(path: str | Path, text: str, *, force: bool = True) -> None:
     """Write a text file whole, or not at all."""
     with writing(path, force=force) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="replace")  # names of files may be no text
 
 
 def make_folder(path: str | Path) -> Path:

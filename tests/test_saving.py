@@ -30,6 +30,7 @@ def test_every_method_comes_back(ensemble, tmp_path, method):
     assert json.dumps(loaded.get_params()) == json.dumps(fitted.get_params())  # tuples come back as lists
     np.testing.assert_array_equal(loaded.labels_, fitted.labels_)
     np.testing.assert_allclose(loaded.confidence_, fitted.confidence_)
+    np.testing.assert_array_equal(loaded.runner_up_, fitted.runner_up_)
     np.testing.assert_array_equal(loaded.member_weights_, fitted.member_weights_)
     assert loaded.ensemble_.names == ensemble.names
     np.testing.assert_array_equal(loaded.ensemble_.patterns, ensemble.patterns)
@@ -68,6 +69,8 @@ def test_clusterings_of_features_come_back(points, tmp_path, members, fit_rows):
     loaded = qt.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.labels_, fitted.labels_)
     np.testing.assert_allclose(loaded.confidence_, fitted.confidence_)
+    np.testing.assert_allclose(loaded.margin_, fitted.margin_)
+    np.testing.assert_array_equal(loaded.runner_up_, fitted.runner_up_)
     np.testing.assert_array_equal(loaded.predict(points), fitted.predict(points))
     np.testing.assert_array_equal(loaded.examined_, fitted.examined_)
     assert (loaded.n_clusters_, loaded.n_features_in_) == (3, 3)

@@ -172,7 +172,6 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         ens: Ensemble,
         pattern_labels: Labels,
-        pattern_confidence: Floats,
         index: Floats,
         member_weights: Floats,
         facts: Mapping[str, Any],
@@ -180,7 +179,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Store an answer that was found before; what it was cut from is found again when it is asked for."""
         self.ensemble_, self.ncai_, self.member_weights_ = ens, index, member_weights
         self.pattern_labels_, self.n_clusters_ = pattern_labels, int(pattern_labels.max(initial=-1)) + 1
-        self._confidence, self._crowd, self._solved = pattern_confidence, None, None
+        self._pattern_certainty, self._crowd, self._solved = None, None, None
         for name, value in facts.items():
             setattr(self, name, value)
 

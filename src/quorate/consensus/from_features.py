@@ -221,8 +221,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "n_features": self.n_features_in_,
             "features": [str(name) for name in getattr(self, "feature_names_in_", ())],
         }
-        arrays |= {"labels": self.labels_, "confidence": self.confidence_, "examined": self.examined_}
-        arrays |= {} if self._clusters is None else self._clusters.votes.to_arrays()
+        arrays |= {"labels": self.labels_, "examined": self.examined_}
+        if self._clusters is not None:
+            arrays |= {**self._clusters.votes.to_arrays(), **self._assigned._asdict()}
         write_archive(path, (manifest, {**arrays, **pack_members(self.members_)}))
 
     def _names(self) -> dict[str, Source]:

@@ -24,7 +24,6 @@ def pack_method(fitted: Any) -> Archive:
     }
     answer = {
         "pattern_labels": fitted.pattern_labels_,
-        "pattern_confidence": fitted.pattern_confidence_,
         "ncai": fitted.ncai_,
         "member_weights": fitted.member_weights_,
     }

@@ -14,7 +14,7 @@ from quorate._support.archive import (
     require,
 )
 from quorate.consensus.base import ConsensusMethod
-from quorate.consensus.extension import RowClusters, Votes
+from quorate.consensus.extension import Assigned, RowClusters, Votes
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.consensus.registry import methods
 from quorate.ensemble import Ensemble, from_lines
@@ -35,14 +35,13 @@ def unpack_method(archive: Archive) -> ConsensusMethod:
     labels = arrays["pattern_labels"].astype(np.int64)
     for name in ("ncai", "member_weights"):
         require(arrays[name].shape == (ens.n_members,))
-    require(labels.shape == arrays["pattern_confidence"].shape == (ens.n_patterns,), labels.min() >= -1)
+    require(labels.shape == (ens.n_patterns,), labels.min() >= -1)
     # numbered from 0 without gaps
     require(len(np.unique(labels[labels >= 0])) == labels.max() + 1)
     facts = {name: manifest["facts"][name] for name in fitted.saved_facts}
     fitted.restore(
         ens,
         labels[order],
-        arrays["pattern_confidence"].astype(np.float64)[order],
         arrays["ncai"].astype(np.float64),
         arrays["member_weights"].astype(np.float64),
         facts,
@@ -86,22 +85,32 @@ def unpack_clustering(archive: Archive) -> ConsensusClustering:
     consensus = unpack_method((manifest["method"], arrays))
     n_features, features = int(manifest["n_features"]), manifest["features"]
     members = unpack_members(arrays, consensus.ensemble_.n_members, n_features)
-    labels, confidence, examined = (arrays[name] for name in ("labels", "confidence", "examined"))
-    require(labels.ndim == 1, labels.shape == confidence.shape, examined.ndim == 2, examined.shape[1] == n_features)
+    labels, examined = arrays["labels"].astype(np.int64), arrays["examined"]
+    require(labels.ndim == 1, examined.ndim == 2, examined.shape[1] == n_features)
     require(len(features) in (0, n_features))
     clusters = None
     if "votes_first" in arrays:
         clusters = RowClusters(
             Crew(members), unpack_votes(arrays, consensus.ensemble_.n_members, consensus.n_clusters_)
         )
+        fitted._assigned = _unpack_assigned(arrays)
     if manifest["own_method"]:
         fitted.consensus = clone(consensus)
     fitted.restore(consensus, list(members), clusters, examined)
-    fitted.labels_, fitted._confidence = labels.astype(np.int64), confidence
+    fitted.labels_ = labels
     fitted.n_features_in_ = n_features
     if features:
         fitted.feature_names_in_ = np.array(features, dtype=object)
     return fitted
+
+
+def _unpack_assigned(arrays: Arrays) -> Assigned:
+    """Return the clusters of rows and how firm they are."""
+    found = Assigned.empty(len(arrays["labels"]))
+    for name, values in found._asdict().items():
+        require(arrays[name].shape == values.shape)
+        values[:] = arrays[name]
+    return found
 
 
 def unpack_votes(arrays: Arrays, n_members: int, n_clusters: int) -> Votes:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -123,15 +124,32 @@ def test_the_code_gives_the_answer(client, bench, ask, own):
     assert table["consensus"].tolist() == space["result"].labels.tolist()
 
 
-def test_evidence_tree_and_matrix(client, bench):
+def test_the_number_of_clusters_comes_with_its_evidence(client, bench):
+    found, choice = asked(client, "choice", {"ask": {"k": 7}}), qt.choose_k(bench.ensemble)
+    assert (found["k"], found["sentence"]) == (choice.n_clusters, choice.sentence)
+    assert [one["k"] for one in found["candidates"]] == [one.n_clusters for one in choice.candidates]
+    assert [one["score"] for one in found["curve"]] == pytest.approx([one.score for one in choice.curve], abs=1e-6)
+    best = asked(client, "choice", {"ask": {"method": "best-member"}})
+    assert "of its own" in best["sentence"]
+
+
+def test_a_first_look_says_so_and_is_replaced(bench, monkeypatch):
+    monkeypatch.setattr(sys.modules[Workbench.__module__], "_LARGE", 0)
+    ask = {"ask": {"members": [0, 1, 2, 5]}}
+    with testclient.TestClient(make_app(Workbench(bench.ensemble), TOKEN), base_url=BASE) as client:
+        first = asked(client, "answer", ask)
+        gaps = -np.diff(qt.GPMGLA(2).fit(bench.ensemble.select([0, 1, 2, 5])).eigenvalues_[1:])
+        assert (first["choosing"], first["k"]) == (True, 2 + np.argmax(gaps[:30]))
+        chosen = asked(client, "choice", ask)["k"]
+        assert chosen == own_answer(bench, members=[0, 1, 2, 5]).n_clusters
+        exact = asked(client, "answer", ask)
+        assert (exact["choosing"], exact["k"]) == (False, chosen)
+        assert not asked(client, "answer", {"ask": {"k": 3}})["choosing"]
+
+
+def test_tree_eigenvalues_and_matrix(client, bench):
     found = asked(client, "evidence", {"ask": {"method": "weac", "k": 4}})
     tree = qt.WEAC("auto").fit(bench.ensemble).dendrogram_
-    assert found["own"]["criterion"] == "lifetime"
-    assert found["own"]["values"]["4"] == pytest.approx(tree.lifetimes[2], abs=1e-9)
-    choice = qt.choose_k(bench.ensemble)
-    assert found["suggested"] == choice.n_clusters
-    assert found["values"]["4"] == pytest.approx(choice.curve[2].score, abs=1e-9)
-    assert found["choice"]["sentence"] == choice.sentence
     assert found["tree"]["heights"][:3] == pytest.approx(tree.heights[::-1][:3].tolist(), abs=1e-9)
     assert found["eigenvalues"] is None
     graph = asked(client, "evidence", {"ask": {"k": 4}})

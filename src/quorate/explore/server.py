@@ -15,7 +15,7 @@ from quorate._support.extras import import_extra
 from quorate._support.temporary import temporary_folder
 from quorate.errors import QuorateError
 from quorate.explore import views
-from quorate.explore.asking import MOST_ROWS, check_fields, check_real, check_text, check_whole, parse_ask
+from quorate.explore.asking import MOST_ROWS, Ask, check_fields, check_real, check_text, check_whole, parse_ask
 from quorate.explore.jobs import Job, Jobs
 from quorate.explore.workbench import Answer, Workbench
 
@@ -232,15 +232,23 @@ def _start(bench: Workbench, data: Any, job: Job) -> bytes:
     return _encoded(views.start(bench))
 
 
-def _with_answer(bench: Workbench, data: Any, job: Job, *more: str) -> tuple[Any, Any, Answer]:
+def _asked(bench: Workbench, data: Any, *more: str) -> tuple[Any, Ask]:
     fields = check_fields(data, ("ask",), more)
-    ask = parse_ask(fields["ask"], bench.ensemble.n_members)
+    return fields, parse_ask(fields["ask"], bench.ensemble.n_members)
+
+
+def _with_answer(bench: Workbench, data: Any, job: Job, *more: str) -> tuple[Any, Ask, Answer]:
+    fields, ask = _asked(bench, data, *more)
     return fields, ask, bench.answer(ask, job)
 
 
 def _answer(bench: Workbench, data: Any, job: Job) -> bytes:
-    _, ask, answer = _with_answer(bench, data, job)
-    return _encoded(views.answer_view(bench, ask, answer))
+    _, ask = _asked(bench, data)
+    return _encoded(views.answer_view(bench, ask, bench.answer(ask, job, first_look=True)))
+
+
+def _choice(bench: Workbench, data: Any, job: Job) -> bytes:
+    return _encoded(views.choice_view(bench.choice(_asked(bench, data)[1], job)))
 
 
 def _evidence(bench: Workbench, data: Any, job: Job) -> bytes:
@@ -365,6 +373,7 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
 VIEWS: dict[str, View] = {
     "start": _start,
     "answer": _answer,
+    "choice": _choice,
     "evidence": _evidence,
     "matrix": _matrix,
     "contingency": _contingency,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from quorate._support.typing import Floats, Ints
+from quorate.choice import Choice
 from quorate.consensus.base import LinkageMethod
 from quorate.consensus.registry import methods
 from quorate.ensemble import Ensemble
@@ -17,7 +18,7 @@ from quorate.errors import QuorateError
 from quorate.evidence import mean_evidence
 from quorate.explore.asking import MOST_CLUSTERS, Ask, parameters_of
 from quorate.explore.help import parameter_help
-from quorate.explore.workbench import Answer, Workbench
+from quorate.explore.workbench import Answer, Workbench, is_large
 from quorate.scores import score_table
 from quorate.show.palette import page_colours
 from quorate.show.plotdata import contingency, sampled_matrix, seriate, transition, tree_view
@@ -40,6 +41,7 @@ def start(bench: Workbench) -> dict[str, Any]:
         "name": bench.name,
         "rows": ens.n_rows,
         "patterns": ens.n_patterns,
+        "large": is_large(ens),
         "clusters": ens.n_clusters,
         "id": bench.id_name,
         "truth": bench.truth_name,
@@ -96,6 +98,7 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
         "k": cut.n_clusters,
         "asked": ask.k,
         "caution": answer.caution,
+        "choosing": answer.choosing,
         "clusters": [
             {
                 "label": c,
@@ -153,10 +156,14 @@ def python_code(bench: Workbench, ask: Ask, answer: Answer) -> str:
     return "\n".join(lines)
 
 
+def choice_view(choice: Choice) -> dict[str, Any]:
+    """Return how many clusters there are, why, and the evidence for each number."""
+    return {"k": choice.n_clusters, "sentence": choice.sentence, **describe_choice(choice)}
+
+
 def evidence_view(answer: Answer) -> dict[str, Any]:
-    """Return what speaks for each number of clusters, and the tree or the eigenvalues behind it."""
+    """Return the tree or the eigenvalues behind an answer."""
     fitted, k = answer.fitted, answer.cut.n_clusters
-    own, by_k = fitted._cuts.criterion() or (None, {})
     most = max(_KS_SHOWN, k)
     tree = None
     if isinstance(fitted, LinkageMethod):
@@ -171,11 +178,6 @@ def evidence_view(answer: Answer) -> dict[str, Any]:
         }
     eigenvalues = getattr(fitted._cuts, "spectrum", None)
     return {
-        "criterion": "evidence",
-        "values": {str(candidate.n_clusters): round(candidate.score, 9) for candidate in fitted.choice_.curve},
-        "own": {"criterion": own, "values": {str(j): round(value, 9) for j, value in by_k.items() if j <= most}},
-        "suggested": fitted.choice_.n_clusters,
-        "choice": {"sentence": fitted.choice_.sentence, **describe_choice(fitted.choice_)},
         "tree": tree,
         "eigenvalues": None if eigenvalues is None else np.round(eigenvalues(1).values[: most + 1], 9).tolist(),
     }

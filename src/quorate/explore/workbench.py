@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from quorate import _kernels
 from quorate._support.typing import Floats, Ints
+from quorate.choice import Choice
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import METHODS, make_method
 from quorate.crowd import Normalise, agreement, resolve_influence
@@ -25,6 +26,7 @@ Found = TypeVar("Found")
 # Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
 _SOLVED_KEPT, _CUTS_KEPT = 24, 200
 _WAIT_SECONDS = 0.05
+_LARGE = 100_000  # labels of patterns
 _USUAL = (("beta", 2.0), ("normalise", "sqrt"))
 
 
@@ -78,6 +80,8 @@ class Answer:
     cut: Cut
     caution: str | None
     """What to know about this number of clusters, if anything."""
+    choosing: bool = False
+    """Whether the number of clusters is a first look, to be replaced by the one that the evidence chooses."""
 
     @property
     def row_labels(self) -> Ints:
@@ -144,14 +148,27 @@ class Workbench:
             influence[place] = weight
         return {**params, "weights": influence.tolist()}
 
-    def answer(self, ask: Ask, job: Job | None = None) -> Answer:
-        """Return an answer; what was solved before is only cut."""
+    def answer(self, ask: Ask, job: Job | None = None, *, first_look: bool = False) -> Answer:
+        """Return an answer; what was solved before is only cut.
+
+        Where the number of clusters is to be chosen and that takes longer than a moment, `first_look` takes the one
+        that stands out in the method's own figures.
+        """
         fitted = self._fitted(ask, job)
+        choosing = first_look and ask.k is None and ("choice", ask.solved_by) not in self._solved
+        first = _stands_out(fitted) if choosing and is_large(fitted.ensemble_) else None
+        wanted = ask.k or first or self.choice(ask, job).n_clusters
         say(job, "cutting")
-        k = fitted.n_clusters_ if ask.k is None else min(ask.k, _most(fitted))
+        k = min(wanted, _most(fitted))
         as_fitted = k == fitted.n_clusters_  # known already
         cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(fitted, None if as_fitted else k))
-        return Answer(fitted, cut, fitted._cuts.caution(k))
+        return Answer(fitted, cut, fitted._cuts.caution(k), first is not None)
+
+    def choice(self, ask: Ask, job: Job | None = None) -> Choice:
+        """Return how many clusters there are, with the evidence."""
+        fitted = self._fitted(ask, job)
+        say(job, "choosing the number of clusters")
+        return self._solved.get(("choice", ask.solved_by), lambda: fitted.choice_)
 
     def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
         """Return what there is to know about each member that takes part; only its weight depends on the method."""
@@ -166,10 +183,7 @@ class Workbench:
         ]
 
     def _fitted(self, ask: Ask, job: Job | None) -> ConsensusMethod:
-        """Return the fitted method: one that chose k itself serves all k, one fitted at some k all that are given."""
-        chosen = (ask.solved_by, "auto")
-        if ask.k is None or chosen in self._solved:
-            return self._solved.get(chosen, lambda: self._solve(ask, job))
+        """Return the fitted method, which can be cut at any k."""
         return self._solved.get(ask.solved_by, lambda: self._solve(ask, job))
 
     def _solve(self, ask: Ask, job: Job | None) -> ConsensusMethod:
@@ -177,11 +191,21 @@ class Workbench:
         ens = self.selected(ask)
         limited = METHODS[ask.method].limited_by_clusters
         most = min(ens.n_rows, ens.n_clusters if limited else ens.n_rows)
-        k = "auto" if ask.k is None else min(ask.k, most)
-        method = make_method(ask.method, k, self.settings(ask))
+        method = make_method(ask.method, min(ask.k or 2, most), self.settings(ask))
         say(job, f"combining by {ask.method}")
         method._warn_of_surprises = _say_nothing  # type: ignore[method-assign]
         return method.fit(ens)
+
+
+def is_large(ens: Ensemble) -> bool:
+    """Return whether choosing the number of clusters may take longer than a moment."""
+    return ens.n_patterns * ens.n_members > _LARGE
+
+
+def _stands_out(fitted: ConsensusMethod) -> int | None:
+    """Return the number of clusters that stands out in the method's own figures, if it has any."""
+    _, values = fitted._cuts.criterion() or (None, {})
+    return max(values, key=lambda k: (round(values[k], 12), -k)) if values else None
 
 
 def _say_nothing(wanted: int) -> None:

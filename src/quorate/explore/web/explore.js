@@ -7,16 +7,17 @@ import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK } from "./byk.js";
 import { drawRiver } from "./river.js";
-import { asCanvas, asSvg, drawEigenvalues, drawEvidence, drawScatter, drawTree } from "./figures.js";
+import { asCanvas, asSvg, drawEigenvalues, drawRowEvidence, drawScatter, drawTree } from "./figures.js";
 import { ask, cancelAll, dropSights, onWaiting, progress } from "./server.js";
 import { asked, readAddress, state, writeAddress } from "./state.js";
 
 let S = null;
-const shown = { answer: null, evidence: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
+const shown = { answer: null, choice: null, evidence: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
 const page = 25;
 const memberName = (j) => shorten(S.members[j].name, 200);
 const methodOf = (name) => S.methods.find((method) => method.name === name);
-const question = (more) => ({ ask: asked(S.members.length), ...more });
+// What is asked about an answer that is shown is asked for its number of clusters, also where that was chosen.
+const question = (more) => ({ ask: asked(S.members.length, shown.answer ? { k: shown.answer.k } : {}), ...more });
 
 // Asking. Each part of the page has a question of its own; the newest wins.
 async function get(part, data, draw) {
@@ -36,7 +37,7 @@ async function follow() {
   dropSights();
   writeAddress();
   drawControls();
-  const ok = await get("answer", question(), (found) => { shown.answer = found; drawAnswer(); });
+  const ok = await get("answer", { ask: asked(S.members.length) }, (found) => { shown.answer = found; drawAnswer(); });
   if (!ok) return;
   document.documentElement.dataset.answered = String(Number(document.documentElement.dataset.answered || 0) + 1);
   await followTab();
@@ -45,14 +46,23 @@ async function follow() {
 async function followTab() {
   if (state.tab === "answer") {
     await Promise.all([
-      get("evidence", question(), (found) => { shown.evidence = found; drawEvidenceByK(); }),
+      getChoice(),
+      get("evidence", question(), (found) => { shown.evidence = found; drawEvidence(); }),
       get("matrix", question(), (found) => { shown.matrix = found; drawMatrixNow(); }),
     ]);
   } else if (state.tab === "members") await getPair();
   else if (state.tab === "compare") await getCompare();
   else if (state.tab === "rows") await Promise.all([getRows(), getRow(), getPoints(), getSelection()]);
+  if (state.tab !== "answer" && (state.k === null || !S.large)) await getChoice();
   document.documentElement.dataset.drawn = String(Number(document.documentElement.dataset.drawn || 0) + 1);
 }
+// How many clusters, with the evidence: the same for all k. A first look without it is replaced once it is known.
+async function getChoice() {
+  const about = choiceOf();
+  if (shown.choice?.about !== about) await get("choice", { ask: asked(S.members.length) }, (found) => { shown.choice = { about, ...found }; drawChoice(); });
+  if (shown.answer.choosing && state.k === null && shown.choice?.about === about) await follow();
+}
+const choiceOf = () => JSON.stringify([state.method, state.off]);
 const getPair = () => get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = found; drawPair(); });
 const getRows = () => get("rows", question({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (found) => { shown.rows = found; drawRows(); });
 async function getRow() {
@@ -85,6 +95,7 @@ function drawControls() {
   byId("k-now").textContent = state.k === null && !shown.answer ? "auto" : k;
   byId("fewer").disabled = k <= 1;
   byId("auto").setAttribute("aria-pressed", String(state.k === null));
+  drawCandidates();
   byId("chip").hidden = state.cluster === null;
   if (state.cluster !== null) { byId("chip").textContent = `Cluster ${state.cluster} \u00d7`; byId("chip").style.borderColor = clusterColour(state.cluster); }
   for (const button of document.querySelectorAll("[data-tab]")) {
@@ -95,6 +106,23 @@ function drawControls() {
   }
   drawParams();
 }
+// The numbers of clusters with most evidence, each filled as far as it has evidence beside the best.
+function drawCandidates() {
+  const box = byId("candidates"), found = shown.choice?.about === choiceOf() ? shown.choice.candidates : [];
+  box.hidden = !found.length;
+  const ks = found.map((one) => one.k).join();
+  if (box.dataset.ks !== ks) {  // else they stay, and with them the keyboard's place
+    box.dataset.ks = ks;
+    box.replaceChildren("evidence for", ...found.map((one) => {
+      const button = el("button", { type: "button", title: evidenceOf(one), "aria-label": `Take ${one.k} clusters: ${evidenceOf(one)}`, "data-candidate": one.k }, one.k);
+      button.style.setProperty("--share", found[0].score > 0 ? one.score / found[0].score : 0);
+      button.addEventListener("click", () => takeK(one.k));
+      return button;
+    }));
+  }
+  for (const button of box.children) button.setAttribute("aria-pressed", String(Number(button.dataset.candidate) === (state.k ?? shown.answer?.k)));
+}
+const evidenceOf = (one) => [["evidence", one.score], ["eigengap", one.eigengap], ["stability", one.stability]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${decimals(value)}`).join(", ");
 function drawParams() {
   const method = methodOf(state.method);
   byId("method-name").textContent = method.name;
@@ -212,8 +240,9 @@ function drawAnswer() {
   drawControls();
   byId("k-now").textContent = now.k;
   byId("k").value = now.k;
-  byId("caution").hidden = !now.caution;
-  byId("caution").textContent = now.caution || "";
+  const first = now.choosing ? `A first look at ${many(now.k, "cluster")}; how many there are is being chosen.` : "";
+  byId("caution").hidden = !now.caution && !first;
+  byId("caution").textContent = [first, now.caution].filter(Boolean).join(" ");
   const sizes = now.clusters.map((cluster) => cluster.size);
   const tiles = [
     [String(now.k), now.k === 1 ? "cluster" : "clusters"], [count(Math.max(0, ...sizes)), "rows in the largest"], [count(Math.min(...sizes, Infinity)), "rows in the smallest"],
@@ -237,13 +266,18 @@ function drawAnswer() {
   drawHistogram(byId("histogram"), now.histogram, { chosen: state.bin, pick: (bin) => { state.bin = bin; state.offset = 0; go("rows"); } });
 }
 const tile = ([big, small]) => el("div", { class: "tile" }, el("b", {}, big), el("span", {}, small));
-function drawEvidenceByK() {
+function drawChoice() {
+  drawCandidates();
+  const found = shown.choice;
+  if (!found || state.tab !== "answer") return;
+  byId("suggested").textContent = found.sentence;
+  byId("by-k-figure").hidden = !found.curve.length;
+  const points = found.curve.map((one) => ({ k: one.k, values: { stability: one.stability }, evidence: one.score }));
+  if (points.length) drawByK(byId("by-k"), points, [["stability", "orange", ""]], { k: shown.answer.k, evidence: "evidence", pick: (k) => takeK(k) });
+}
+function drawEvidence() {
   const found = shown.evidence;
   if (!found || state.tab !== "answer") return;
-  const points = Object.entries(found.values).map(([k, value]) => ({ k: Number(k), values: {}, evidence: value }));
-  byId("suggested").textContent = points.length ? `Left to itself, ${state.method} takes ${many(found.suggested, "cluster")}.` : `${state.method} has no figure for each number of clusters.`;
-  if (points.length) drawByK(byId("by-k"), points, [], { k: shown.answer.k, evidence: found.criterion, pick: (k) => takeK(k) });
-  else byId("by-k").replaceChildren();
   byId("tree-figure").hidden = !found.tree;
   byId("eigen-figure").hidden = !found.eigenvalues;
   if (found.tree) drawTree(byId("tree"), found.tree, { k: shown.answer.k, cluster: state.cluster, pick, cutAt: takeK });
@@ -297,7 +331,7 @@ function drawRow() {
   if (byId("row").hidden || state.tab !== "rows") return;
   byId("row-title").replaceChildren(shorten(found.name, 120), " is in cluster ", clusterName(found.label, pick));
   byId("row-lead").textContent = `Confidence ${percent(found.confidence, 1)}; ${many(found.alike, "row")} with the same labels.` + (found.truth ? ` Known class: ${found.truth}.` : "") + " Below, its mean evidence with the rows of each cluster.";
-  drawEvidence(byId("row-evidence"), found.evidence, found.label);
+  drawRowEvidence(byId("row-evidence"), found.evidence, found.label);
   drawTable(byId("votes"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
     ["Its label", (r) => r.label, (r) => r.label ?? "says nothing", "text"],
@@ -357,7 +391,8 @@ function drawAll() {
   drawControls();
   if (state.tab === "members") { drawHeat(); drawPair(); }
   drawAnswer();
-  drawEvidenceByK();
+  drawChoice();
+  drawEvidence();
   drawMatrixNow();
   drawCompare();
   drawRows();

@@ -75,7 +75,7 @@ export function drawEigenvalues(box, values, { k, cutAt }) {
   });
 }
 
-export function drawEvidence(box, shares, label) {
+export function drawRowEvidence(box, shares, label) {
   const shown = shares.map((value, c) => [c, value]).sort((a, b) => b[1] - a[1]).slice(0, 12);
   const { node, width } = svgOf(box, shown.length * 24 + 4, "Evidence for each cluster");
   shown.forEach(([c, value], i) => {

@@ -6,13 +6,18 @@ export function setColours(given) {
 }
 export const dark = () => document.documentElement.dataset.theme === "dark";
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const clusterColour = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : palette.clusters[c % palette.clusters.length]);
+export const clusterColour = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : onPage(palette.clusters[c % palette.clusters.length]));
 const part = (hex, j) => parseInt(hex.slice(j, j + 2), 16);
+const brightness = (hex) => 0.299 * part(hex, 1) + 0.587 * part(hex, 3) + 0.114 * part(hex, 5);
 
-export function inkOn(hex) {
-  const [r, g, b] = [1, 3, 5].map((i) => part(hex, i));
-  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#10151c" : "#ffffff";
+// On a dark page dark colours are mixed with white until they can be told from it.
+function onPage(hex) {
+  const least = 100, now = brightness(hex);
+  if (!dark() || now >= least) return hex;
+  const white = (least - now) / (255 - now);
+  return `#${[1, 3, 5].map((j) => Math.round(part(hex, j) + white * (255 - part(hex, j))).toString(16).padStart(2, "0")).join("")}`;
 }
+export const inkOn = (hex) => (brightness(hex) > 150 ? "#10151c" : "#ffffff");
 export function ramp(value) {
   const stops = dark() ? palette.dark : palette.light;
   const place = Math.max(0, Math.min(1, value)) * (stops.length - 1);

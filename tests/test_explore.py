@@ -94,6 +94,8 @@ def test_answers_are_those_of_the_library(client, bench, ask, own):
     assert table["consensus"].tolist() == result.labels.tolist()
     assert table["cell"].tolist() == list(bench.ids)
     assert table["confidence"].to_numpy() == pytest.approx(result.confidence, abs=1e-6)
+    assert table["margin"].to_numpy() == pytest.approx(result.margin, abs=1e-6)
+    assert table["runner_up"].tolist() == result.runner_up.tolist()
 
 
 def test_a_number_of_clusters_asked_for_does_not_become_the_automatic_one(client, bench):
@@ -196,6 +198,8 @@ def test_rows_are_listed_found_and_told(client, bench):
     found = asked(client, "rows", {"ask": {"k": 4}, "limit": 7})
     order = np.lexsort((np.arange(240), result.confidence))
     assert [row["row"] for row in found["rows"]] == order[:7].tolist()
+    assert [row["runner_up"] for row in found["rows"]] == result.runner_up[order[:7]].tolist()
+    assert [row["margin"] for row in found["rows"]] == pytest.approx(result.margin[order[:7]].tolist(), abs=1e-4)
     of_two = asked(client, "rows", {"ask": {"k": 4}, "cluster": 2, "offset": 3, "limit": 5})
     expected = [row for row in order if result.labels[row] == 2]
     assert [row["row"] for row in of_two["rows"]] == expected[3:8]
@@ -211,6 +215,8 @@ def test_rows_are_listed_found_and_told(client, bench):
     few = own_answer(bench, k=4, members=[0, 1, 2])
     assert told["label"] == few.labels[17]
     assert told["confidence"] == pytest.approx(few.confidence[17], abs=1e-4)
+    assert told["margin"] == pytest.approx(few.margin[17], abs=1e-4)
+    assert told["runner_up"] == few.runner_up[17]
 
 
 def test_a_selection_counts_all_rows_inside(client, bench):

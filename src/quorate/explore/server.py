@@ -338,7 +338,7 @@ def _points(bench: Workbench, data: Any, job: Job) -> bytes:
     if bench.xy is None:
         raise QuorateError("There are no coordinates. Start the explorer with --xy or --features.")
     colour = fields.get("colour", "cluster")
-    if colour not in ("cluster", "confidence", "truth"):
+    if colour not in ("cluster", "confidence", "margin", "truth"):
         colour = str(check_whole("colour", colour, 0, bench.ensemble.n_members - 1))
     return _encoded(views.points_view(bench, answer, colour))
 
@@ -357,14 +357,16 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
         raise QuorateError("format must be csv or parquet.")
     import duckdb
 
+    from quorate.scale.columns import ANSWERS
     from quorate.scale.files import quote_name, write_table
 
     name = bench.id_name or "row"
     ids = np.arange(bench.ensemble.n_rows) if bench.ids is None else np.asarray(bench.ids, dtype=object)
     with duckdb.connect() as connection, temporary_folder() as folder:
-        held = {"row": ids, "consensus": answer.row_labels, "confidence": np.round(answer.row_confidence, 6)}
+        of_rows = (answer.row_labels, answer.row_confidence, answer.row_margin, answer.row_runner_up)
+        held = {"row": ids, **{column: np.round(values, 6) for column, values in zip(ANSWERS, of_rows, strict=True)}}
         connection.register("held", held)
-        relation = connection.sql(f"SELECT row AS {quote_name(name)}, consensus, confidence FROM held")
+        relation = connection.sql(f"SELECT row AS {quote_name(name)}, {', '.join(ANSWERS)} FROM held")
         path = Path(folder) / f"labels.{kind}"
         write_table(relation, path)
         return path.read_bytes(), "text/csv" if kind == "csv" else "application/vnd.apache.parquet"

@@ -21,7 +21,7 @@ from quorate.explore.help import parameter_help
 from quorate.explore.workbench import Answer, Workbench, is_large
 from quorate.scores import score_table
 from quorate.show.palette import page_colours
-from quorate.show.plotdata import contingency, sampled_matrix, seriate, transition, tree_view
+from quorate.show.plotdata import Cut, contingency, sampled_matrix, seriate, transition, tree_view
 from quorate.show.summary import describe_choice, describe_trust
 
 Clustering = tuple[str, Ints, list[str]]
@@ -274,6 +274,7 @@ def _table(a: Ints, b: Ints, n_left: int | None = None, n_right: int | None = No
 def rows_view(bench: Workbench, answer: Answer, wanted: Ints | None, offset: int, limit: int) -> dict[str, Any]:
     """Return a page of rows, the least certain first; `wanted` None means all rows."""
     labels, certainty = answer.row_labels, answer.row_confidence
+    patterns = answer.row_pattern
     rows = np.arange(bench.ensemble.n_rows) if wanted is None else wanted
     most = min(offset + limit, len(rows))
     if most < len(rows):  # only as many as are shown need an order
@@ -291,11 +292,18 @@ def rows_view(bench: Workbench, answer: Answer, wanted: Ints | None, offset: int
                 "name": bench.row_name(int(row))[:_SHORT],
                 "label": int(labels[row]),
                 "confidence": round(float(certainty[row]), 4),
+                **_next(answer.cut, int(patterns[row])),
                 "truth": None if bench.truth is None else bench.truth[row][:_SHORT],
             }
             for row in ordered
         ],
     }
+
+
+def _next(cut: Cut, pattern: int) -> dict[str, Any]:
+    """Return the cluster that would have the rows of a pattern next, and how far it is behind."""
+    runner_up = int(cut.runner_up[pattern])
+    return {"runner_up": runner_up if runner_up >= 0 else None, "margin": round(float(cut.margin[pattern]), 4)}
 
 
 def find_rows(bench: Workbench, text: str, most: int = 2000) -> Ints:
@@ -315,7 +323,7 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
     """Return what every member said of a row, and how the evidence splits over the clusters."""
     fitted, cut = answer.fitted, answer.cut
     ens = fitted.ensemble_
-    pattern = int(ens.require_rows("the explorer")[row])
+    pattern = int(answer.row_pattern[row])
     evidence = np.clip(mean_evidence(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
     whole = bench.ensemble
     own = int(whole.require_rows("the explorer")[row])
@@ -341,6 +349,7 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
         "name": bench.row_name(row)[:_SHORT],
         "label": int(cut.labels[pattern]),
         "confidence": round(float(cut.confidence[pattern]), 4),
+        **_next(cut, pattern),
         "alike": float(ens.counts[pattern]),
         "truth": None if bench.truth is None else bench.truth[row][:_SHORT],
         "evidence": np.round(evidence, 4).tolist(),
@@ -349,10 +358,12 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
 
 
 def points_view(bench: Workbench, answer: Answer, colour: str) -> dict[str, Any]:
-    """Return what colours the drawn points: the cluster, the confidence, a class, or a member's label."""
+    """Return what colours the drawn points: the cluster, confidence, margin, a class, or a member's label."""
     rows = _drawn(bench)
     if colour == "confidence":
         return {"kind": "share", "values": np.round(answer.row_confidence[rows], 3).tolist(), "names": None}
+    if colour == "margin":
+        return {"kind": "share", "values": np.round(np.maximum(answer.row_margin[rows], 0), 3).tolist(), "names": None}
     if colour == "cluster":
         return {"kind": "cluster", "values": answer.row_labels[rows].tolist(), "names": None}
     _, codes, names = truth_of(bench) if colour == "truth" else clustering_of(bench, int(colour))

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
@@ -84,14 +87,29 @@ class Answer:
     """Whether the number of clusters is a first look, to be replaced by the one that the evidence chooses."""
 
     @property
+    def row_pattern(self) -> NDArray[np.int32]:
+        """(n,) pattern of each row."""
+        return self.fitted.ensemble_.require_rows("the explorer")
+
+    @property
     def row_labels(self) -> Ints:
         """(n,) consensus label of each row."""
-        return self.cut.labels[self.fitted.ensemble_.require_rows("the explorer")]
+        return self.cut.labels[self.row_pattern]
 
     @property
     def row_confidence(self) -> Floats:
         """(n,) confidence of each row."""
-        return self.cut.confidence[self.fitted.ensemble_.require_rows("the explorer")]
+        return self.cut.confidence[self.row_pattern]
+
+    @property
+    def row_margin(self) -> Floats:
+        """(n,) how far the runner-up of each row is behind."""
+        return self.cut.margin[self.row_pattern]
+
+    @property
+    def row_runner_up(self) -> Ints:
+        """(n,) the cluster that would have each row next, -1 for none."""
+        return self.cut.runner_up[self.row_pattern]
 
 
 @dataclass

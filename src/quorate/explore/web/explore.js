@@ -320,6 +320,8 @@ function drawRows() {
     [S.id || "Row", (r) => r.name, (r) => rowButton(r), "text"],
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ["Confidence", (r) => r.confidence, (r) => gauge(r.confidence), "number"],
+    ["Runner-up", (r) => r.runner_up, (r) => clusterName(r.runner_up, pick), "number"],
+    ["Margin", (r) => r.margin, (r) => decimals(r.margin), "number"],
     ...(S.truth ? [[shorten(S.truth, 40), (r) => r.truth, (r) => r.truth, "text"]] : []),
   ], found.rows, { chosen: (r) => r.row === state.row });
   byId("back").disabled = state.offset === 0;
@@ -330,7 +332,8 @@ function drawRow() {
   byId("row").hidden = state.row === null || !found;
   if (byId("row").hidden || state.tab !== "rows") return;
   byId("row-title").replaceChildren(shorten(found.name, 120), " is in cluster ", clusterName(found.label, pick));
-  byId("row-lead").textContent = `Confidence ${percent(found.confidence, 1)}; ${many(found.alike, "row")} with the same labels.` + (found.truth ? ` Known class: ${found.truth}.` : "") + " Below, its mean evidence with the rows of each cluster.";
+  const ahead = found.runner_up === null ? ", no evidence for any other cluster" : `, ${percent(found.margin, 1)} ahead of cluster ${found.runner_up}`;
+  byId("row-lead").textContent = `Confidence ${percent(found.confidence, 1)}${ahead}; ${many(found.alike, "row")} with the same labels.` + (found.truth ? ` Known class: ${found.truth}.` : "") + " Below, its mean evidence with the rows of each cluster.";
   drawRowEvidence(byId("row-evidence"), found.evidence, found.label);
   drawTable(byId("votes"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
@@ -508,7 +511,7 @@ async function begin() {
   byId("find").value = state.find;
   byId("find-label").textContent = S.id ? shorten(S.id, 40) : "Row number";
   byId("picture").hidden = !S.points;
-  options("colour", [["cluster", "cluster"], ["confidence", "confidence"], ...(S.truth ? [["truth", shorten(S.truth, 40)]] : []), ...members.map(([j, name]) => [j, `member ${name}`])], String(state.colour));
+  options("colour", [["cluster", "cluster"], ["confidence", "confidence"], ["margin", "margin"], ...(S.truth ? [["truth", shorten(S.truth, 40)]] : []), ...members.map(([j, name]) => [j, `member ${name}`])], String(state.colour));
   options("figure", [...document.querySelectorAll("[data-figure]")].filter((box) => S.points || box.id !== "scatter").map((box) => [box.id, box.dataset.figure]), "sizes");
   listen();
   followTheme(byId("theme"), drawAll);

@@ -2,18 +2,21 @@
 
 `python -m benchmarks.differential --cases 20000` draws ensembles with missing labels, weights and members that say
 nothing, everything or always the same, and compares, to 1e-10, similarities and merges with those of the dense oracles
-in tests/, and every method's labels from arrays with those from a frame of another engine, exactly. Cases done are
-appended to .cache/differential.jsonl; the next call goes on from there.
+in tests/, and methods' labels from arrays with those from a frame of some engine, exactly. Each case takes a quarter of
+the methods, in turn, each on another engine; Dask has a part in one case of 50, and Spark, which needs Java, in one of
+500. Cases done are appended to .cache/differential.jsonl; the next call goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ from benchmarks.measure import Result
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 CACHE = Path(".cache/differential.jsonl")
 CASES = 20_000
+# In how many cases all methods have had their turn, and how often the slow engines take part.
+LOTS, EVERY_DASK, EVERY_SPARK = 4, 50, 500
 
 
 def draw(rng: np.random.Generator) -> tuple[Any, Any]:
@@ -85,20 +90,23 @@ def _same(what: str, found: Any, expected: Any) -> None:
     assert np.allclose(found, expected, rtol=0, atol=1e-10), f"{what} differs by {np.abs(found - expected).max()}"
 
 
-def frames(labels: Any) -> dict[str, Callable[[], tuple[Any, Callable[[Any], Any]]]]:
-    """Return, for each engine, how to make a frame of the labels, and how to get the answer out of one."""
-    import duckdb
+Opened = tuple[Any, Callable[[Any], Any]]
+"""A frame, and how to get the labels out of an answer."""
+
+
+def frames(labels: Any) -> dict[str, Callable[[], Opened]]:
+    """Return, for each engine that is always there, how to make a frame of the labels."""
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
-    values = [[None if label < 0 else int(label) for label in column] for column in labels.T]
-    columns = {"row": list(range(len(labels))), **{f"m{j}": column for j, column in enumerate(values)}}
+    columns = _columns(labels)
 
-    def relation() -> tuple[Any, Callable[[Any], Any]]:
-        connection = duckdb.connect()
+    def relation() -> Opened:
+        connection = _duckdb()
         connection.register("source", pa.table(columns))
-        return connection.sql("SELECT * FROM source"), lambda out: [row[-2] for row in out.order("row").fetchall()]
+        in_order = connection.sql("SELECT * FROM source")
+        return in_order, lambda out: [row[0] for row in out.order("row").project("consensus").fetchall()]
 
     return {
         "pandas": lambda: (pd.DataFrame(columns), lambda out: out["consensus"].tolist()),
@@ -109,17 +117,61 @@ def frames(labels: Any) -> dict[str, Callable[[], tuple[Any, Callable[[Any], Any
     }
 
 
-def check_engines(labels: Any, rng: np.random.Generator) -> None:
-    """Compare the labels of every method from arrays with those from a frame, of another engine for each method."""
+def _columns(labels: Any) -> dict[str, list[int | None]]:
+    values = [[None if label < 0 else int(label) for label in column] for column in labels.T]
+    return {"row": list(range(len(labels))), **{f"m{j}": column for j, column in enumerate(values)}}
+
+
+@cache
+def _duckdb() -> Any:
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})
+
+
+def on_dask(labels: Any) -> Opened:
+    """Return a frame of Dask, in two partitions where there are rows for them."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    frame = dd.from_pandas(pd.DataFrame(_columns(labels), dtype="Int64"), npartitions=2)
+    return frame, lambda out: out.compute().sort_values("row")["consensus"].tolist()
+
+
+def on_spark(labels: Any) -> Opened:
+    """Return a frame of Spark."""
+    columns = _columns(labels)
+    schema = ", ".join(f"{name} long" for name in columns)
+    frame = _spark().createDataFrame(list(zip(*columns.values(), strict=True)), schema)
+    return frame, lambda out: [row["consensus"] for row in out.orderBy("row").select("consensus").collect()]
+
+
+@cache
+def _spark() -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "2")
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def check_engines(labels: Any, rng: np.random.Generator, seed: int) -> None:
+    """Compare the labels of methods from arrays with those from a frame, of another engine for each method."""
     import quorate as qt
 
     made = frames(labels)
     members = [f"m{j}" for j in range(labels.shape[1])]
-    vectors = [[None if label < 0 else int(label) for label in column] for column in labels.T]
-    ens = qt.Ensemble(vectors, names=members)
-    for method in qt.methods():
+    ens = qt.Ensemble([column for name, column in _columns(labels).items() if name != "row"], names=members)
+    for j, method in enumerate(qt.methods()[seed % LOTS :: LOTS]):
         k, engine = int(rng.integers(1, 4)), str(rng.choice(list(made)))
-        frame, labels_of = made[engine]()
+        opened = made[engine]
+        if j == 0 and seed % EVERY_DASK == 0:
+            engine, opened = "dask", lambda: on_dask(labels)
+        if j == 1 and seed % EVERY_SPARK == EVERY_SPARK // 2 and shutil.which("java"):
+            engine, opened = "spark", lambda: on_spark(labels)
+        frame, labels_of = opened()
         expected = _told(qt.consensus, lambda out: out.labels.tolist(), ens, k, method.name)
         found = _told(qt.consensus_frame, labels_of, frame, members, k, method.name)
         assert found == expected, f"{method.name} with k = {k} on {engine}: {found}, not {expected}"
@@ -137,12 +189,14 @@ def _told(combine: Callable[..., Any], labels_of: Callable[[Any], Any], *argumen
 
 def check_case(seed: int) -> None:
     """Draw an ensemble and compare all ways."""
+    from quorate._support.memory import memory_limit
+
     rng = np.random.default_rng(seed)
     labels, weights = draw(rng)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), memory_limit("8GB"):
         warnings.simplefilter("ignore")
         check_dense(labels, weights)
-        check_engines(labels, rng)
+        check_engines(labels, rng, seed)
 
 
 def campaign(n_cases: int, log: Path) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ import itertools
 import json
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -292,9 +293,10 @@ def campaign(n_cases: int, first: int, log: Path) -> dict[int, dict[str, Any]]:
                 worker.kill()
         worker.wait()
         _, torn = _finished(log)
-        if torn is not None:  # one left by a campaign that was stopped is run again
+        if torn is not None and worker.returncode != -signal.SIGTERM:  # what somebody stopped is run again
+            trouble = f"the process hung, or died with {worker.returncode}"
             with open(log, "a") as told:
-                told.write(json.dumps({"seed": torn, "code": "crash", "trouble": "the process died or hung"}) + "\n")
+                told.write(json.dumps({"seed": torn, "code": "crash", "trouble": trouble}) + "\n")
 
 
 def tell(done: dict[int, dict[str, Any]]) -> list[Result]:

@@ -135,6 +135,21 @@ def test_the_number_of_clusters_comes_with_its_evidence(client, bench):
     assert "of its own" in best["sentence"]
 
 
+def test_weights_by_trust_and_what_does_not_go_together(client, bench):
+    found = asked(client, "answer", {"ask": {"k": 3, "params": {"weights": "trust"}}})
+    expected = own_answer(bench, k=3, weights="trust")
+    assert [m["weight"] for m in found["members"]] == pytest.approx(expected.member_weights.tolist(), abs=1e-6)
+    local = {"k": 3, "weights": {"1": 0.2}, "params": {"weights": "local"}}
+    assert "Forget those by hand" in post(client, "answer", {"ask": local}).json()["error"]
+    assert "weights must be" in post(client, "answer", {"ask": {"params": {"weights": "much"}}}).json()["error"]
+
+
+def test_whether_there_is_anything_to_find(client, bench):
+    found = asked(client, "structure", {"ask": {"members": [0, 1, 2, 3, 5]}})
+    assert found["sentence"] == qt.label_structure(bench.ensemble.select([0, 1, 2, 3, 5])).sentence
+    assert "unknown" in asked(client, "structure", {"ask": {"members": [0, 1]}})["sentence"]
+
+
 def test_a_first_look_says_so_and_is_replaced(bench, monkeypatch):
     monkeypatch.setattr(sys.modules[Workbench.__module__], "_LARGE", 0)
     ask = {"ask": {"members": [0, 1, 2, 5]}}

@@ -107,7 +107,12 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
         by_hand = qt.consensus(ens, weights=influence)
         weight = [float(text.rstrip("%")) for text in page.column("members", 4)]
         assert weight == pytest.approx((100 * by_hand.member_weights).tolist(), abs=0.051)
-        page.answered(lambda: page.page.click("#by-crowd"))
+        page.answered(lambda: page.page.click("#forget"))
+        page.answered(lambda: page.page.select_option("#by", "trust"))
+        weight = [float(text.rstrip("%")) for text in page.column("members", 4)]
+        trusted = qt.consensus(ens, weights="trust").member_weights
+        assert weight == pytest.approx((100 * trusted).tolist(), abs=0.051)
+        page.answered(lambda: page.page.select_option("#by", "ncai"))
         page.answered(lambda: page.page.click("#doubted-off"))
         assert json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')")) == [5]
         page.page.fill("#match", "alph")
@@ -130,6 +135,7 @@ def test_the_answer_follows_method_k_and_parameters(chromium, running, data):
         page.go("answer")
         choice = qt.choose_k(labels)
         assert page.page.inner_text("#suggested") == choice.sentence
+        assert page.page.inner_text("#structure") == qt.label_structure(labels).sentence
         candidates = page.page.locator("[data-candidate]").all_inner_texts()
         assert candidates == [str(one.n_clusters) for one in choice.candidates]
         page.answered(lambda: page.page.click(f"[data-candidate='{candidates[1]}']"))

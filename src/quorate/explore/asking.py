@@ -16,8 +16,8 @@ MOST_CLUSTERS = 200
 MOST_ROWS = 200
 """How many rows one page of rows may hold."""
 _LONGEST_TEXT = 1000
-# Set by the page in other ways, or of no use in it.
-_NOT_ASKED = ("weights", "random_state")
+# Of no use in a page.
+_NOT_ASKED = ("random_state",)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import inspect
 import re
 from typing import Any
 
+from quorate.crowd import WEIGHTS
+
 
 def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """Return name, default, choices and meaning of some parameters of an estimator."""
@@ -14,16 +16,22 @@ def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str
     for name, default in parameters.items():
         kind, meaning = described.get(name, ("", ""))
         choices = re.match(r"\{([^}]*)\}", kind)
+        listed = [one.strip().strip("\"'") for one in choices.group(1).split(",")] if choices else None
         found.append(
             {
                 "name": name,
                 "default": default,
                 "kind": type(default).__name__,
-                "choices": [one.strip().strip("\"'") for one in choices.group(1).split(",")] if choices else None,
+                "choices": _weights(estimator) if name == "weights" else listed,
                 "meaning": meaning,
             }
         )
     return found
+
+
+def _weights(estimator: type) -> list[str]:
+    """Return the ways in which a method can weigh members."""
+    return [*WEIGHTS, "local"] if getattr(estimator, "local_weights", False) else list(WEIGHTS)
 
 
 def _described(text: str) -> dict[str, tuple[str, str]]:

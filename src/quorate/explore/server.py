@@ -251,6 +251,10 @@ def _choice(bench: Workbench, data: Any, job: Job) -> bytes:
     return _encoded(views.choice_view(bench.choice(_asked(bench, data)[1], job)))
 
 
+def _structure(bench: Workbench, data: Any, job: Job) -> bytes:
+    return _encoded(views.structure_view(bench.structure(_asked(bench, data)[1], job)))
+
+
 def _evidence(bench: Workbench, data: Any, job: Job) -> bytes:
     return _encoded(views.evidence_view(_with_answer(bench, data, job)[2]))
 
@@ -376,6 +380,7 @@ VIEWS: dict[str, View] = {
     "start": _start,
     "answer": _answer,
     "choice": _choice,
+    "structure": _structure,
     "evidence": _evidence,
     "matrix": _matrix,
     "contingency": _contingency,

@@ -17,6 +17,7 @@ from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
 from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.examine import LabelStructure, label_structure
 from quorate.consensus.registry import METHODS, make_method
 from quorate.crowd import Normalise, agreement, resolve_influence
 from quorate.ensemble import Ensemble
@@ -160,8 +161,11 @@ class Workbench:
         ens, defaults = self.selected(ask), METHODS[ask.method]().get_params()
         if "weights" not in defaults:
             raise QuorateError(f"{ask.method} has no weights to set by hand. Choose another method.")
+        by = params.get("weights", defaults["weights"])
+        if by == "local":
+            raise QuorateError("Weights by hand do not go with weights of clusters (local). Forget those by hand.")
         beta, normalise = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
-        influence = resolve_influence(ens, defaults["weights"], beta, normalise)
+        influence = resolve_influence(ens, by, beta, normalise)
         for place, weight in by_hand.items():
             influence[place] = weight
         return {**params, "weights": influence.tolist()}
@@ -187,6 +191,11 @@ class Workbench:
         fitted = self._fitted(ask, job)
         say(job, "choosing the number of clusters")
         return self._solved.get(("choice", ask.solved_by), lambda: fitted.choice_)
+
+    def structure(self, ask: Ask, job: Job | None = None) -> LabelStructure | None:
+        """Return what the labels say about whether there is anything to find; None if they are too few to say."""
+        say(job, "looking for structure")
+        return self._solved.get(("structure", ask.members), lambda: label_structure(self.selected(ask)))
 
     def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
         """Return what there is to know about each member that takes part; only its weight depends on the method."""

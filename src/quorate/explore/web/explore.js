@@ -7,12 +7,14 @@ import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK } from "./byk.js";
 import { drawRiver } from "./river.js";
-import { asCanvas, asSvg, drawEigenvalues, drawRowEvidence, drawScatter, drawTree } from "./figures.js";
-import { ask, cancelAll, dropSights, onWaiting, progress } from "./server.js";
+import { drawContingency, drawEigenvalues, drawRowEvidence, drawScatter, drawTree, saveDrawn } from "./figures.js";
+import { offerCandidates } from "./candidates.js";
+import { ask, cancelAll, dropSights } from "./server.js";
+import "./waiting.js";
 import { asked, readAddress, state, writeAddress } from "./state.js";
 
 let S = null;
-const shown = { answer: null, choice: null, evidence: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
+const shown = { answer: null, choice: null, structure: null, evidence: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
 const page = 25;
 const memberName = (j) => shorten(S.members[j].name, 200);
 const methodOf = (name) => S.methods.find((method) => method.name === name);
@@ -46,7 +48,7 @@ async function follow() {
 async function followTab() {
   if (state.tab === "answer") {
     await Promise.all([
-      getChoice(),
+      getChoice().then(() => getStructure()),
       get("evidence", question(), (found) => { shown.evidence = found; drawEvidence(); }),
       get("matrix", question(), (found) => { shown.matrix = found; drawMatrixNow(); }),
     ]);
@@ -61,6 +63,14 @@ async function getChoice() {
   const about = choiceOf();
   if (shown.choice?.about !== about) await get("choice", { ask: asked(S.members.length) }, (found) => { shown.choice = { about, ...found }; drawChoice(); });
   if (shown.answer.choosing && state.k === null && shown.choice?.about === about) await follow();
+}
+// Whether there is anything to find: asked for at once, or where that takes long, when somebody wants to know.
+async function getStructure(wanted = !S.large) {
+  const about = JSON.stringify(state.off);
+  if (wanted && shown.structure?.about !== about) await get("structure", { ask: asked(S.members.length) }, (found) => { shown.structure = { about, ...found }; });
+  const known = shown.structure?.about === about;
+  byId("structure").textContent = known ? shown.structure.sentence : "";
+  byId("ask-structure").hidden = known || !S.large;
 }
 const choiceOf = () => JSON.stringify([state.method, state.off]);
 const getPair = () => get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = found; drawPair(); });
@@ -105,24 +115,12 @@ function drawControls() {
     byId(`tab-${button.dataset.tab}`).hidden = !now;
   }
   drawParams();
+  drawWeighing();
 }
-// The numbers of clusters with most evidence, each filled as far as it has evidence beside the best.
 function drawCandidates() {
-  const box = byId("candidates"), found = shown.choice?.about === choiceOf() ? shown.choice.candidates : [];
-  box.hidden = !found.length;
-  const ks = found.map((one) => one.k).join();
-  if (box.dataset.ks !== ks) {  // else they stay, and with them the keyboard's place
-    box.dataset.ks = ks;
-    box.replaceChildren("evidence for", ...found.map((one) => {
-      const button = el("button", { type: "button", title: evidenceOf(one), "aria-label": `Take ${one.k} clusters: ${evidenceOf(one)}`, "data-candidate": one.k }, one.k);
-      button.style.setProperty("--share", found[0].score > 0 ? one.score / found[0].score : 0);
-      button.addEventListener("click", () => takeK(one.k));
-      return button;
-    }));
-  }
-  for (const button of box.children) button.setAttribute("aria-pressed", String(Number(button.dataset.candidate) === (state.k ?? shown.answer?.k)));
+  const found = shown.choice?.about === choiceOf() ? shown.choice.candidates : [];
+  offerCandidates(byId("candidates"), found, state.k ?? shown.answer?.k, takeK);
 }
-const evidenceOf = (one) => [["evidence", one.score], ["eigengap", one.eigengap], ["stability", one.stability]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${decimals(value)}`).join(", ");
 function drawParams() {
   const method = methodOf(state.method);
   byId("method-name").textContent = method.name;
@@ -139,11 +137,21 @@ function drawParams() {
     control.addEventListener("change", () => {
       const raw = parameter.kind === "bool" ? control.checked : control.value;
       const value = parameter.kind === "int" || parameter.kind === "float" ? Number(raw) : parameter.kind === "NoneType" && raw === "" ? null : raw;
-      if (value === parameter.default || raw === "") delete state.params[parameter.name]; else state.params[parameter.name] = value;
-      follow();
+      setParam(parameter, raw === "" ? parameter.default : value);
     });
     return el("div", {}, el("label", { for: id }, parameter.name), control, el("p", { class: "quiet" }, parameter.meaning));
   }));
+}
+function setParam(parameter, value) {
+  if (value === parameter.default) delete state.params[parameter.name]; else state.params[parameter.name] = value;
+  follow();
+}
+const WEIGHINGS = { trust: "trust: agreement beyond chance", ncai: "NCAI: agreement, as in the paper", equal: "nothing: all the same", local: "certainty of each cluster" };
+function drawWeighing() {
+  const parameter = methodOf(state.method).parameters.find((one) => one.name === "weights");
+  byId("by").disabled = !parameter;
+  options("by", (parameter?.choices || []).map((choice) => [choice, WEIGHINGS[choice] || choice]), parameter ? state.params.weights ?? parameter.default : "");
+  byId("forget").disabled = !Object.keys(state.weights).length;
 }
 function takeK(k, focus) {
   state.k = Math.max(1, Math.min(k, S.most_clusters));
@@ -225,11 +233,7 @@ function drawPair() {
   if (!found || state.tab !== "members") return;
   byId("pair-note").textContent = `Agreement ${decimals(found.agreement)}. Rows are clusters of ${memberName(state.pair[0])}, columns those of ${memberName(state.pair[1])}.` +
     (found.right.length > 40 ? ` The first 40 of ${found.right.length} columns are shown.` : "");
-  const columns = found.right.slice(0, 40);
-  const totals = columns.map((_, j) => found.table.reduce((sum, row) => sum + row[j], 0));
-  const cell = (n, j) => { const box = el("span", { class: "shade" }, n ? count(n) : "\u00b7"); box.style.setProperty("--share", percent(totals[j] ? n / totals[j] : 0)); return box; };
-  drawTable(byId("pair"), [["", (r) => found.left[r], (r) => shorten(found.left[r], 40), "text"],
-    ...columns.map((name, j) => [shorten(name, 20), (r) => found.table[r][j], (r) => cell(found.table[r][j], j), "number"])], found.left.slice(0, 200).map((_, i) => i));
+  drawContingency(byId("pair"), found);
 }
 
 // The answer.
@@ -378,12 +382,7 @@ async function saveFigure(kind) {
   drawControls();
   await followTab();
   drawAll();
-  if (kind === "svg" && box.querySelector("svg")) saveFile(`${box.dataset.figure}.svg`, asSvg(box), "image/svg+xml");
-  else {
-    const canvas = await asCanvas(box);
-    if (kind === "png") canvas.toBlob((blob) => saveFile(`${box.dataset.figure}.png`, blob, "image/png"));
-    else saveFile(`${box.dataset.figure}.svg`, `<svg xmlns="http://www.w3.org/2000/svg" width="${canvas.width / 2}" height="${canvas.height / 2}"><image href="${canvas.toDataURL()}" width="100%" height="100%"/></svg>`, "image/svg+xml");
-  }
+  await saveDrawn(box, kind);
   state.tab = before;
   drawControls();
 }
@@ -410,31 +409,6 @@ async function go(tab) {
   drawAll();
   await followTab();
 }
-
-// What takes longer than a moment says what it is at, and can be cancelled.
-let since = 0, timer = 0;
-onWaiting((n) => {
-  document.body.classList.toggle("waiting", n > 0);
-  if (n && !timer) {
-    since = performance.now();
-    timer = setInterval(async () => {
-      const seconds = (performance.now() - since) / 1000;
-      if (seconds < 0.4) return;
-      document.body.classList.add("busy");
-      byId("cancel").hidden = false;
-      const found = await progress().catch(() => []);
-      if (timer) byId("status").textContent = `${found[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s`;
-    }, 200);
-  }
-  if (!n) {
-    clearInterval(timer);
-    timer = 0;
-    document.body.classList.remove("busy");
-    byId("cancel").hidden = true;
-    const took = performance.now() - since;
-    byId("status").textContent = took < 995 ? `${Math.round(took)} ms` : `${(took / 1000).toFixed(1)} s`;
-  }
-});
 
 function listen() {
   const on = (id, event, action) => byId(id).addEventListener(event, action);
@@ -464,7 +438,9 @@ function listen() {
   });
   on("all-on", "click", () => turn(S.members.map((_, j) => j), true));
   on("doubted-off", "click", () => turn(shown.answer.members.filter((member) => member.trust === "hardly").map((member) => member.member), false));
-  on("by-crowd", "click", () => { state.weights = {}; follow(); });
+  on("by", "change", (event) => setParam(methodOf(state.method).parameters.find((one) => one.name === "weights"), event.target.value));
+  on("forget", "click", () => { state.weights = {}; follow(); });
+  on("ask-structure", "click", () => getStructure(true));
   on("match-on", "click", () => turn(named(), true));
   on("match-off", "click", () => turn(named(), false));
   on("one", "change", (event) => takePair(Number(event.target.value), state.pair[1]));

@@ -1,7 +1,8 @@
 // Figures the report has no use for: the dendrogram with a cut to drag, eigenvalues, evidence of a row, points to draw around.
-import { canvasOf, el, hover, press, shape, svgOf } from "./dom.js";
+import { canvasOf, el, hover, press, saveFile, shape, svgOf } from "./dom.js";
 import { clusterColour, css, inkOn, ramp } from "./colours.js";
-import { decimals, figure, percent, shorten } from "./words.js";
+import { drawTable } from "./table.js";
+import { count, decimals, figure, percent, shorten } from "./words.js";
 
 export function drawTree(box, tree, { k, cluster, pick, cutAt }) {
   const { node, width } = svgOf(box, 300, "Dendrogram with the cut");
@@ -85,6 +86,15 @@ export function drawRowEvidence(box, shares, label) {
   });
 }
 
+// found: {left, right, table}, the rows that the clusters of two members share; shaded by the share of their column.
+export function drawContingency(box, found) {
+  const columns = found.right.slice(0, 40);
+  const totals = columns.map((_, j) => found.table.reduce((sum, row) => sum + row[j], 0));
+  const cell = (n, j) => { const shade = el("span", { class: "shade" }, n ? count(n) : "\u00b7"); shade.style.setProperty("--share", percent(totals[j] ? n / totals[j] : 0)); return shade; };
+  drawTable(box, [["", (r) => found.left[r], (r) => shorten(found.left[r], 40), "text"],
+    ...columns.map((name, j) => [shorten(name, 20), (r) => found.table[r][j], (r) => cell(found.table[r][j], j), "number"])], found.left.slice(0, 200).map((_, i) => i));
+}
+
 // points: {x, y, names}; colours: {kind, values, names}; drawn(polygon) when points were drawn around.
 export function drawScatter(box, points, colours, { cluster = null, polygon = null, drawn }) {
   const width = Math.max(240, Math.floor(box.clientWidth)), height = Math.min(width, 560), pad = 34;
@@ -142,7 +152,7 @@ export function drawScatter(box, points, colours, { cluster = null, polygon = nu
 }
 
 // A figure as a file: drawings with their look written into them, pictures as they are.
-export function asSvg(box) {
+function asSvg(box) {
   const drawing = box.querySelector("svg");
   if (!drawing) return null;
   const copy = drawing.cloneNode(true);
@@ -154,7 +164,7 @@ export function asSvg(box) {
   });
   return new XMLSerializer().serializeToString(copy);
 }
-export async function asCanvas(box) {
+async function asCanvas(box) {
   const canvas = box.querySelector("canvas");
   if (canvas) return canvas;
   const drawing = box.querySelector("svg");
@@ -168,4 +178,12 @@ export async function asCanvas(box) {
   pen.fillRect(0, 0, width * 2, height * 2);
   pen.drawImage(picture, 0, 0, width * 2, height * 2);
   return made;
+}
+export async function saveDrawn(box, kind) {
+  const name = `${box.dataset.figure}.${kind}`;
+  if (kind === "svg" && box.querySelector("svg")) return saveFile(name, asSvg(box), "image/svg+xml");
+  const canvas = await asCanvas(box);
+  if (kind === "png") return canvas.toBlob((blob) => saveFile(name, blob, "image/png"));
+  const picture = `<image href="${canvas.toDataURL()}" width="100%" height="100%"/>`;
+  return saveFile(name, `<svg xmlns="http://www.w3.org/2000/svg" width="${canvas.width / 2}" height="${canvas.height / 2}">${picture}</svg>`, "image/svg+xml");
 }

@@ -1,0 +1,27 @@
+// What takes longer than a moment says what it is at, and can be cancelled.
+import { byId } from "./dom.js";
+import { onWaiting, progress } from "./server.js";
+
+let since = 0, timer = 0;
+onWaiting((n) => {
+  document.body.classList.toggle("waiting", n > 0);
+  if (n && !timer) {
+    since = performance.now();
+    timer = setInterval(async () => {
+      const seconds = (performance.now() - since) / 1000;
+      if (seconds < 0.4) return;
+      document.body.classList.add("busy");
+      byId("cancel").hidden = false;
+      const found = await progress().catch(() => []);
+      if (timer) byId("status").textContent = `${found[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s`;
+    }, 200);
+  }
+  if (!n) {
+    clearInterval(timer);
+    timer = 0;
+    document.body.classList.remove("busy");
+    byId("cancel").hidden = true;
+    const took = performance.now() - since;
+    byId("status").textContent = took < 995 ? `${Math.round(took)} ms` : `${(took / 1000).toFixed(1)} s`;
+  }
+});

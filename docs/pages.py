@@ -15,7 +15,7 @@ __all__ = ["SkipNode", "escape_docstring", "write_all"]
 
 REFERENCE = {
     "An ensemble": ["Ensemble", "ensemble_from_frame", "save", "load"],
-    "The consensus": ["consensus", "ConsensusResult", "ConsensusCluster", "ConsensusClustering"],
+    "The consensus": ["consensus", "ConsensusResult", "ConsensusCluster", "Split", "ConsensusClustering"],
     "Tables of any size": ["consensus_frame", "consensus_file", "FileConsensus", "memory_limit"],
     "Whom to trust": ["agreement", "cai", "ncai", "member_weights"],
     "Links and evidence": ["jaccard", "sact", "coassociation", "Dendrogram"],

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
+from quorate.consensus.clusters import Split, confidence_by_chance, describe_clusters, next_merge, next_split
 from quorate.evidence import Groups, certainty
+from quorate.show import summarise
+from quorate.show.outlook import outlook
 
 # Five rows, two members with weights 3/4 and 1/4, and the clusters {0, 1, 2} and {3, 4}.
 TWO_MEMBERS = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 2]])
@@ -126,3 +129,94 @@ def test_features_on_a_sample_have_margins_too():
     assert part.margin_.shape == part.runner_up_.shape == (150,)
     assert (part.runner_up_ != part.labels_).all()
     assert (part.margin_ <= part.confidence_ + 1e-6).all()
+
+
+def test_merging_and_splitting_by_hand():
+    ens, weights = qt.Ensemble(list(TWO_MEMBERS.T)), np.array([0.75, 0.25])
+    labels = CLUSTERS[ens.first_row]
+    first, second = describe_clusters(ens, weights, labels, certainty(ens, weights, labels))
+    assert (first.cohesion, second.cohesion) == pytest.approx(((0.875 + 0.875 + 0.75) / 3, 0.75))
+    assert (first.chance, second.chance) == pytest.approx((2 / 4, 1 / 4))
+    # Of the six pairs of rows between the two, one is together, in the second member.
+    cost = 1 - 0.25 / 6 / 0.75
+    assert [(c.nearest, c.merge_cost) for c in (first, second)] == [(1, pytest.approx(cost)), (0, pytest.approx(cost))]
+    assert next_merge((first, second)) == (0, 1, pytest.approx(cost))
+    split = next_split(ens, weights, np.zeros_like(labels), labels)
+    assert split == Split(0, (3.0, 2.0), pytest.approx(cost))
+    assert next_split(ens, weights, labels, labels) is None
+    # Of ten pairs of rows, one is together in both members, three in the first, one in the second.
+    assert confidence_by_chance(ens, weights, Groups.of(ens, weights, labels)) == pytest.approx(3.5 / 10)
+
+
+def test_clusters_that_no_member_ties_do_not_merge():
+    result = qt.consensus([[0, 0, 1, 1, 2], [0, 0, 1, 1, 2]], 3)
+    assert [cluster.nearest for cluster in result.clusters] == [-1, -1, -1]
+    assert [cluster.merge_cost for cluster in result.clusters] == [1, 1, 1]
+    assert next_merge(result.clusters) is None
+    told = outlook(result.clusters, None)
+    assert told["sentences"] == ["No two clusters would merge: no member puts rows of different clusters together."]
+
+
+@settings(deadline=None, max_examples=30)
+@given(oracles.label_matrices(missing=True, max_clusters=5, min_rows=4), st.integers(2, 4))
+def test_costs_of_merging_are_those_of_all_pairs_of_rows(labels, k):
+    ens = qt.Ensemble(list(labels.T))
+    weights = np.full(ens.n_members, 1 / ens.n_members)
+    of_pattern = np.arange(ens.n_patterns) % k
+    found = describe_clusters(ens, weights, of_pattern, certainty(ens, weights, of_pattern))
+    consensus, similar = of_pattern[ens.row_pattern], oracles.evidence(labels, weights)
+    inside = consensus[:, None] == consensus[None, :]
+    within = [similar[(consensus == c)[:, None] & inside & ~np.eye(len(labels), dtype=bool)].mean()
+              if np.sum(consensus == c) > 1 else 0.0 for c in range(len(found))]  # fmt: skip
+    for cluster in found:
+        assert cluster.cohesion == pytest.approx(within[cluster.label], abs=1e-9)
+        closest = 0.0
+        for other in set(range(len(found))) - {cluster.label}:
+            between = similar[np.ix_(consensus == cluster.label, consensus == other)].mean()
+            known = [value for value in (within[cluster.label], within[other]) if value > 1e-12]
+            closest = max(closest, min(between / min(known, default=1.0), 1.0))
+        assert cluster.merge_cost == pytest.approx(1 - closest, abs=1e-9)
+
+
+def test_a_dendrogram_splits_what_it_merged_last():
+    labels = [np.repeat([0, 1, 2], 20), np.repeat([0, 1, 1], 20), np.repeat([0, 1, 2], [20, 19, 21])]
+    fitted = qt.WEAC(2).fit(labels)
+    assert fitted.split_ is not None
+    assert fitted.split_.sizes == (21.0, 19.0)
+    assert qt.WEAC(2).fit([[0, 0, 1, 1]]).split_ is None  # there are only two patterns
+
+
+def test_what_chance_gives_is_told_beside():
+    """Four blobs are firm beside chance however fine the members; random labels are not however coarse."""
+    random = np.random.default_rng(0)
+    blobs = np.repeat(np.arange(4), 150)
+    fine = [blobs * 12 + random.integers(0, 12, 600) for _ in range(10)]
+    noise = [random.integers(0, 2, 600) for _ in range(10)]
+    firm, loose = (summarise(qt.WEAC(4).fit(qt.Ensemble(members)))["answers"] for members in (fine, noise))
+    of_blobs, of_noise = (next(answer for answer in answers if answer["k"] == 4) for answers in (firm, loose))
+    assert of_blobs["mean_confidence"] < 0.2 < 0.5 < of_noise["mean_confidence"]
+    assert of_blobs["mean_confidence"] > 3 * of_blobs["chance_confidence"]
+    assert of_noise["mean_confidence"] < 1.5 * of_noise["chance_confidence"]
+    for cluster in of_blobs["clusters"]:
+        assert cluster["stability"] > 0.99 > 3 * cluster["chance"]
+    for cluster in of_noise["clusters"]:
+        assert cluster["stability"] < cluster["chance"] + 0.3
+    assert min(cluster["merge_cost"] for cluster in of_noise["clusters"]) < 0.5
+
+
+def test_a_number_of_clusters_that_nothing_holds_at():
+    clusters = (_cluster(0, nearest=1, merge_cost=0.92), _cluster(1, nearest=0, merge_cost=0.92))
+    told = outlook(clusters, Split(1, (30.0, 20.5), 0.93))
+    assert told["merge"] == {"clusters": [0, 1], "cost": 0.92}
+    assert told["split"] == {"cluster": 1, "sizes": [30.0, 20.5], "cost": 0.93}
+    assert told["sentences"] == [
+        "Clusters 0 and 1 would merge first: rows of the two are together 92% less often than those of the looser one.",
+        "Cluster 1 would split first, into 30 and 20.5 rows: rows of the two parts are together 93% less often than "
+        "those of the looser one.",
+        "More clusters would be told apart as well as these: nothing holds at this number.",
+    ]
+    assert len(outlook(clusters, Split(1, (30.0, 20.0), 0.5))["sentences"]) == 2
+
+
+def _cluster(label, *, nearest, merge_cost):
+    return qt.ConsensusCluster(label, 50.0, 0.9, (), 0.5, 0.4, nearest, merge_cost)

@@ -7,8 +7,8 @@ from .bench.run import bench
 from .bench.tables import Comparison
 from .boundaries import Structure
 from .choice import Candidate, Choice
-from .consensus.base import ConsensusCluster
 from .consensus.best_member import BestMember
+from .consensus.clusters import ConsensusCluster, Split
 from .consensus.cspa import CSPA
 from .consensus.cumulative_voting import CumulativeVoting
 from .consensus.eac import EAC
@@ -105,6 +105,7 @@ __all__ = [
     "QuorateError",
     "QuorateWarning",
     "Scores",
+    "Split",
     "Structure",
     "agreement",
     "bench",

@@ -28,6 +28,7 @@ from quorate.scale.rowfacts import RowFacts, facts_in_memory
 from quorate.scale.tablefacts import facts_in_table
 from quorate.scores import score_table
 from quorate.show import KnownClasses, Origin, render_report, summarise
+from quorate.show.outlook import cluster_values, outlook
 from quorate.show.plotdata import member_rows
 from quorate.show.summary import describe_copies, describe_crowd, describe_trust
 
@@ -146,9 +147,6 @@ def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict
 def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
     ens, truth = found.ensemble, found.columns.truth
     total = sum(cluster.size for cluster in found.clusters)
-    clusters = [
-        {"label": c.label, "size": c.size, "share": c.size / total, "stability": c.stability} for c in found.clusters
-    ]
     rows = member_rows(ens, found.member_weights)
     return {
         "source": {
@@ -170,7 +168,8 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
         "answers": [
             {
                 "k": found.n_clusters,
-                "clusters": clusters,
+                "clusters": [cluster_values(cluster, total) for cluster in found.clusters],
+                "outlook": outlook(found.clusters, None),
                 "scores": None if truth is None else asdict(score_table(found.counted.class_table())),
             }
         ],
@@ -231,6 +230,9 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         out.print(f"Against {source['truth']}: {scores}", markup=False)
     out.print()
     out.print(_cluster_table(answer))
+    for sentence in (*answer["outlook"]["sentences"], answer.get("beside_chance")):
+        if sentence:
+            out.print(sentence, markup=False)
     out.print()
     out.print(member_table(summary["members"]))
     for sentence in describe_copies(summary["crowd"]["copies"]):
@@ -239,12 +241,20 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
 
 def _cluster_table(answer: dict[str, Any]) -> Any:
     rows = [
-        (c["label"], _whole(c["size"]), f"{c['share']:.1%}", f"{c['stability']:.3f} {bar(c['stability'], 8)}")
+        (
+            c["label"],
+            _whole(c["size"]),
+            f"{c['share']:.1%}",
+            f"{c['stability']:.3f} {bar(c['stability'], 8)}",
+            f"{c['chance']:.3f}",
+            "" if c["nearest"] is None else c["nearest"],
+            "" if c["nearest"] is None else f"{c['merge_cost']:.0%}",
+        )
         for c in answer["clusters"][:_CLUSTERS_SHOWN]
     ]
     left = len(answer["clusters"]) - len(rows)
     title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
-    return table(title, ("cluster", "rows", "share", "stability"), rows)
+    return table(title, ("cluster", "rows", "share", "stability", "by chance", "nearest", "cost to merge"), rows)
 
 
 def _whole(size: float) -> int | float:

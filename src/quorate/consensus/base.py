@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, cast
 
@@ -18,6 +17,7 @@ from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_integer, check_number
 from quorate._support.typing import Floats, Labels
 from quorate.choice import Choice
+from quorate.consensus.clusters import ConsensusCluster, Split, describe_clusters, next_split
 from quorate.consensus.graphs import row_links
 from quorate.consensus.number import choose_k
 from quorate.consensus.packing import pack_method
@@ -32,13 +32,11 @@ from quorate.crowd import (
 )
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError, warn
-from quorate.evidence import Certainty, certainty, group_sizes, group_sums, most_evident, shared_rows
+from quorate.evidence import Certainty, certainty, most_evident
 from quorate.kmeans import BLOCK_STARTS, STARTS, Start
 from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 from quorate.patterns import CodeColumn, group_rows
 from quorate.tcut import ReducedGraph, TransferCut
-
-_OPPONENTS_SHOWN = 3
 
 
 class Cuts(Protocol):
@@ -56,22 +54,6 @@ class Cuts(Protocol):
 
     def caution(self, k: int) -> str | None:
         """Return what to know about a cut into k clusters, if anything."""
-
-
-@dataclass(frozen=True)
-class ConsensusCluster:
-    """One cluster of the consensus."""
-
-    label: int
-    size: float
-    """Number of rows, or their weight."""
-    stability: float
-    """Mean vote share of its rows: of the rows that members put together with a row of the cluster, how many are in it.
-
-    Members that put a row together with no other have no vote on it. It is no probability.
-    """
-    opponents: tuple[tuple[str, float], ...]
-    """The members that oppose it most, with the share of its pairs of rows that each separates."""
 
 
 class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -296,8 +278,16 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def clusters_(self) -> tuple[ConsensusCluster, ...]:
-        """The consensus clusters: size, stability, and the members that oppose each most."""
-        return describe_clusters(self.ensemble_, self.pattern_labels_, self.pattern_certainty_)
+        """The consensus clusters: how firm each is, what it would merge with, and the members that oppose it most."""
+        return describe_clusters(self.ensemble_, self.member_weights_, self.pattern_labels_, self.pattern_certainty_)
+
+    @property
+    def split_(self) -> Split | None:
+        """Which cluster the answer with one more cluster splits, and how; None for none. Found when asked for."""
+        if self.n_clusters_ >= self._cuts.max_clusters:
+            return None
+        finer = self._cuts.cut(self.n_clusters_ + 1)
+        return next_split(self.ensemble_, self.member_weights_, self.pattern_labels_, finer)
 
     def _html_repr(self) -> str:
         """Return a card for notebooks once fitted: the clusters, and how far members count; before, the parameters."""
@@ -425,10 +415,10 @@ def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
         (fitted.n_clusters_, "clusters"),
         (float(round(confidence @ ens.counts / ens.counts.sum(), 3)), "mean confidence"),
     ]
-    clusters = [(c.label, c.size, Share(c.stability)) for c in fitted.clusters_]
+    clusters = [(c.label, c.size, Share(c.stability), Share(c.chance)) for c in fitted.clusters_]
     least = np.argsort(fitted.member_weights_, kind="stable")
     members = [(ens.names[j], Share(fitted.ncai_[j]), Share(fitted.member_weights_[j])) for j in least]
-    first = card(title, facts, ("cluster", "rows", "stability"), clusters)
+    first = card(title, facts, ("cluster", "rows", "stability", "by chance"), clusters)
     return first + "<br>" + card("Members, the least trusted first", [], ("member", "NCAI", "weight"), members)
 
 
@@ -440,38 +430,3 @@ def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> 
         warn(f"Only {n_clusters} clusters came back, not {wanted}: no more groups of rows could be told apart.")
     elif caution := cuts.caution(wanted):
         warn(caution)
-
-
-def describe_clusters(ens: Ensemble, labels: Labels, certain: Certainty) -> tuple[ConsensusCluster, ...]:
-    """Return size, stability and main opponents of each consensus cluster of patterns."""
-    sizes = group_sizes(ens, labels)
-    stability = group_sums(ens, labels, certain.vote_share, len(sizes)) / sizes
-    shared, squared = (shared_rows(ens, labels, len(sizes), squared=squared) for squared in (False, True))
-    return cluster_table(ens, sizes, stability, opposition(ens, shared, squared))
-
-
-def cluster_table(
-    ens: Clusterings, sizes: Floats, stability: Floats, separated: Floats
-) -> tuple[ConsensusCluster, ...]:
-    """Return what there is to say about consensus clusters; `separated` is the opposition of each member to each."""
-    described = []
-    for label, size in enumerate(sizes):
-        strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
-        opponents = tuple((ens.names[j], float(separated[label, j])) for j in strongest if separated[label, j] > 0)
-        described.append(ConsensusCluster(label, float(size), float(stability[label]), opponents))
-    return tuple(described)
-
-
-def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
-    """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters.
-
-    `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.
-    """
-    of_member = ens.cluster_member == np.arange(ens.n_members)[:, None]
-    inside = shared @ of_member.T
-    together = shared**2 @ of_member.T
-    # Pairs of a row with itself are left out of both numerator and denominator.
-    alone = squared @ of_member.T
-    pairs = inside**2 - alone
-    has_pairs = pairs > 1e-9 * alone
-    return 1.0 - np.divide(together - alone, pairs, out=np.ones_like(pairs), where=has_pairs)

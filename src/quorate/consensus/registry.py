@@ -14,8 +14,9 @@ from quorate._support.annotated import clusterings_of, is_annotated, write_conse
 from quorate._support.checks import nearest_name
 from quorate._support.typing import Labels
 from quorate.choice import Choice
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod, describe_in_html
+from quorate.consensus.base import ConsensusMethod, describe_in_html
 from quorate.consensus.best_member import BestMember
+from quorate.consensus.clusters import ConsensusCluster
 from quorate.consensus.cspa import CSPA
 from quorate.consensus.cumulative_voting import CumulativeVoting
 from quorate.consensus.eac import EAC

@@ -14,13 +14,11 @@ from quorate._support.memory import show_bytes
 from quorate._support.typing import Bools, Floats, Labels
 from quorate.choice import Choice
 from quorate.consensus.base import (
-    ConsensusCluster,
     ConsensusMethod,
     GraphMethod,
-    cluster_table,
-    opposition,
     warn_of_surprises,
 )
+from quorate.consensus.clusters import ConsensusCluster, cluster_table
 from quorate.consensus.number import choose_k
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -74,11 +72,12 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
         for block, labels in numbered.labels():
             yield labels, certainty(block, weights, labels, groups)
 
-    stability = np.zeros(numbered.n_groups)
+    firmness = np.zeros((2, numbered.n_groups))
     for block, (labels, certain) in zip(ens.blocks(), answers(), strict=True):
-        stability += group_sums(block, labels, certain.vote_share, numbered.n_groups)
-    separated = opposition(ens, groups.shared, groups.shared)  # every row weighs 1
-    clusters = cluster_table(ens, numbered.sizes, stability / numbered.sizes, separated)
+        for total, values in zip(firmness, (certain.vote_share, certain.confidence), strict=True):
+            total += group_sums(block, labels, values, numbered.n_groups)
+    stability, cohesion = firmness / numbered.sizes
+    clusters = cluster_table(ens, weights, groups, stability, cohesion, squared=groups.shared)  # every row weighs 1
     warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
     return BlockedConsensus(numbered.n_groups, index, weights, clusters, choice, answers)
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from quorate._support.memory import available_memory, show_bytes
 from quorate._support.typing import Floats
 from quorate.choice import Choice
-from quorate.consensus.base import ConsensusCluster, ConsensusMethod
+from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.clusters import ConsensusCluster
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import certainty

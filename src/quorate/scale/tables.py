@@ -12,7 +12,7 @@ from quorate._support.checks import check_choice
 from quorate._support.memory import memory_limit as limited_memory
 from quorate._support.typing import Floats
 from quorate.choice import Choice
-from quorate.consensus.base import ConsensusCluster
+from quorate.consensus.clusters import ConsensusCluster
 from quorate.consensus.registry import make_method
 from quorate.labels import Noise
 from quorate.scale.columns import Wanted, choose_columns

@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
-from quorate.consensus.base import ConsensusMethod, describe_clusters
+from quorate.consensus.base import ConsensusMethod
+from quorate.consensus.clusters import ConsensusCluster, confidence_by_chance, describe_clusters
 from quorate.consensus.from_features import ConsensusClustering
 from quorate.consensus.registry import ConsensusResult
 from quorate.crowd import Normalise, agreement, cai, crowd_trust
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
-from quorate.evidence import certainty, covering_weight, shared_rows
+from quorate.evidence import Groups, certainty, covering_weight, shared_rows
 from quorate.linkage import Dendrogram
 from quorate.scores import table_nmi
 
@@ -228,7 +229,10 @@ class Cut:
     """(k,) mean vote share of the rows of each cluster."""
     opponents: tuple[tuple[tuple[str, float], ...], ...]
     """For each cluster the members that separate its rows most, with the share of pairs separated."""
+    clusters: tuple[ConsensusCluster, ...]
     mean_confidence: float
+    chance_confidence: float
+    """Mean evidence of two rows picked at random."""
     agreement: float
     """Weighted mean agreement of the answer with the members."""
     histogram: Floats
@@ -239,8 +243,9 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
     """Return the answer at one number of clusters, with how certain it is; None: as fitted."""
     ens = fitted.ensemble_
     labels, weights = answer_at(fitted, n_clusters)
-    certain = certainty(ens, weights, labels)
-    clusters = describe_clusters(ens, labels, certain)
+    groups = Groups.of(ens, weights, labels)
+    certain = certainty(ens, weights, labels, groups)
+    clusters = describe_clusters(ens, weights, labels, certain, groups)
     kept = labels >= 0
     counts = ens.counts[kept].astype(np.float64)
     bins = np.minimum((certain.confidence[kept] * _BINS).astype(int), _BINS - 1)
@@ -254,7 +259,9 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
         sizes=np.array([cluster.size for cluster in clusters]),
         stability=np.array([cluster.stability for cluster in clusters]),
         opponents=tuple(cluster.opponents for cluster in clusters),
+        clusters=clusters,
         mean_confidence=float(certain.confidence[kept] @ counts / counts.sum()) if len(counts) else 0.0,
+        chance_confidence=confidence_by_chance(ens, weights, groups),
         agreement=float(weights @ agreement_with_members(ens, labels)),
         histogram=np.bincount(bins, weights=counts, minlength=_BINS).astype(np.float64),
     )

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 import quorate
 from quorate._support.typing import Floats, Ints
 from quorate.choice import Candidate, Choice
-from quorate.consensus.base import ConsensusMethod, opposition
+from quorate.consensus.base import ConsensusMethod, GraphMethod, LinkageMethod
+from quorate.consensus.clusters import Split, next_split, opposition
 from quorate.crowd import NO_AGREEMENT, CrowdTrust
 from quorate.ensemble import Ensemble
 from quorate.evidence import shared_rows
@@ -23,6 +24,7 @@ from quorate.scale.rowfacts import RowFacts, facts_in_memory
 from quorate.scores import score_table
 from quorate.show.featureview import view_features
 from quorate.show.origin import KnownClasses, Origin
+from quorate.show.outlook import beside_chance, cluster_values, outlook
 from quorate.show.plotdata import (
     Cut,
     MemberRow,
@@ -68,7 +70,8 @@ def summarise(
     ens = fitted.ensemble_
     ks = None if n_clusters is None else {*n_clusters, fitted.n_clusters_}
     sweep = sweep_view(fitted, ks)
-    answers = [_answer(fitted, cut, origin) for cut in sweep.cuts]
+    splits = _splits(fitted, sweep)
+    answers = [_answer(fitted, cut, split, origin) for cut, split in zip(sweep.cuts, splits, strict=True)]
     facts = _name_rows(answers, ens, origin)
     for answer, cut in zip(answers, sweep.cuts, strict=True):
         answer["columns"] = kept_columns(facts, cut)
@@ -217,22 +220,33 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
     }
 
 
-def _answer(fitted: ConsensusMethod, cut: Cut, origin: Origin) -> dict[str, Any]:
+def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
+    """Return what each answer's next finer one splits, where that is among the answers or soon found."""
+    finer: list[Ints | None] = [
+        other.labels if other.n_clusters == cut.n_clusters + 1 else None
+        for cut, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
+    ]
+    finer.append(None)
+    solved = isinstance(fitted, LinkageMethod | GraphMethod)  # others solve every number of clusters anew
+    for i, cut in enumerate(sweep.cuts):
+        if finer[i] is None and solved and cut.n_clusters == fitted.n_clusters_ < fitted._cuts.max_clusters:
+            finer[i] = fitted._cuts.cut(cut.n_clusters + 1)
+    return [
+        None if labels is None else next_split(fitted.ensemble_, cut.weights, cut.labels, labels)
+        for cut, labels in zip(sweep.cuts, finer, strict=True)
+    ]
+
+
+def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Origin) -> dict[str, Any]:
     ens = fitted.ensemble_
     answer = {
         "k": cut.n_clusters,
-        "clusters": [
-            {
-                "label": c,
-                "size": float(cut.sizes[c]),
-                "share": round(float(cut.sizes[c] / ens.total), 6),
-                "stability": round(float(cut.stability[c]), 4),
-                "opponents": [[name, round(share, 4)] for name, share in cut.opponents[c]],
-            }
-            for c in range(cut.n_clusters)
-        ],
+        "clusters": [cluster_values(cluster, ens.total) for cluster in cut.clusters],
+        "outlook": outlook(cut.clusters, split),
         "unlabelled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 4),
+        "chance_confidence": round(cut.chance_confidence, 4),
+        "beside_chance": beside_chance(cut.mean_confidence, cut.chance_confidence),
         "agreement": round(cut.agreement, 4),
         "confidence_histogram": cut.histogram.tolist(),
         "uncertain": _uncertain(fitted, cut),

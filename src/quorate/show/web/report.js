@@ -24,7 +24,7 @@ function drawAnswer() {
     [String(now.k), now.k === 1 ? "cluster" : "clusters"],
     [count(Math.max(...sizes)), "rows in the largest"],
     [count(Math.min(...sizes)), "rows in the smallest"],
-    [percent(now.mean_confidence), "mean confidence of a row"],
+    [percent(now.mean_confidence), `mean confidence of a row; by chance ${percent(now.chance_confidence)}`],
     [percent(now.agreement), "agreement with the members"],
   ];
   if (now.unlabelled) tiles.push([count(now.unlabelled), "rows no member labels"]);
@@ -34,12 +34,17 @@ function drawAnswer() {
   byId("choice").textContent = asked ? "Click a cluster here or in any figure, and all of them follow it."
     : `You are looking at ${many(state.k, "cluster")}; the answer that was written has ${S.choice.k}.`;
   byId("k-note").textContent = asked ? "as written" : `the answer written has ${S.choice.k}`;
+  byId("outlook").textContent = now.outlook.sentences.join(" ");
+  byId("beside-chance").textContent = ` ${now.beside_chance}`;
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
   drawTable(byId("clusters"), [
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ["Rows", (r) => r.size, (r) => count(r.size), "number"],
     ["Share", (r) => r.share, (r) => share(r.share), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
+    ["By chance", (r) => r.chance, (r) => decimals(r.chance), "number"],
+    ["Nearest", (r) => r.nearest, (r) => clusterName(r.nearest, pick), "number"],
+    ["Cost to merge", (r) => r.merge_cost, (r) => (r.nearest === null ? "" : gauge(r.merge_cost, percent(r.merge_cost))), "number"],
     ["Opposed most by", (r) => (r.opponents.length ? r.opponents[0][1] : 0),
       (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "nobody", "text"],
   ], now.clusters, { chosen: (r) => r.label === state.cluster });

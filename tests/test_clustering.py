@@ -2,6 +2,11 @@
 
 import json
 import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -80,18 +85,83 @@ def test_dask_in_two_processes(rows, answer):
     np.testing.assert_array_equal(labels_of(found), answer)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_spark(rows, answer):
+def test_dask_finishes_when_a_worker_is_killed(rows, answer):
+    dd = pytest.importorskip("dask.dataframe")
+    distributed = pytest.importorskip("dask.distributed")
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        frame = dd.from_pandas(frame_of(rows[0]), npartitions=6, sort=False)
+        victim, *_ = client.run(os.getpid).values()
+
+        def deadly(part, victim):
+            if os.getpid() == victim:
+                os.kill(victim, signal.SIGKILL)
+            return part
+
+        dying = frame.map_partitions(deadly, victim, meta=frame._meta)
+        found = qt.cluster_frame(dying, n_clusters=4, n_members=6).compute()
+        assert victim not in client.run(os.getpid).values()
+    np.testing.assert_array_equal(labels_of(found), answer)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spark_with_shuffled_partitions(rows, answer, tmp_path, monkeypatch):
     sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed (Debian: default-jre-headless)")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # executors need Quorate
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     order = np.random.default_rng(3).permutation(len(rows[0]))
-    spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    spark = builder.config("spark.sql.warehouse.dir", str(tmp_path)).getOrCreate()
     try:
-        frame = spark.createDataFrame(frame_of(rows[0][order], order)).repartition(3)
-        found = qt.cluster_frame(frame, n_clusters=4, n_members=6).toPandas()
+        native = spark.createDataFrame(pa.Table.from_pandas(frame_of(rows[0][order], order), preserve_index=False))
+        for frame in (native.repartition(3), native.orderBy("b").coalesce(2)):
+            found = qt.cluster_frame(frame, n_clusters=4, n_members=6).toArrow().to_pandas()
+            np.testing.assert_array_equal(labels_of(found), answer)
     finally:
         spark.stop()
-    np.testing.assert_array_equal(labels_of(found), answer)
+
+
+KILLED_WHILE_IT_WRITES = """
+import os, signal, sys
+import quorate as qt
+
+def progress(what, done, total):
+    if what == "Labelling" and done > 200_000:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+qt.cluster_file(sys.argv[1], sys.argv[2], n_clusters=3, n_members=3, fit_rows=500, force=True, progress=progress)
+"""
+
+
+def test_killed_in_the_middle_the_old_file_stays_and_the_next_run_clears_up(tmp_path):
+    values = np.random.default_rng(0).normal(size=(300_000, 2)).astype(np.float32)
+    source, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
+    pl.DataFrame(values, schema=["a", "b"]).write_parquet(source)
+    out.write_text("as it was")
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_WHILE_IT_WRITES, str(source), str(out)], capture_output=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert out.read_text() == "as it was"
+    result = qt.cluster_file(source, out, n_clusters=3, n_members=3, fit_rows=500, force=True)
+    assert sum(result.sizes) == len(pl.read_parquet(out)) == 300_000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "rows.parquet"]
+
+
+def test_a_memory_limit_is_kept_or_named(rows, answer, tmp_path):
+    source, out = tmp_path / "rows.csv", tmp_path / "out.csv"
+    frame_of(rows[0])[NAMES].to_csv(source, index=False)
+    with pytest.raises(QuorateError, match=r"does not fit: Out of Memory.* Raise memory_limit="):
+        qt.cluster_file(source, out, n_clusters=4, n_members=6, memory_limit="1MB")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+    qt.cluster_file(source, out, n_clusters=4, n_members=6, memory_limit="100MB")
+    np.testing.assert_array_equal(pd.read_csv(out)["consensus"], answer)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
@@ -125,6 +195,24 @@ def test_missing_numbers(rows):
     assert (np.delete(dropped, np.arange(0, 1500, 50)) >= 0).all()
     filled = qt.cluster_frame(values, n_clusters=4, n_members=6, missing="mean")
     assert (filled >= 0).all()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_a_disk_that_fills_up_while_it_is_written(tmp_path, ending):
+    """A limit on the size of files stands for a disk that is full."""
+    values = np.random.default_rng(0).normal(size=(20_000, 2))
+    pl.DataFrame(values, schema=["a", "b"]).write_parquet(tmp_path / "rows.parquet")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(QuorateError, match=rf"out\.{ending} cannot be"):
+            qt.cluster_file(tmp_path / "rows.parquet", tmp_path / f"out.{ending}", n_clusters=2, n_members=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
 
 
 def test_a_full_disk_leaves_nothing_behind(rows, tmp_path, monkeypatch):

@@ -291,6 +291,17 @@ def test_confidence_at_every_k_is_that_of_the_weights_learnt_there(table, labels
         assert np.allclose(written[f"confidence_{k}"], fitted.confidence_)
 
 
+def test_generate_on_samples_with_a_range_of_clusters(tmp_path, capsys):
+    out = tmp_path / "labels.csv"
+    line = ["generate", "iris", "-m", "3", "--fit-rows", "40", "--k-range", "5:6", "-o", str(out), "--json"]
+    assert main(line) == 0
+    drawn = json.loads(capsys.readouterr().out)
+    assert {member["parameters"]["n_clusters"] for member in drawn} <= {5, 6}
+    for text, message in (("5", "--k-range must be two numbers"), ("2:41", "cannot be fitted on 40 rows")):
+        assert main(["generate", "iris", "--fit-rows", "40", "--k-range", text]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_generate_from_a_file_keeps_ids_and_classes(tmp_path, capsys):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"id": [f"r{i}" for i in range(40)], "a": rng.normal(size=40), "b": rng.normal(size=40)})

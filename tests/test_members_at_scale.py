@@ -1,5 +1,9 @@
 """Members fitted on a sample that label all rows: kernels against plain formulas, samples, and what does not matter."""
 
+import json
+import zlib
+from pathlib import Path
+
 import numba
 import numpy as np
 import pytest
@@ -195,3 +199,26 @@ def test_votes_by_hand():
     np.testing.assert_allclose(found.confidence, [0.8125, 0.75, 0.25, 0.25, 0])
     np.testing.assert_allclose(found.margin, [0.8125, 0.6875, 0.0625, 0.0625, 0])
     assert found.runner_up.tolist() == [-1, 1, 1, 1, -1]
+
+
+def checksum(labels):
+    return zlib.crc32(np.ascontiguousarray(labels, dtype=np.int32).tobytes())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_members_fitted_on_all_rows_are_as_they_were_before_there_were_samples(seed):
+    """members_as_before.json holds checksums of labels by the code before `fit_rows`, seed by seed."""
+    expected = json.loads((Path(__file__).parent / "members_as_before.json").read_text())
+    found = {}
+    for data in ("iris", "wine"):
+        pool = qt.members.draw_pool(
+            data, 2, ("kmeans", "rpcl", "hmac", "od-isvc", "ill"), random_state=seed, progress=False
+        )
+        for member, labels in zip(pool.members, pool.labels.T, strict=True):
+            found[f"{data} {seed} {member.name}"] = checksum(labels)
+    fitted = ConsensusClustering(3, n_members=4, random_state=seed, members=["kmeans", "rpcl"])
+    ens = fitted.fit(qt.datasets.load("iris").features).ensemble_
+    for j, name in enumerate(ens.names):
+        codes = ens.patterns[ens.row_pattern, j]
+        found[f"features {seed} {name}"] = checksum(codes - codes.min())
+    assert found == {name: value for name, value in expected.items() if name.split()[1] == str(seed)}

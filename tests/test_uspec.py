@@ -55,6 +55,18 @@ def test_the_authors_answers(path):
         assert qt.evaluate(first.labels, known["first_row_labels"][:, j]).ari == 1
 
 
+def test_in_the_plane_the_nearest_landmarks_are_found_exactly():
+    X = np.concatenate([rings(3000)[0], [[40.0, 0.0], [0.0, 0.0], [-3.5, -3.5]]])
+    points = rings(400, seed=1)[0]
+    landmarks = Landmarks(points, np.zeros(400, dtype=np.int64), points.mean(axis=0, keepdims=True), 5)
+    index, distances = landmarks.neighbours(X)
+    squared = ((X[:, None] - points) ** 2).sum(axis=2)
+    near = np.abs(X).max(axis=1) < 3.3  # elsewhere, and far from all landmarks, the search is by candidates
+    near[np.hypot(*X.T) < 0.5] = False
+    np.testing.assert_allclose(distances[near], np.sqrt(np.sort(squared, axis=1)[near, :5]), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(distances, np.sqrt(np.take_along_axis(squared, index, axis=1)), rtol=1e-4, atol=1e-6)
+
+
 def test_labels_are_those_of_the_embedded_rows():
     X = rings(2000)[0]
     model = USPEC(6, n_landmarks=200, random_state=0).fit(X)

@@ -187,6 +187,8 @@ def generate(
         ),
     ] = None,
     scale: Annotated[str, typer.Option(metavar="KIND", help="standard, minmax or none.")] = "standard",
+    fit_rows: opt.FitRows = None,
+    k_range: opt.KRange = None,
     id_column: opt.Id = None,
     truth: Annotated[
         str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
@@ -205,10 +207,19 @@ def generate(
 ) -> None:
     """Cluster a table of features many times, as members for a consensus."""
     from quorate.cli.columns import Source
+    from quorate.cli.combining import parse_range
     from quorate.cli.generating import Drawing, run_generate
 
     source = Source(file, features, id_column, truth, None, "cluster", format, delimiter, header, encoding)
-    drawing = Drawing(n_members, tuple(method or ("kmeans",)), scale, seed or 0, jobs)
+    drawing = Drawing(
+        n_members,
+        tuple(method or ("kmeans",)),
+        scale,
+        seed or 0,
+        jobs,
+        fit_rows or "auto",
+        "auto" if k_range is None else parse_range(k_range),
+    )
     run_generate(source, drawing, output, output_format, force=force, quiet=quiet, json=json)
 
 
@@ -238,9 +249,8 @@ def cluster(
     ] = None,
     n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many members.")] = 20,
     method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "gp-mgla",
-    fit_rows: Annotated[
-        int | None, typer.Option(metavar="N", min=4, help="Rows each member is fitted on. Default: up to 20,000.")
-    ] = None,
+    fit_rows: opt.FitRows = None,
+    k_range: opt.KRange = None,
     id_column: opt.Id = None,
     truth: Annotated[
         str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
@@ -281,10 +291,17 @@ def cluster(
     """
     from quorate.cli.clustering import Outputs, run_cluster
     from quorate.cli.columns import Source
+    from quorate.cli.combining import parse_range
     from quorate.scale.clustering import Recipe
 
     source = Source(file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding)
-    how = {"members": member or "kmeans", "n_members": n_members, "consensus": method, "fit_rows": fit_rows or "auto"}
+    how = {
+        "members": member or "kmeans",
+        "n_members": n_members,
+        "consensus": method,
+        "fit_rows": fit_rows or "auto",
+        "k_range": "auto" if k_range is None else parse_range(k_range),
+    }
     recipe = Recipe.of(int(k) if k.isdigit() else k, scale, missing, seed or 0, how)
     outputs = Outputs(output, output_format, report, plane, summary, model, force)
     run_cluster(source, recipe, outputs, quiet=quiet, json=json)

@@ -104,6 +104,14 @@ def parse_ks(text: str) -> Sequence[int]:
     return ks
 
 
+def parse_range(text: str) -> tuple[int, int]:
+    """Return the fewest and the most clusters of members, from "20:60"."""
+    low, colon, high = text.partition(":")
+    if not (colon and low.strip().isdigit() and high.strip().isdigit()):
+        raise QuorateError(f"--k-range must be two numbers of clusters such as 20:60; got {text!r}.")
+    return int(low), int(high)
+
+
 def _parameters(request: Request) -> dict[str, Any]:
     """Return the parameters of the method from NAME=VALUE pairs, and the seed where the method takes one."""
     parameters: dict[str, Any] = {}

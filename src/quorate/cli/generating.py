@@ -34,6 +34,8 @@ class Drawing:
     scale: str
     seed: int
     jobs: int | None
+    fit_rows: int | str | None = "auto"
+    k_range: tuple[int, int] | str = "auto"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def draw_members(
         scale=None if drawing.scale == "none" else drawing.scale,
         random_state=drawing.seed,
         n_jobs=drawing.jobs,
+        fit_rows=drawing.fit_rows,
+        k_range=drawing.k_range,
         progress=False if quiet else None,
     )
     # The pool holds all members of one method, then all of the next; in turn means one of each.

@@ -82,6 +82,16 @@ MemoryLimit = Annotated[
         help="Memory to keep to, such as 2GB; disk is used beyond.",
     ),
 ]
+FitRows = Annotated[
+    int | None, typer.Option(metavar="N", min=4, help="Rows each member is fitted on. Default: up to 20,000.")
+]
+KRange = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOW:HIGH",
+        help="Clusters of members, drawn from this range. Default: 2 to 2 sqrt(rows), on samples 2:100.",
+    ),
+]
 Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", rich_help_panel=_OUT, help="Where to write; - for standard output."),

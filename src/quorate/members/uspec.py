@@ -20,11 +20,12 @@ from quorate._support.archive import Arrays, plain_parameters, write_archive
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
-from quorate.members.base import check_features, same_everywhere
+from quorate.members.base import check_features, nearest, same_everywhere
 from quorate.tcut import ReducedGraph, leading_spectrum
 
 _ROWS_PER_LANDMARK = 10  # rows from which landmarks are made
 _CANDIDATES_PER_NEIGHBOUR = 10
+_CELLS, _MOST_IN_CELL = 128, 64  # of the grid over the plane: cells along a side, and landmarks near one
 _SMALLEST_LINK = 2.220446049250313e-16
 _TASK = 1 << 13
 
@@ -60,7 +61,7 @@ class Landmarks:
         first = np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=len(self.group_centres)))])
         near, centres = (((points - shift) / size).astype(np.float32) for points in (self.points, self.group_centres))
         factor = np.full(len(shift), 1 / size)
-        return shift, factor, near, centres, first, order, self.candidates
+        return shift, factor, near, centres, first, order, self.candidates, *_grid(near, self.n_neighbours)
 
     @property
     def size(self) -> float:
@@ -76,6 +77,18 @@ class Landmarks:
             _kernels.threads.blocks(len(X), _TASK),
         )
         return index, np.sqrt(squared.astype(np.float64)) * self.size
+
+
+def _grid(points: NDArray[np.float32], n_neighbours: int) -> tuple[Any, ...]:
+    """Return the landmarks near each cell of a grid over the plane; without cells where rows have not two features."""
+    if points.shape[1] != 2 or np.ptp(points) == 0:
+        return np.zeros(2, dtype=np.float32), np.float32(0), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    corner = points.min(axis=0)
+    size = np.float32(np.ptp(points, axis=0).max() * 1.0001 / _CELLS)
+    first = np.empty(_CELLS**2 + 1, dtype=np.int64)
+    found = np.empty(_CELLS**2 * _MOST_IN_CELL, dtype=np.int32)
+    _kernels.landmarks.near_cells(points, corner, size, _CELLS, n_neighbours, _MOST_IN_CELL, first, found)
+    return corner, np.float32(1 / size), first, found[: first[-1]].copy()
 
 
 def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbours: int, random: np.random.RandomState) -> Landmarks:
@@ -255,6 +268,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         gram = self.vectors_ @ self.vectors_.T
         squares = (self.cluster_centers_**2).sum(axis=1).astype(np.float32)
         n_neighbours = self.landmarks_.n_neighbours
+        own = self._landmark_labels()
 
         def some(rows: slice) -> None:
             _kernels.landmarks.label_rows(
@@ -267,12 +281,19 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 products,
                 gram,
                 squares,
+                own,
                 rows.start,
                 rows.stop,
                 out[rows],
             )
 
         _kernels.threads.in_threads(some, _kernels.threads.blocks(len(X), _TASK))
+
+    def _landmark_labels(self) -> Ints:
+        """(p,) the cluster of each landmark by itself; -1 for one that is near no row."""
+        lengths = np.linalg.norm(self.vectors_, axis=1)
+        unit = self.vectors_ / np.where(lengths > 0, lengths, 1.0)[:, None]
+        return np.where(lengths > 0, nearest(unit, self.cluster_centers_), -1)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""

@@ -34,6 +34,7 @@ DRAWINGS = {
     "consensus_matrix": lambda truth, method, ax: plot.consensus_matrix(method, ax=ax),
     "dendrogram": lambda truth, method, ax: plot.dendrogram(method, ax=ax),
     "cluster_sizes": lambda truth, method, ax: plot.cluster_sizes(method, ax=ax),
+    "choice": lambda truth, method, ax: plot.choice(method, ax=ax),
     "by_n_clusters": lambda truth, method, ax: plot.by_n_clusters(method, [2, 3, 40], truth=truth, ax=ax),
     "flow": lambda truth, method, ax: plot.flow(method, 0, ax=ax),
 }
@@ -200,6 +201,7 @@ def test_figures_take_results_and_estimators_from_features():
         plot.consensus_matrix,
         plot.dendrogram,
         plot.cluster_sizes,
+        plot.choice,
         plot.by_n_clusters,
         plot.agreement,
         plot.crowd,

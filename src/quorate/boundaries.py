@@ -105,7 +105,7 @@ class Structure:
             else:
                 pairs = ", ".join(f"{b.first} and {b.second}" for b in doubtful[:5])
                 more = ", ..." if len(doubtful) > 5 else ""
-                said += f" Nothing parts these clusters from their nearest: {pairs}{more}."
+                said += f" Clusters {pairs}{more} may be one: nothing parts them."
         return said + (" Large clusters were tested on a part of their rows." if self.sampled else "")
 
 

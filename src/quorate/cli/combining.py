@@ -30,6 +30,7 @@ from quorate.scores import score_table
 from quorate.show import KnownClasses, Origin, render_report, summarise
 from quorate.show.outlook import cluster_values, outlook
 from quorate.show.plotdata import member_rows
+from quorate.show.saying import describe_choice, describe_structure, explain_choice
 from quorate.show.summary import describe_copies, describe_crowd, describe_trust
 
 _MEMBERS_SHOWN = 20
@@ -167,9 +168,12 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             "truth": truth,
         },
         "method": {"name": request.method},
+        "structure": describe_structure(ens),
         "choice": {
             "k": found.n_clusters,
-            "explanation": f"{ens.n_patterns:,} combinations of labels exceed the memory and were read in blocks.",
+            "explanation": f"{explain_choice(found.n_clusters, found.choice, automatic=found.choice is not None)} "
+            f"{ens.n_patterns:,} combinations of labels exceed the memory and were read in blocks.",
+            **({"candidates": [], "curve": []} if found.choice is None else describe_choice(found.choice)),
         },
         "members": [{**asdict(row), **describe_trust(row)} for row in rows],
         "crowd": describe_crowd(crowd_trust(ens), ens.names, found.member_weights),
@@ -226,6 +230,7 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     source, choice = summary["source"], summary["choice"]
     if summary["crowd"]["sentence"]:
         out.print(summary["crowd"]["sentence"], markup=False)
+    say_structure(out, summary["structure"])
     answer = next(answer for answer in summary["answers"] if answer["k"] == choice["k"])
     out.print(
         f"{source['rows']:,} rows, {source['members']} members, {source['clusters']:,} clusters in all -> "
@@ -233,6 +238,9 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         markup=False,
     )
     out.print(choice["explanation"], markup=False)
+    if choice["candidates"]:
+        out.print()
+        out.print(_candidate_table(choice["candidates"]))
     if answer["scores"]:
         scores = ", ".join(f"{name} {value:.3f}" for name, value in answer["scores"].items())
         out.print(f"Against {source['truth']}: {scores}", markup=False)
@@ -245,6 +253,25 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     out.print(member_table(summary["members"]))
     for sentence in describe_copies(summary["crowd"]["copies"]):
         out.print(sentence, markup=False)
+
+
+def say_structure(out: Any, structure: dict[str, Any]) -> None:
+    """Print whether there is anything to find, and what that can and cannot tell."""
+    out.print(" ".join(part for part in (structure["sentence"], structure["limits"]) if part), markup=False)
+
+
+def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
+    """Return the table of the numbers of clusters that most speaks for, with the evidence."""
+    largest = max(candidate["score"] for candidate in candidates) or 1.0
+    rows = [
+        (
+            candidate["k"],
+            f"{candidate['score']:.3f} {bar(candidate['score'] / largest, 8)}",
+            *("unknown" if candidate[part] is None else f"{candidate[part]:.3f}" for part in ("eigengap", "stability")),
+        )
+        for candidate in candidates
+    ]
+    return table("Numbers of clusters", ("clusters", "evidence", "eigenvalues fall by", "halves repeat it (ARI)"), rows)
 
 
 def _cluster_table(answer: dict[str, Any]) -> Any:

@@ -6,10 +6,11 @@ from dataclasses import asdict
 
 from quorate._support.checks import check_number
 from quorate.cli.columns import Source, say_guesses
-from quorate.cli.combining import member_table
+from quorate.cli.combining import member_table, say_structure
 from quorate.cli.output import console, print_json, progress
 from quorate.crowd import crowd_trust, resolve_influence
 from quorate.show.plotdata import member_rows
+from quorate.show.saying import describe_structure
 from quorate.show.summary import describe_copies, describe_crowd, describe_trust
 
 
@@ -23,13 +24,15 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
         weights = influence / influence.sum()
         rows = member_rows(ens, weights)
         crowd = describe_crowd(crowd_trust(ens), ens.names, weights)
+        structure = describe_structure(ens)
     members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.trust_index)]
     if json:
-        print_json({"rows": ens.n_rows, "crowd": crowd, "members": members})
+        print_json({"rows": ens.n_rows, "crowd": crowd, "structure": structure, "members": members})
         return
     out = console()
     if crowd["sentence"]:
         out.print(crowd["sentence"], markup=False)
+    say_structure(out, structure)
     out.print(f"{ens.n_rows:,} rows, {ens.n_members} members, {ens.n_clusters:,} clusters in all", markup=False)
     out.print(member_table(members, most=len(members)))
     for sentence in describe_copies(crowd["copies"]):

@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from quorate._support.keeping import kept_with
 from quorate._support.typing import Floats, Ints, Labels
 from quorate.boundaries import Structure, check_rows, examine
 from quorate.choice import sample_rows, split_in_halves
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.gp_mgla import GPMGLA
-from quorate.ensemble import Ensemble, as_clusterings, as_ensemble
+from quorate.ensemble import Clusterings, Ensemble, as_clusterings, as_ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import shared_rows
 
 KS = range(2, 9)
 """Numbers of clusters at which structure is looked for."""
-CLEAR, DOUBTFUL = 0.926, 0.8
-"""From which value on labels alone speak of structure; members that cut one cloud rarely pass the first."""
+CLEAR, DOUBTFUL = 0.926, 0.3
+"""From which value on labels alone speak of structure: members that cut one cloud rarely pass the first; those that err
+each on their own, but agree on the whole, pass the second."""
 _MOST_ROWS = 10_000
 
 
@@ -53,21 +54,23 @@ def structure(X: Any, labels: Any) -> Structure:
         found: Labels = one.patterns[one.require_rows("structure"), 0].astype(np.int64)
         return examine(check_rows(X, one.n_rows), {one.n_clusters: found}, one.n_clusters)
     ens = as_ensemble(labels)
-    ks, cuts = _cuts(ens)
-    rows = ens.require_rows("structure")
-    return _examine(check_rows(X, ens.n_rows), rows, dict(zip(ks, cuts.T, strict=True)), ks[-1])
+    partitions = _partitions(ens)
+    return examine(check_rows(X, ens.n_rows), partitions, max(partitions))
 
 
 def structure_of(X: Floats, fitted: ConsensusMethod) -> Structure:
     """Return the structure in the features of thinned rows, with the boundaries of a fitted consensus."""
     ens = fitted.ensemble_
+    rows = thinned(ens.require_rows("structure"))
+    seen = ens if len(rows) == ens.n_rows else Ensemble(list(ens.patterns[rows].T))
+    return examine(X, {**_partitions(seen), fitted.n_clusters_: fitted.pattern_labels_[rows]}, fitted.n_clusters_)
+
+
+def _partitions(ens: Ensemble) -> dict[int, Labels]:
+    """Return the labels of all rows by GP-MGLA, by number of clusters."""
     ks, cuts = _cuts(ens)
-    partitions = {**dict(zip(ks, cuts.T, strict=True)), fitted.n_clusters_: fitted.pattern_labels_}
-    return _examine(X, thinned(ens.require_rows("structure")), partitions, fitted.n_clusters_)
-
-
-def _examine(X: Floats, rows: NDArray[np.int32], partitions: dict[int, Labels], answer: int) -> Structure:
-    return examine(X, {k: labels[rows] for k, labels in partitions.items()}, answer)
+    rows = ens.require_rows("structure")
+    return {k: labels[rows] for k, labels in zip(ks, cuts.T, strict=True)}
 
 
 def thinned(rows: Any) -> Any:
@@ -96,25 +99,45 @@ def _cuts_at(ens: Ensemble, ks: list[int]) -> Ints:
 class LabelStructure:
     """What the labels alone say about structure: how far halves of the members find the same, and members say it."""
 
-    value: float
-    """T in [0, 1]: the largest over k of repeatability between halves times what members and consensus share."""
+    repeated: float
+    """Mean ARI over rows between the consensus of two halves of the members."""
+    shared: float
+    """What single members tell of the consensus: mean mutual information over the smaller entropy, in [0, 1]."""
     n_clusters: int
-    """The number of clusters at which it is largest."""
+    """The number of clusters at which the product of both is largest."""
+
+    @property
+    def value(self) -> float:
+        """T in [0, 1]: the product of both."""
+        return max(self.repeated * self.shared, 0.0)
 
     @property
     def verdict(self) -> str:
         """One of "clear", "doubtful" and "none to be seen"."""
-        return "clear" if self.value >= CLEAR else "doubtful" if self.value >= DOUBTFUL else "none to be seen"
+        if self.value >= CLEAR:
+            return "clear"
+        return "doubtful" if self.value >= DOUBTFUL else "none to be seen"
 
     @property
     def sentence(self) -> str:
         """What it means, in plain words; never a p-value, which labels alone cannot give."""
         says = {
-            "clear": "Halves of the members find the same clusters: structure is clear",
-            "doubtful": "Halves of the members find similar clusters: structure is doubtful",
-            "none to be seen": "Halves of the members find different clusters: nothing speaks for clusters here",
+            "clear": "Structure is clear",
+            "doubtful": "Structure is doubtful",
+            "none to be seen": "Nothing speaks for clusters here",
         }
-        return f"{says[self.verdict]} ({self.value:.2f}, from the labels alone)."
+        return (
+            f"{says[self.verdict]}: halves of the members repeat each other's clusters with ARI {self.repeated:.2f}, "
+            f"and single members carry {self.shared:.0%} of them (together {self.value:.2f} of 1, by labels alone)."
+        )
+
+    @property
+    def limits(self) -> str:
+        """What this can and cannot tell."""
+        told = "Labels alone tell whether members repeat one another, not why they do: "
+        if self.verdict == "none to be seen":
+            return told + "clusters that members miss, or cut much finer than they are, look like none."
+        return told + "one long cloud that all of them cut alike looks like clusters."
 
 
 def label_structure(labels: Any) -> LabelStructure | None:
@@ -124,7 +147,11 @@ def label_structure(labels: Any) -> LabelStructure | None:
     clusters and stab the mean ARI over rows between the consensus of two halves of the members. Labels cannot tell a
     long thin cloud from clusters, nor why members agree.
     """
-    ens = as_clusterings(labels)
+    return _from_labels(as_clusterings(labels))
+
+
+@kept_with
+def _from_labels(ens: Clusterings) -> LabelStructure | None:
     halves = split_in_halves(ens)
     if halves is None:
         return None
@@ -133,10 +160,10 @@ def label_structure(labels: Any) -> LabelStructure | None:
         ks, cuts = _cuts(whole)
         stability = halves.agreement(lambda half: _cuts_at(half, ks))
     except QuorateError:  # halves that tell nothing apart
-        return LabelStructure(0.0, 1)
-    values = stability * np.array([_shared_information(whole, cut) for cut in cuts.T])
-    best = int(np.argmax(np.round(values, 9)))
-    return LabelStructure(float(max(values[best], 0.0)), ks[best])
+        return LabelStructure(0.0, 0.0, 1)
+    shared = np.array([_shared_information(whole, cut) for cut in cuts.T])
+    best = int(np.argmax(np.round(stability * shared, 9)))
+    return LabelStructure(float(stability[best]), float(shared[best]), ks[best])
 
 
 def _shared_information(ens: Ensemble, labels: Labels) -> float:

@@ -23,7 +23,8 @@ from quorate.explore.workbench import Answer, Workbench, is_large
 from quorate.scores import score_table
 from quorate.show.palette import page_colours
 from quorate.show.plotdata import Cut, contingency, sampled_matrix, seriate, transition, tree_view
-from quorate.show.summary import describe_choice, describe_trust
+from quorate.show.saying import describe_choice
+from quorate.show.summary import describe_trust
 
 Clustering = tuple[str, Ints, list[str]]
 """A clustering of the rows: its title, the code of each row (-1: none), and what its clusters are called."""

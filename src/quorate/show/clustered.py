@@ -51,6 +51,7 @@ def summarise_clusters(
         command_at=command_at,
         look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=names),
         features=sampled_features(found, plane),
+        structure=found.estimator.structure_,
     )
     return _of_all_rows(summarise(found.estimator.consensus_, origin, n_clusters=n_clusters), found)
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from quorate.consensus.from_features import ConsensusClustering
 from quorate.errors import QuorateError
 from quorate.scale.clustering import FileClusters
 from quorate.scale.files import check_output, write_text
@@ -87,6 +88,7 @@ def report(
         classes=None if truth is None else known_classes(ens, truth),
         look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids, columns=columns),
         features=_drawn(fitted, features, plane),
+        structure=fitted.structure_ if isinstance(fitted, ConsensusClustering) else None,
     )
     write_text(path, render_report(summarise(method, origin, n_clusters=n_clusters)))
     return Path(path)

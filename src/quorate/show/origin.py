@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.typing import Ints
+from quorate.boundaries import Structure
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import encode, split_members
@@ -44,6 +45,8 @@ class Origin:
     """Gives names for some patterns, and at most so many rows; None: the rows are the ensemble's, by their numbers."""
     features: FeatureRows | None = None
     """Rows with their features, if those are known."""
+    structure: Structure | None = None
+    """Whether anything parts the clusters in the features, if that is known."""
 
 
 def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:

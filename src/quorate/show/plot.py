@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._support.extras import import_extra
 from quorate.crowd import Normalise
+from quorate.errors import QuorateError
 from quorate.scores import evaluate
 from quorate.show.palette import NO_CLUSTER, SEQUENTIAL, cluster_colours
 from quorate.show.plotdata import (
@@ -186,6 +187,45 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
     ax.set_title("Cluster sizes, and stability above each")
+    _bare(ax, grid="y")
+    return ax
+
+
+def choice(fitted: Fitted, *, ax: Any = None) -> Any:
+    """Draw what speaks for each number of clusters (`choose_k`), with the three best candidates.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    ax : matplotlib axes, optional
+    """
+    found = fitted_method(fitted).choice_
+    if not found.curve:
+        raise QuorateError(f"There is no evidence to draw by number of clusters. {found.sentence}")
+    ax = _axes(ax, width=8.0)
+    ks = [candidate.n_clusters for candidate in found.curve]
+    largest = max(*(candidate.score for candidate in found.curve), 1e-12)
+    best = {candidate.n_clusters for candidate in found.candidates}
+    ax.bar(
+        ks,
+        [candidate.score / largest for candidate in found.curve],
+        width=0.7,
+        color=["#0b62a4" if k in best else "#cfe0ee" for k in ks],
+        label="evidence (over the largest)",
+    )
+    for name, style, ink in (("stability", "s--", "#c44e0e"), ("eigengap", "o-", "#16956e")):
+        values = np.array([getattr(candidate, name) for candidate in found.curve])
+        if np.isfinite(values).any():
+            said = "halves of the members repeat it (ARI)" if name == "stability" else "eigenvalues fall by"
+            ax.plot(ks, values, style, ms=4, color=ink, label=said)
+    for candidate in found.candidates:
+        height = candidate.score / largest
+        ax.text(candidate.n_clusters, height + 0.01, str(candidate.n_clusters), ha="center", fontsize=8, color=_INK)
+    ax.set_ylim(0, 1.08)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("number of clusters")
+    ax.set_title("What speaks for each number of clusters")
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
     _bare(ax, grid="y")
     return ax
 

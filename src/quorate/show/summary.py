@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 import quorate
 from quorate._support.typing import Floats, Ints
-from quorate.choice import Candidate, Choice
 from quorate.consensus.base import ConsensusMethod, GraphMethod, LinkageMethod
 from quorate.consensus.clusters import Split, next_split, opposition
 from quorate.crowd import NO_AGREEMENT, CrowdTrust
@@ -38,6 +37,7 @@ from quorate.show.plotdata import (
     transition,
 )
 from quorate.show.rows import embedded_rows, kept_columns, rows_that_fit
+from quorate.show.saying import describe_choice, describe_structure, explain_choice
 from quorate.show.verdict import verdict
 
 SUMMARY_VERSION = 4
@@ -84,6 +84,7 @@ def summarise(
         "version": SUMMARY_VERSION,
         "source": _source(ens, origin),
         "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
+        "structure": describe_structure(ens, origin.structure),
         "choice": _choice(fitted, sweep),
         "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
         "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
@@ -131,33 +132,15 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
     """Return the number of clusters and, in words, how it was chosen."""
     automatic = isinstance(fitted.n_clusters, str)
     k, choice = fitted.n_clusters_, sweep.choice
-    asked = f"{k} clusters were asked for. " + ("The automatic choice would be " if choice.candidates else "")
     values = [None if np.isnan(value) else round(float(value), 6) for value in sweep.criterion]
     return {
         "k": k,
         "automatic": automatic,
-        "explanation": choice.sentence if automatic else asked + choice.sentence,
+        "explanation": explain_choice(k, choice, automatic=automatic),
         "criterion": sweep.criterion_name,
         "values": dict(zip(map(str, sweep.ks), values, strict=True)),
         "suggested": choice.n_clusters,
         **describe_choice(choice),
-    }
-
-
-def describe_choice(choice: Choice) -> dict[str, Any]:
-    """Return the best candidates and the whole curve of a choice, best first and by number of clusters."""
-    return {
-        "candidates": [_candidate(candidate) for candidate in choice.candidates],
-        "curve": [_candidate(candidate) for candidate in choice.curve],
-    }
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    """Return a number of clusters with its evidence; None where a part of it is unknown."""
-    evidence = {name: getattr(candidate, name) for name in ("score", "eigengap", "stability")}
-    return {
-        "k": candidate.n_clusters,
-        **{name: None if np.isnan(value) else round(value, 6) for name, value in evidence.items()},
     }
 
 

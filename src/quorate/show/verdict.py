@@ -5,26 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+NOTHING = "Nothing speaks for clusters here."
+"""What is said of noise."""
 _NAMED = 3
 
 
 def verdict(summary: dict[str, Any]) -> str:
-    """Return one sentence: how many clusters, how they share the rows, and whom to doubt.
+    """Return one sentence: how many clusters, how they share the rows, whether they are clear, and whom to doubt.
 
-    Where members agree no more than chance would, that is said first.
+    Where members agree no more than chance would, or nothing speaks for clusters, that is said first.
     """
-    crowd = summary["crowd"]
-    said_first = crowd["sentence"] if crowd["verdict"] == "no more than chance" else None
+    crowd, structure = summary["crowd"], summary["structure"]
+    said_first = [crowd["sentence"]] if crowd["verdict"] == "no more than chance" else []
+    if structure["verdict"] == "none to be seen":
+        said_first.append(NOTHING)
     answer = next(answer for answer in summary["answers"] if answer["k"] == summary["choice"]["k"])
     sizes = [cluster["size"] for cluster in answer["clusters"]]
     members = summary["members"]
     parts = [f"{_count(len(members), 'clustering')} combined {_sizes(sizes)}"]
+    parts += _clarity(structure)
     doubted = [member["name"] for member in members if member["trust"] == "hardly"]
     if doubted and len(members) > 1:
         parts.append(_doubt(doubted, len(members)))
     elif len(members) > 1:
         parts.append("no member stands apart from the others")
-    return (f"{said_first} " if said_first else "") + "; ".join(parts) + "."
+    return " ".join([*said_first, "; ".join(parts) + "."])
+
+
+def _clarity(structure: dict[str, Any]) -> list[str]:
+    """Return whether the clusters are clear; nothing where that is said first, or not known."""
+    merged = sum(not boundary["real"] for boundary in structure["boundaries"])
+    if structure["verdict"] == "clear":
+        return [f"there are clusters, but {_count(merged, 'boundary')} may not be real" if merged else "they are clear"]
+    return ["whether they are there is doubtful"] if structure["verdict"] == "doubtful" else []
 
 
 def _sizes(sizes: Sequence[float]) -> str:
@@ -57,7 +70,7 @@ def _rows(size: float) -> str:
 
 
 def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+    return f"{n:,} " + (noun if n == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -193,9 +193,27 @@ function drawChoice() {
     k: a.k, evidence: S.choice.values[a.k],
     values: { "mean confidence": a.mean_confidence, "agreement with the members": a.agreement, "NMI with the known classes": a.scores && a.scores.nmi_sqrt },
   }));
+  if (S.choice.candidates.length) drawCandidates();
   drawByK(byId("by-k"), points, series, { k: state.k, evidence: S.choice.criterion, pick: (k) => choose(k) });
   const layers = S.answers.map((a) => ({ title: String(a.k), key: a.k, clusters: a.clusters }));
   drawRiver(byId("river"), layers, S.steps, { now: ks.indexOf(state.k), cluster: state.cluster, pick: (k, c) => { if (k === state.k) pick(c); else choose(k, c); } });
+}
+
+function drawCandidates() {
+  const largest = Math.max(1e-12, ...S.choice.candidates.map((candidate) => candidate.score));
+  const known = (value) => (value === null ? "unknown" : decimals(value));
+  const number = (k) => {
+    if (!ks.includes(k)) return String(k);
+    const button = el("button", { type: "button", class: "link", "aria-label": `Look at ${k} clusters` }, String(k));
+    button.addEventListener("click", () => choose(k));
+    return button;
+  };
+  drawTable(byId("candidates"), [
+    ["Clusters", (r) => r.k, (r) => number(r.k), "number"],
+    ["Evidence", (r) => r.score, (r) => gauge(r.score / largest, decimals(r.score)), "number"],
+    ["Eigenvalues fall by", (r) => r.eigengap, (r) => known(r.eigengap), "number"],
+    ["Halves of the members repeat it", (r) => r.stability, (r) => known(r.stability), "number"],
+  ], S.choice.candidates, { chosen: (r) => r.k === state.k });
 }
 
 // Known classes and kept columns, by cluster.

@@ -1,0 +1,103 @@
+"""How many clusters and whether there are any: what the command, the summary and the report say of it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate as qt
+from quorate.cli import main
+from quorate.scale import combine
+from quorate.show import render_report, summarise
+
+
+@pytest.fixture(scope="module")
+def members():
+    random = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], 40)
+    return [np.where(random.random(120) < 0.02, random.integers(0, 3, 120), classes) for _ in range(6)]
+
+
+@pytest.fixture(scope="module")
+def noise():
+    random = np.random.default_rng(1)
+    return [random.integers(0, k, 120) for k in (2, 3, 4, 5, 3, 4)]
+
+
+@pytest.fixture
+def files(members, noise, tmp_path):
+    found = {}
+    for name, labels in (("members", members), ("noise", noise)):
+        found[name] = tmp_path / f"{name}.csv"
+        pd.DataFrame({f"m{j}": vector for j, vector in enumerate(labels)}).to_csv(found[name], index=False)
+    return found
+
+
+def run(*arguments, capsys):
+    assert main([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_summary_holds_the_candidates_and_the_curve(members):
+    fitted = qt.GPMGLA("auto").fit(members)
+    facts = json.loads(json.dumps(summarise(fitted), allow_nan=False))
+    choice = facts["choice"]
+    assert (choice["k"], choice["suggested"], choice["criterion"]) == (3, 3, "evidence")
+    assert choice["explanation"] == fitted.choice_.sentence
+    assert [c["k"] for c in choice["candidates"]] == [c.n_clusters for c in fitted.choice_.candidates]
+    assert [c["score"] for c in choice["curve"]] == pytest.approx([c.score for c in fitted.choice_.curve], abs=1e-6)
+    assert choice["candidates"][0]["stability"] == pytest.approx(fitted.choice_.candidates[0].stability, abs=1e-6)
+    asked = summarise(qt.GPMGLA(2).fit(members))["choice"]
+    assert asked["explanation"].startswith("2 clusters were asked for. The automatic choice would be 3 clusters: ")
+    assert summarise(qt.GPMGLA("auto").fit(members[:3]))["choice"]["candidates"][0]["stability"] is None
+
+
+def test_the_verdict_says_what_there_is(members, noise):
+    clear, nothing = (summarise(qt.GPMGLA(3).fit(labels)) for labels in (members, noise))
+    assert clear["structure"]["verdict"] in ("clear", "doubtful")
+    assert clear["structure"]["from"] == "labels"
+    assert clear["structure"]["p_value"] is None
+    assert nothing["structure"]["verdict"] == "none to be seen"
+    assert "Nothing speaks for clusters here. 6 clusterings combined make 3 clusters" in nothing["verdict"]
+    few = summarise(qt.GPMGLA(3).fit(members[:3]))["structure"]
+    assert (few["verdict"], few["value"]) == ("unknown", None)
+    assert "Fewer than four members" in few["sentence"]
+    assert nothing["structure"]["sentence"] in render_report(nothing).replace("&#39;", "'")
+
+
+def test_commands_say_it_at_the_top(files, capsys):
+    for command in ("combine", "weigh"):
+        printed = run(command, files["noise"], capsys=capsys)
+        assert printed.startswith("No agreement beyond chance")
+        assert printed.split("\n")[1].startswith("Nothing speaks for clusters here")
+        facts = json.loads(run(command, files["noise"], "--json", capsys=capsys))
+        assert facts["structure"]["verdict"] == "none to be seen"
+    printed = run("combine", files["members"], capsys=capsys)
+    assert "Numbers of clusters" in printed
+    assert "halves repeat it (ARI)" in printed
+    assert json.loads(run("combine", files["members"], "--json", capsys=capsys))["choice"]["candidates"][0]["k"] == 3
+
+
+def test_what_is_read_in_blocks_is_said_too(files, capsys, monkeypatch):
+    monkeypatch.setattr(combine, "available_memory", lambda: 1)
+    facts = json.loads(run("combine", files["members"], "--json", capsys=capsys))
+    assert facts["choice"]["candidates"][0]["k"] == facts["choice"]["k"] == 3
+    assert facts["choice"]["explanation"].startswith("3 clusters: the eigenvalues")
+    expected = qt.label_structure(pd.read_csv(files["members"])).value
+    assert facts["structure"]["value"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_features_tell_which_boundaries_are_real(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    X = np.concatenate([random.normal(centre, 1, (100, 2)) for centre in ((0, 0), (12, 0), (0, 12))])
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X, columns=["x", "y"]).to_csv(path, index=False)
+    facts = json.loads(run("cluster", path, "-k", 4, "--json", capsys=capsys))
+    structure = facts["structure"]
+    assert structure["from"] == "features"
+    assert structure["p_value"] < 0.05
+    doubtful = [(b["first"], b["second"]) for b in structure["boundaries"] if not b["real"]]
+    assert len(doubtful) == 1
+    assert f"Clusters {doubtful[0][0]} and {doubtful[0][1]} may be one" in structure["sentence"]
+    assert "but 1 boundary may not be real" in facts["verdict"]

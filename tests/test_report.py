@@ -219,6 +219,8 @@ def test_the_page_works(chromium, page, width, phone, dark):
         assert browser.run("document.documentElement.dataset.drawn") == "true"
         check_charts(browser, dark)
         assert browser.run("document.documentElement.scrollWidth") <= width
+        cut = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth)"
+        assert browser.run(f"{cut}.map(box => box.firstElementChild.id)") == []
         check_sorting(browser)
         check_choosing_k(browser)
         check_hover(browser)
@@ -226,6 +228,19 @@ def test_the_page_works(chromium, page, width, phone, dark):
         assert browser.run("window.hacked") is None
         assert browser.problems == []
         assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_the_page_prints_light_and_without_what_is_clicked(chromium, page):
+    with Page(chromium, dark=True) as browser:
+        browser.open(page)
+        browser.page.emulate_media(media="print")
+        browser.run("window.dispatchEvent(new Event('beforeprint'))")
+        assert browser.run("document.documentElement.dataset.theme") == "light"
+        assert browser.run("getComputedStyle(document.querySelector('.gauge b')).printColorAdjust") == "exact"
+        for hidden in ("nav.bar", "#find", "#labels", "#download"):
+            assert not browser.page.locator(hidden).is_visible(), hidden
+        browser.run("window.dispatchEvent(new Event('afterprint'))")
+        assert browser.run("document.documentElement.dataset.theme") == "dark"
 
 
 def check_charts(browser, dark):

@@ -160,7 +160,7 @@ def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
 
 
 def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
-    """Draw the number of rows of each cluster, darker the more stable it is.
+    """Draw the number of rows of each cluster, darker the more stable it is, and its stability beside chance.
 
     Parameters
     ----------
@@ -174,19 +174,20 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
     colour_map = _colour_map()
     places = np.arange(cut.n_clusters)
     ax.bar(places, cut.sizes, width=0.85, color=colour_map(cut.stability), edgecolor=_INK, linewidth=0.5)
-    for place, size, stability in zip(places, cut.sizes, cut.stability, strict=True):
-        turned = cut.n_clusters > 12
+    for place, cluster in zip(places, cut.clusters, strict=True):
+        turned = cut.n_clusters > 6
         ax.annotate(
-            f"{stability:.2f}", (place, size), (0, 3), textcoords="offset points", ha="center", va="bottom",
+            f"{cluster.stability:.2f} ({cluster.chance:.2f})", (place, cluster.size), (0, 3),
+            textcoords="offset points", ha="center", va="bottom",
             fontsize=7 if turned else 8, rotation=90 if turned else 0, color=_QUIET,
         )  # fmt: skip
     step = max(1, -(-cut.n_clusters // 50))
     ax.set_xticks(places[::step], [str(c) for c in places[::step]])
     ax.set_xlim(-0.7, cut.n_clusters - 0.3)
-    ax.margins(y=0.14)
+    ax.margins(y=0.28 if cut.n_clusters > 6 else 0.14)
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
-    ax.set_title("Cluster sizes, and stability above each")
+    ax.set_title("Cluster sizes; above each its stability (and what chance gives)")
     _bare(ax, grid="y")
     return ax
 
@@ -231,7 +232,7 @@ def choice(fitted: Fitted, *, ax: Any = None) -> Any:
 
 
 def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, truth: Any = None, ax: Any = None) -> Any:
-    """Draw how confidence and agreement with the members change with the number of clusters.
+    """Draw how confidence, beside chance, and agreement with the members change with the number of clusters.
 
     Parameters
     ----------
@@ -249,6 +250,8 @@ def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, tr
         ax.bar(view.ks, heights, width=0.7, color="#cfe0ee", label=f"{view.criterion_name} (over the largest)")
     confidence = [cut.mean_confidence for cut in view.cuts]
     ax.plot(view.ks, confidence, "o-", ms=4, color="#0b62a4", label="mean confidence")
+    chance = [cut.chance_confidence for cut in view.cuts]
+    ax.plot(view.ks, chance, ":", lw=1, color="#0b62a4", label="the same of rows at random")
     ax.plot(view.ks, [cut.agreement for cut in view.cuts], "s--", ms=4, color="#c44e0e", label="agreement with members")
     if truth is not None:
         rows = fitted_method(fitted).ensemble_.require_rows("by_n_clusters with truth")

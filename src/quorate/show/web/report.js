@@ -187,11 +187,11 @@ function drawRow() {
 
 // The number of clusters.
 function drawChoice() {
-  const series = [["mean confidence", "blue", ""], ["agreement with the members", "orange", "6 3"]];
+  const series = [["mean confidence", "blue", ""], ["the same of rows at random", "blue", "1 3"], ["agreement with the members", "orange", "6 3"]];
   if (S.answers[0].scores) series.push(["NMI with the known classes", "green", "2 3"]);
   const points = S.answers.map((a) => ({
     k: a.k, evidence: S.choice.values[a.k],
-    values: { "mean confidence": a.mean_confidence, "agreement with the members": a.agreement, "NMI with the known classes": a.scores && a.scores.nmi_sqrt },
+    values: { "mean confidence": a.mean_confidence, "the same of rows at random": a.chance_confidence, "agreement with the members": a.agreement, "NMI with the known classes": a.scores && a.scores.nmi_sqrt },
   }));
   if (S.choice.candidates.length) drawCandidates();
   drawByK(byId("by-k"), points, series, { k: state.k, evidence: S.choice.criterion, pick: (k) => choose(k) });

@@ -1,8 +1,9 @@
 """The leaderboard: every method on every public pool, at the number of classes and at the best k.
 
-`python -m benchmarks.leaderboard [RESULTS] [--draws N] [--methods A,B]` goes on with what RESULTS (by default
+`python -m benchmarks.leaderboard [RESULTS] [--only quick|slow] [--jobs N]` goes on with what RESULTS (by default
 `.cache/leaderboard`) holds; with `--page docs/leaderboard.md` it writes the page from the rounds of draws that are
-complete. The pools are those beside the repository, in ../shared/ensembles.
+complete. The pools are those beside the repository, in ../shared/ensembles. Slow methods have a results folder and a
+number of draws of their own.
 """
 
 from __future__ import annotations
@@ -20,11 +21,22 @@ from quorate._support.resume import peek
 from quorate.bench.run import read_comparison
 from quorate.bench.store import STORE
 from quorate.bench.tables import SCORES, Comparison, markdown_table
+from quorate.consensus.registry import METHODS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 RESULTS = Path(".cache/leaderboard")
 SIZES = (10, 20)
+DRAWS = {"quick": 20, "slow": 3}
+TIMEOUT = 60.0  # seconds for one ensemble at all numbers of clusters
+SLOW = ("pta", "ptgp", "srs", "wcc", "ecmc")
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
+# Settings of the prototype whose figures benchmarks.quality compares with, where they are not the defaults.
+AS_SPECIFIED = {
+    **{f"{method} as specified": f"{method} start=heaviest" for method in ("lwgp", "lce", "hbgf", "cspa")},
+    "gp-mgla as specified": "gp-mgla start=heaviest normalise=max",
+    "weac as specified": "weac normalise=max",
+    "median as specified": "benchmarks.quality:median_of_any_k",
+}
 # Names in the published table (TKDE 2016, Table 9) of methods that are here.
 PUBLISHED = {
     "pta": "PTA-AL",
@@ -44,12 +56,24 @@ PUBLISHED = {
 
 def public_pools() -> list[Path]:
     """Return the pools of 100 and 200 members that their authors published."""
-    return sorted(path for path in (SHARED / "ensembles").glob("*.npz") if path.stem.startswith(("lwea_", "pta_")))
+    paths = [path for path in (SHARED / "ensembles").glob("*.npz") if path.stem.startswith(("lwea_", "pta_"))]
+    return sorted(paths, key=lambda path: path.stat().st_size)
 
 
-def run(folder: Path, draws: int, methods: list[str] | None, jobs: int, timeout: float) -> None:
+def contestants() -> dict[str, list[str] | dict[str, str]]:
+    """Return the quick and the slow methods: all at their defaults, and those that other figures exist of."""
+    quick = [method for method in METHODS if method not in SLOW]
+    return {
+        "quick": {name: name for name in quick} | AS_SPECIFIED,
+        "slow": [*SLOW, "pta linkage=complete", "pta linkage=single"],
+    }
+
+
+def run(folder: Path, speed: str, jobs: int) -> None:
     """Measure, or go on measuring."""
-    qt.bench(public_pools(), methods, folder, n_members=SIZES, draws=draws, best_k=GRID, timeout=timeout, n_jobs=jobs)
+    methods, draws = contestants()[speed], DRAWS[speed]
+    settings = {"n_members": SIZES, "draws": draws, "best_k": GRID, "timeout": TIMEOUT, "n_jobs": jobs}
+    qt.bench(public_pools(), methods, folder / speed, **settings)
 
 
 def read(folder: Path) -> Comparison:
@@ -170,14 +194,13 @@ def main() -> None:
     """Measure, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=RESULTS)
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--methods", type=lambda text: text.split(","))
+    parser.add_argument("--only", choices=list(DRAWS))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=300.0)
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     if options.page is None:
-        run(options.folder, options.draws, options.methods, options.jobs, options.timeout)
+        for speed in [options.only] if options.only else DRAWS:
+            run(options.folder, speed, options.jobs)
     else:
         options.page.write_text(compose(read(options.folder)), encoding="utf-8")
 

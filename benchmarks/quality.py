@@ -51,6 +51,11 @@ SLOW = ("pta", "ptgp")  # not on the two largest pools
 LARGE = ("lwea_USPS", "lwea_LR")
 
 
+def median_of_any_k(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The median partition, whatever its number of clusters."""
+    return qt.MedianPartition().fit_predict(labels)
+
+
 def fitted_labels(name: str, ens: qt.Ensemble, k: int) -> np.ndarray:
     """Labels of a method at k clusters, or at its own number."""
     params = {"normalise": "max"} if name in ("gp-mgla", "weac") else {}

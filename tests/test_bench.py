@@ -21,6 +21,7 @@ from quorate.bench import statistics
 from quorate.bench.contestants import gather_contestants, make_contestant
 from quorate.bench.pools import Recipe, gather_pools, make_pool, read_pool
 from quorate.bench.report import draw_ranks
+from quorate.bench.run import Cell, Protocol, Task, measure, why_not
 from quorate.bench.scoring import score_rows
 from quorate.bench.store import STORE
 from quorate.bench.tables import Ranking, Table
@@ -341,3 +342,17 @@ def test_the_command(pools, tmp_path):
     assert (tmp_path / "out" / "report" / "report.html").exists()
     shown = CliRunner().invoke(app, arguments)
     assert "mean rank" in shown.output
+
+
+def test_a_method_that_ran_out_of_time_is_not_tried_on_later_draws_and_larger_ensembles():
+    protocol = Protocol(n_members=(10, 20), draws=3)
+    late = {"status": "ran out of time (5 s)"}
+    finished = {"p/M=10/draw=0/a": {"status": "ok"}, "p/M=10/draw=1/a": late, "p/M=20/draw=0/b": late}
+    why = "not tried, since draw 1 of 10 members ran out of time (5 s)"
+    assert why_not(Cell("p", 10, 2, "a"), protocol, finished) == why
+    assert why_not(Cell("p", 20, 1, "a"), protocol, finished) == why
+    for cell in (Cell("q", 20, 2, "a"), Cell("p", 20, 0, "a"), Cell("p", 10, 2, "b")):
+        assert why_not(cell, protocol, finished) == ""
+    nothing = np.empty((0, 2), dtype=np.int32)
+    task = Task(Cell("p", 20, 1, "a"), make_contestant("eac"), nothing, nothing[:, 0], (2,), 0, given_up=why)
+    assert measure(task) == {"status": why}

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from quorate.bench.resources import one_thread, peak_memory
 from quorate.bench.scoring import score_rows
 from quorate.bench.store import Piece, open_results
 from quorate.bench.tables import METHOD, Comparison
-from quorate.bench.workers import Failure, run_in_workers
+from quorate.bench.workers import OUT_OF_TIME, Failure, run_in_workers
 from quorate.errors import QuorateError
 
 VERSION = 1  # of what the measurements mean
@@ -77,6 +77,8 @@ class Task:
     classes: NDArray[np.int64]
     ks: tuple[int, ...]
     seed: int
+    given_up: str = ""
+    """Why the cell is not measured, if it is not."""
 
 
 def bench(
@@ -119,7 +121,8 @@ def bench(
     seed : int, default 0
         One seed gives one table.
     timeout : float or None, default 600
-        Seconds a method has for one ensemble.
+        Seconds a method has for one ensemble. One that takes longer is not tried on later draws from the same pool,
+        nor on larger ensembles.
     truth : str, optional
         The column or array of a file that holds the classes.
     recipe : Recipe, optional
@@ -157,7 +160,7 @@ def bench(
         if todo:  # compiled kernels are kept on disk: workers load them, and no method loses its time to compiling
             for contestant in contestants:
                 _warm_up(contestant)
-        tasks = _tasks(todo, protocol, gathered, contestants)
+        tasks = _tasks(todo, protocol, gathered, contestants, store)
         finished = track(run_in_workers(measure, tasks, n_jobs, protocol.timeout), len(todo), "Comparing", progress)
         with closing(finished):  # type: ignore[type-var]
             for task, piece in finished:
@@ -225,7 +228,11 @@ def cells(protocol: Protocol, pools: Sequence[Pool], contestants: Sequence[Conte
 
 
 def _tasks(
-    todo: Sequence[Cell], protocol: Protocol, pools: Sequence[Pool], contestants: Sequence[Contestant]
+    todo: Sequence[Cell],
+    protocol: Protocol,
+    pools: Sequence[Pool],
+    contestants: Sequence[Contestant],
+    finished: Mapping[str, Piece],
 ) -> Iterator[Task]:
     by_name = {pool.name: pool for pool in pools}
     by_method = {contestant.name: contestant for contestant in contestants}
@@ -234,11 +241,25 @@ def _tasks(
         labels = pool.draw(cell.n_members, cell.draw, protocol.seed)
         ks = tuple(sorted({pool.n_classes, *protocol.grid}))
         seed = int(np.random.default_rng([protocol.seed, cell.draw]).integers(2**31))
-        yield Task(cell, by_method[cell.method], labels, pool.classes, ks, seed)
+        given_up = why_not(cell, protocol, finished)
+        yield Task(cell, by_method[cell.method], labels, pool.classes, ks, seed, given_up)
+
+
+def why_not(cell: Cell, protocol: Protocol, finished: Mapping[str, Piece]) -> str:
+    """Return why a cell is not worth its time, or nothing: that an earlier one of the pool, no larger, ran out of it."""
+    for size in protocol.n_members:
+        for draw in range(cell.draw + 1):
+            before = replace(cell, n_members=size, draw=draw)
+            status = finished.get(before.key, {"status": ""})["status"]
+            if size <= cell.n_members and status.startswith(OUT_OF_TIME):
+                return f"not tried, since draw {draw} of {size} members {status}"
+    return ""
 
 
 def measure(task: Task) -> Piece:
     """Return the scores of a method on an ensemble, with its time and memory beyond what was there before."""
+    if task.given_up:
+        return {"status": task.given_up}
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _warm_up(task.contestant)

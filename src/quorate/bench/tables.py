@@ -16,6 +16,7 @@ from quorate._support.checks import check_choice
 from quorate._support.typing import Floats, Ints
 from quorate.bench import statistics
 from quorate.bench.store import Piece, clear_disk_errors
+from quorate.bench.workers import OUT_OF_TIME
 from quorate.errors import QuorateError
 from quorate.scale.files import write_text
 
@@ -211,7 +212,7 @@ def _cell(found: Comparison, pool: str, n_members: int, method: str, mean: float
     pieces = [found.pieces[key] for key in keys if key in found.pieces]
     failed = [piece for piece in pieces if piece["status"] != "ok"]
     if failed:
-        return "time" if any("ran out of time" in piece["status"] for piece in failed) else "failed"
+        return "time" if any(OUT_OF_TIME in piece["status"] for piece in failed) else "failed"
     return "–"
 
 

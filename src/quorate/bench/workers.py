@@ -20,6 +20,8 @@ from typing import IO, Any
 
 import cloudpickle
 
+OUT_OF_TIME = "ran out of time"
+"""What the status of a task begins with that was given up."""
 _LENGTH = 8  # bytes that tell how long a message is
 
 
@@ -132,7 +134,7 @@ class _Worker:
         except (BrokenPipeError, EOFError, OSError):
             code = self.close()
             if late.is_set():
-                return Failure(f"ran out of time ({timeout:g} s)")
+                return Failure(f"{OUT_OF_TIME} ({timeout:g} s)")
             return Failure(f"its process ended ({_reason(code)})")
         finally:
             if timer is not None:

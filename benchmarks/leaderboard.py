@@ -1,9 +1,9 @@
 """The leaderboard: every method on every public pool, at the number of classes and at the best k.
 
-`python -m benchmarks.leaderboard [RESULTS] [--only quick|slow] [--jobs N]` goes on with what RESULTS (by default
+`python -m benchmarks.leaderboard [RESULTS] [--only PART] [--jobs N]` goes on with what RESULTS (by default
 `.cache/leaderboard`) holds; with `--page docs/leaderboard.md` it writes the page from the rounds of draws that are
-complete. The pools are those beside the repository, in ../shared/ensembles. Slow methods have a results folder and a
-number of draws of their own.
+complete. The pools are those beside the repository, in ../shared/ensembles. The parts have a results folder each; the
+ensembles of a size and a draw are the same in all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +25,8 @@ from quorate.consensus.registry import METHODS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 RESULTS = Path(".cache/leaderboard")
-SIZES = (10, 20)
-DRAWS = {"quick": 20, "slow": 3}
-TIMEOUT = 60.0  # seconds for one ensemble at all numbers of clusters
-SLOW = ("pta", "ptgp", "srs", "wcc", "ecmc")
+SLOW = ("pta", "ptgp", "srs", "wcc")
+LEFT_OUT = ("ecmc",)  # half a minute on the smallest pools
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
 # Settings of the prototype whose figures benchmarks.quality compares with, where they are not the defaults.
 AS_SPECIFIED = {
@@ -60,20 +58,46 @@ def public_pools() -> list[Path]:
     return sorted(paths, key=lambda path: path.stat().st_size)
 
 
-def contestants() -> dict[str, list[str] | dict[str, str]]:
-    """Return the quick and the slow methods: all at their defaults, and those that other figures exist of."""
-    quick = [method for method in METHODS if method not in SLOW]
-    return {
-        "quick": {name: name for name in quick} | AS_SPECIFIED,
-        "slow": [*SLOW, "pta linkage=complete", "pta linkage=single"],
-    }
+@dataclass(frozen=True)
+class Part:
+    """Some methods on ensembles of some sizes."""
+
+    sizes: tuple[int, ...]
+    draws: int
+    slow: bool = False
+    best_k: bool = False
+    timeout: float = 300.0
+    """Seconds for one ensemble, at all numbers of clusters."""
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """All methods at their defaults, and with the settings that other figures exist of; quick or slow ones."""
+        if self.slow:
+            return {name: name for name in (*SLOW, "pta linkage=complete", "pta linkage=single")}
+        return {name: name for name in METHODS if name not in (*SLOW, *LEFT_OUT)} | AS_SPECIFIED
 
 
-def run(folder: Path, speed: str, jobs: int) -> None:
-    """Measure, or go on measuring."""
-    methods, draws = contestants()[speed], DRAWS[speed]
-    settings = {"n_members": SIZES, "draws": draws, "best_k": GRID, "timeout": TIMEOUT, "n_jobs": jobs}
-    qt.bench(public_pools(), methods, folder / speed, **settings)
+PARTS = {
+    "true-10": Part((10,), 20),
+    "slow-10": Part((10,), 3, slow=True),
+    "true-20": Part((20,), 20),
+    "best": Part((10, 20), 20, best_k=True, timeout=60.0),
+}
+
+
+def run(folder: Path, name: str, jobs: int) -> None:
+    """Measure a part, or go on measuring."""
+    part = PARTS[name]
+    qt.bench(
+        public_pools(),
+        part.methods,
+        folder / name,
+        n_members=part.sizes,
+        draws=part.draws,
+        best_k=GRID if part.best_k else False,
+        timeout=part.timeout,
+        n_jobs=jobs,
+    )
 
 
 def read(folder: Path) -> Comparison:
@@ -194,13 +218,13 @@ def main() -> None:
     """Measure, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=RESULTS)
-    parser.add_argument("--only", choices=list(DRAWS))
+    parser.add_argument("--only", choices=list(PARTS))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     if options.page is None:
-        for speed in [options.only] if options.only else DRAWS:
-            run(options.folder, speed, options.jobs)
+        for name in [options.only] if options.only else PARTS:
+            run(options.folder, name, options.jobs)
     else:
         options.page.write_text(compose(read(options.folder)), encoding="utf-8")
 

@@ -77,6 +77,25 @@ def test_average_heights_are_those_of_scipy_where_rows_weigh_differently():
     assert np.allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("equal", [True, False])
+def test_average_link_does_not_depend_on_how_many_near_groups_are_listed(equal, monkeypatch):
+    rng = np.random.default_rng(3)
+    centre = rng.integers(0, 40, 300)
+    labels = np.stack([np.where(rng.random(300) < 0.3, rng.integers(0, k, 300), centre % k) for k in (2, 3, 9, 40)], 1)
+    weights = np.full(4, 0.25) if equal else np.array([0.1, 0.2, 0.3, 0.4])
+    ens = Ensemble(labels)
+    trees = []
+    for listed in (1, 2, 16):
+        monkeypatch.setattr("quorate.linkage._LISTED", listed)
+        trees.append(link_evidence(ens, weights, "average"))
+    rows = ens.first_row[trees[0].leaf_pattern]
+    similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]
+    oracles.replay(similarity, ens.counts, trees[0].merges, trees[0].heights, "average")
+    for other in trees[1:]:
+        np.testing.assert_array_equal(other.merges, trees[0].merges)
+        np.testing.assert_array_equal(other.heights, trees[0].heights)
+
+
 def test_running_example(running_example):
     weac = qt.WEAC(n_clusters=2).fit(running_example)
     assert weac.dendrogram_.heights == pytest.approx([0.2410, 0.5151, 0.9398], abs=5e-5)

@@ -6,6 +6,7 @@ dendrogram of the full matrix of rows. Complete link, and any other similarity, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -28,6 +29,7 @@ Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")
 _TODO_PER_TASK = 128
+_LISTED = 16  # similar groups that are kept for each
 
 
 class Merges(NamedTuple):
@@ -283,33 +285,83 @@ class _Groups:
 
     def find_nearest(self, todo: Ints, part: Ints, node: Ints, floor: Floats, partner: Ints, best: Floats) -> None:
         """Write into `partner` and `best` the most similar group of another part, for the groups `todo`, in threads."""
-        kernels = _kernels.linkage
-        lists = kernels.invert(self.indptr, self.indices, self.values, self.sizes, len(self.weight_of_cluster))
+        lists = self.inverted()
         histogram = (self.indptr, self.indices, self.values, self.sizes, self.weight_of_cluster)
-        tasks = [todo[part_of_todo] for part_of_todo in _kernels.threads.blocks(len(todo), self._block(len(todo)))]
-        _kernels.threads.in_threads(
-            lambda some: kernels.nearest(some, part, node, floor, *histogram, *lists, partner, best), tasks
-        )
+        nearest = _kernels.linkage.nearest
+        in_parts(lambda some: nearest(some, part, node, floor, *histogram, *lists, partner, best), todo)
 
-    @staticmethod
-    def _block(n_todo: int) -> int:
-        """Return how many searches make a task: a few tasks per thread, none too small for its scratch space."""
-        return max(_TODO_PER_TASK, -(-n_todo // (4 * _kernels.threads.n_threads())))
+    def inverted(self) -> tuple[Ints, NDArray[np.int32], Floats, Floats]:
+        """Return for each cluster the groups that touch it, as the kernel does."""
+        n_clusters = len(self.weight_of_cluster)
+        return _kernels.linkage.invert(self.indptr, self.indices, self.values, self.sizes, n_clusters)
+
+
+@dataclass
+class _Neighbours:
+    """For each group others that are most similar to it, with bounds on their similarity and on that to all others."""
+
+    candidates: NDArray[np.int32]
+    bounds: Floats
+    outside: Floats
+
+    @classmethod
+    def none(cls, n_groups: int) -> _Neighbours:
+        """Return lists that tell nothing yet."""
+        return cls._empty(n_groups, np.ones(n_groups))
+
+    @classmethod
+    def _empty(cls, n_groups: int, outside: Floats) -> _Neighbours:
+        shape = (n_groups, _LISTED)
+        return cls(np.full(shape, -1, dtype=np.int32), np.zeros(shape), outside)
+
+    def find_nearest(self, groups: _Groups, todo: Ints, node: Ints, partner: Ints, best: Floats) -> None:
+        """Write into `partner` and `best` the most similar group, for the groups `todo`, in threads."""
+        kernels = _kernels.neighbours
+        histogram = (groups.indptr, groups.indices, groups.values, groups.sizes, groups.weight_of_cluster)
+        own = (self.candidates, self.bounds, self.outside)
+        known = np.zeros(len(groups), dtype=bool)
+        in_parts(lambda some: kernels.choose(some, node, *histogram, *own, partner, best, known), todo)
+        todo = todo[~known[todo]]
+        if len(todo):
+            lists = groups.inverted()
+            in_parts(lambda some: kernels.search(some, node, *histogram, *lists, *own, partner, best), todo)
+
+    def carried_over(self, pairs: Ints, place: Ints, old_sizes: Floats, sizes: Floats) -> _Neighbours:
+        """Return the lists of the groups that are left when `pairs` have been joined."""
+        first = np.delete(np.arange(len(place)), pairs[:, 1])
+        second = np.full(len(sizes), -1)
+        second[place[pairs[:, 0]]] = pairs[:, 1]
+        new = self._empty(len(sizes), np.empty(len(sizes)))
+        own, others = (self.candidates, self.bounds, self.outside), (new.candidates, new.bounds, new.outside)
+
+        def inherit(some: Ints) -> None:
+            _kernels.neighbours.inherit(some[0], some[-1] + 1, first, second, place, old_sizes, sizes, *own, *others)
+
+        in_parts(inherit, np.arange(len(sizes)))
+        return new
+
+
+def in_parts(task: Callable[[Ints], None], todo: Ints) -> None:
+    """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space."""
+    size = max(_TODO_PER_TASK, -(-len(todo) // (4 * _kernels.threads.n_threads())))
+    _kernels.threads.in_threads(task, [todo[part] for part in _kernels.threads.blocks(len(todo), size)])
 
 
 def average_link(groups: _Groups) -> Merges:
     """Agglomerate by mean evidence: in rounds, join all groups that are each other's nearest.
 
     Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order
-    in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged.
+    in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged. Then
+    the next is mostly found in the list of groups that were near when it was last searched for.
     """
     n = len(groups)
     leaf, node, height = np.arange(n), np.arange(n), np.zeros(n)
     partner, best, stale = np.full(n, -1), np.zeros(n), np.ones(n, dtype=bool)
     pairs, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
     n_nodes = n
+    lists = _Neighbours.none(n)
     while len(groups) > 1:
-        groups.find_nearest(np.flatnonzero(stale), np.arange(len(groups)), node, np.zeros(len(groups)), partner, best)
+        lists.find_nearest(groups, np.flatnonzero(stale), node, partner, best)
         found, place, height, indptr, indices, values, sizes = _kernels.linkage.merge_pairs(
             partner, best, height, groups.indptr, groups.indices, groups.values, groups.sizes
         )
@@ -320,6 +372,7 @@ def average_link(groups: _Groups) -> Merges:
             continue
         pairs.append(leaf[found])
         heights.append(height[place[found[:, 0]]])
+        lists = lists.carried_over(found, place, groups.sizes, sizes)
         groups = _Groups(indptr, indices, values, sizes, groups.weight_of_cluster)
         joined = np.zeros(len(groups), dtype=bool)
         joined[place[found[:, 0]]] = True

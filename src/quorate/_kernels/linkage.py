@@ -10,8 +10,8 @@ import numpy as np
 from quorate._kernels._jit import jit
 from quorate._kernels.segments import root_of
 
-_DECIMALS = 1e12
-_SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
+DECIMALS = 1e12
+SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
 
 
 @jit
@@ -40,7 +40,7 @@ def invert(indptr, indices, values, sizes, n_clusters):
 
 
 @jit
-def _evidence(dense, weight, g, indptr, indices, values):
+def evidence(dense, weight, g, indptr, indices, values):
     """Return sum_c w_c h_a(c) h_g(c), the same bits whichever of the two groups is spread out in `dense`."""
     total = 0.0
     for e in range(indptr[g], indptr[g + 1]):
@@ -95,23 +95,23 @@ def nearest(
                         leader = max(leader, bound[g])
                 lower = leader
                 rest -= scale * largest[c]
-            if rest < lower - _SLACK:
+            if rest < lower - SLACK:
                 break
         winner = -1
         winner_key = 0.0
         winner_similarity = 0.0
         for position in range(n_met):
             g = met[position]
-            if bound[g] + rest >= lower - _SLACK:
-                similarity = _evidence(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
-                key = np.rint(similarity * _DECIMALS)
+            if bound[g] + rest >= lower - SLACK:
+                similarity = evidence(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
+                key = np.rint(similarity * DECIMALS)
                 if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
                     winner, winner_key, winner_similarity = g, key, similarity
                     lower = max(lower, similarity)
             bound[g] = 0.0
         for c in columns:
             dense[c] = 0.0
-        if winner_similarity < floor[a] - _SLACK:
+        if winner_similarity < floor[a] - SLACK:
             winner = -1
         partner[a] = winner
         best[a] = winner_similarity
@@ -185,11 +185,11 @@ def _most_similar(similarity, active, a, previous):
     for b in range(len(row)):
         if active[b] and b != a and row[b] > highest:
             highest = row[b]
-    key = np.rint(highest * _DECIMALS)
-    if previous >= 0 and np.rint(row[previous] * _DECIMALS) == key:
+    key = np.rint(highest * DECIMALS)
+    if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
         return previous
     for b in range(len(row)):
-        if active[b] and b != a and np.rint(row[b] * _DECIMALS) == key:
+        if active[b] and b != a and np.rint(row[b] * DECIMALS) == key:
             return b
     return -1
 

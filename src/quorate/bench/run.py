@@ -246,7 +246,7 @@ def _tasks(
 
 
 def why_not(cell: Cell, protocol: Protocol, finished: Mapping[str, Piece]) -> str:
-    """Return why a cell is not worth its time, or nothing: that an earlier one of the pool, no larger, ran out of it."""
+    """Return why a cell is not worth its time, if it is not: an earlier one of the pool, no larger, ran out of it."""
     for size in protocol.n_members:
         for draw in range(cell.draw + 1):
             before = replace(cell, n_members=size, draw=draw)
@@ -284,7 +284,8 @@ def _warm_up(contestant: Contestant) -> None:
     if isinstance(contestant, Registered) and contestant.name not in _warm:
         _warm.add(contestant.name)
         labels = np.arange(24)[:, None] // np.array([12, 8, 6, 5])
-        with suppress(QuorateError):  # the measurement itself will say what is wrong
+        with suppress(QuorateError), warnings.catch_warnings():  # the measurement itself will say what is wrong
+            warnings.simplefilter("ignore")
             contestant.answer(labels.astype(np.int32), (2, 3), 0)
 
 

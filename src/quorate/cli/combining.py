@@ -309,7 +309,7 @@ def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) 
             float(np.round(member["ncai"], 3)),
             f"{member['coverage']:.0%}",
             member["n_clusters"],
-            words[member["trust"]] + ("" if member["beyond_chance"] else ": no more than chance"),
+            words[member["trust"]] if member["beyond_chance"] else "not trusted: no more than chance",
         )
         for member in shown
     ]

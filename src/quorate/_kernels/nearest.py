@@ -36,26 +36,49 @@ def _start(best, label):
 
 
 @jit_fused
-def _lower(value, number, best, label):
-    for i in range(BLOCK):
-        smaller = value[i] < best[i]
-        best[i] = value[i] if smaller else best[i]
-        label[i] = number if smaller else label[i]
+def _begin_two(block, c, factors, constants, one, other):
+    """Write the values of the centres c and c + 1 for all rows by all features but the last four.
 
-
-@jit_fused
-def _two_values(block, c, factors, constants, one, other):
-    """Write the values of the centres c and c + 1 for all rows; features in fours, so that sums stay in registers."""
+    Features come in fours, so that sums stay in registers.
+    """
+    first, second = constants[c], constants[c + 1]
+    if block.shape[0] == 4:
+        for i in range(BLOCK):
+            one[i] = first
+            other[i] = second
+        return
+    a0, a1, a2, a3 = factors[c, 0], factors[c, 1], factors[c, 2], factors[c, 3]
+    b0, b1, b2, b3 = factors[c + 1, 0], factors[c + 1, 1], factors[c + 1, 2], factors[c + 1, 3]
+    x0, x1, x2, x3 = block[0], block[1], block[2], block[3]
     for i in range(BLOCK):
-        one[i] = constants[c]
-        other[i] = constants[c + 1]
-    for t in range(0, block.shape[0], 4):
+        one[i] = first + (a0 * x0[i] + a1 * x1[i] + a2 * x2[i] + a3 * x3[i])
+        other[i] = second + (b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i])
+    for t in range(4, block.shape[0] - 4, 4):
         a0, a1, a2, a3 = factors[c, t], factors[c, t + 1], factors[c, t + 2], factors[c, t + 3]
         b0, b1, b2, b3 = factors[c + 1, t], factors[c + 1, t + 1], factors[c + 1, t + 2], factors[c + 1, t + 3]
         x0, x1, x2, x3 = block[t], block[t + 1], block[t + 2], block[t + 3]
         for i in range(BLOCK):
             one[i] += a0 * x0[i] + a1 * x1[i] + a2 * x2[i] + a3 * x3[i]
             other[i] += b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i]
+
+
+@jit_fused
+def _end_two(block, c, factors, one, other, number, best, label):
+    """Add the last four features to the values of the centres c and c + 1, and lower `best` by the smaller of them."""
+    t = block.shape[0] - 4
+    a0, a1, a2, a3 = factors[c, t], factors[c, t + 1], factors[c, t + 2], factors[c, t + 3]
+    b0, b1, b2, b3 = factors[c + 1, t], factors[c + 1, t + 1], factors[c + 1, t + 2], factors[c + 1, t + 3]
+    x0, x1, x2, x3 = block[t], block[t + 1], block[t + 2], block[t + 3]
+    next_number = number + np.float32(1)
+    for i in range(BLOCK):
+        value = one[i] + (a0 * x0[i] + a1 * x1[i] + a2 * x2[i] + a3 * x3[i])
+        second = other[i] + (b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i])
+        later = second < value
+        value = second if later else value
+        which = next_number if later else number
+        smaller = value < best[i]
+        best[i] = value if smaller else best[i]
+        label[i] = which if smaller else label[i]
 
 
 @jit_fused
@@ -109,8 +132,7 @@ def label_rows(X, offset, scale, factors, constants, first, of_centre, start, st
                     _two_features(block, c, factors, constants, np.float32(c - first[member]), best, label)
             else:
                 for c in range(first[member], first[member + 1], 2):
-                    _two_values(block, c, factors, constants, one, other)
-                    _lower(one, np.float32(c - first[member]), best, label)
-                    _lower(other, np.float32(c + 1 - first[member]), best, label)
+                    _begin_two(block, c, factors, constants, one, other)
+                    _end_two(block, c, factors, one, other, np.float32(c - first[member]), best, label)
             for i in range(high - low):
                 labels[member, low - start + i] = of_centre[first[member] + np.int64(label[i])]

@@ -100,8 +100,10 @@ def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbours: int, random:
     return Landmarks(points, groups.labels_.astype(np.int64), groups.cluster_centers_, min(n_neighbours, len(points)))
 
 
-def _kmeans(X: Floats, k: int, rounds: int, random: np.random.RandomState, n_init: int = 1) -> KMeans:
-    return KMeans(k, init="random", n_init=n_init, max_iter=rounds, tol=0, random_state=random).fit(X)
+def _kmeans(
+    X: Floats, k: int, rounds: int, random: np.random.RandomState, n_init: int = 1, init: str = "random"
+) -> KMeans:
+    return KMeans(k, init=init, n_init=n_init, max_iter=rounds, tol=0, random_state=random).fit(X)
 
 
 def link_width(distances: Floats) -> float:
@@ -226,7 +228,9 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.fit_rows is not None and self.fit_rows < len(X):
             some = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
         rows = self._embed(some)
-        clusters = _kmeans(rows, min(self.n_clusters, len(np.unique(rows, axis=0))), self.max_iter, random, self.n_init)
+        k = min(self.n_clusters, len(np.unique(rows, axis=0)))
+        # Groups that no link joins are orthogonal in the embedding: starts far apart find all, random ones may not.
+        clusters = _kmeans(rows, k, self.max_iter, random, self.n_init, init="k-means++")
         self.cluster_centers_, self.n_iter_ = clusters.cluster_centers_, clusters.n_iter_
         self.labels_ = self._label(X)
         return self

@@ -156,7 +156,7 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
 
     Of many patterns, those of 5,000 rows are looked at.
     """
-    whole = sample_rows(ens)
+    whole = _without_rows(sample_rows(ens))
     members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
     if len(members) < _MEMBERS_TO_SPLIT:
         return None
@@ -167,6 +167,13 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
         splits.append((_half(whole, np.sort(order[:middle])), _half(whole, np.sort(order[middle:]))))
     counts = np.asarray(whole.counts * (whole.n_rows / whole.total), dtype=np.float64)
     return Halves(counts, tuple(splits), ens.n_patterns > MOST_ROWS)
+
+
+def _without_rows(ens: Ensemble) -> Ensemble:
+    """Return the patterns alone, so that nothing of the rows' size is selected or kept."""
+    codes = np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1)
+    weights = ens.counts if ens.weighted else None
+    return Ensemble._of_patterns(ens.names, ens.noise, ens.levels, codes, ens.row_counts, weights)
 
 
 def _half(whole: Ensemble, members: Ints) -> Half:

@@ -103,9 +103,9 @@ def test_agreement_is_the_same_where_overlaps_are_not_kept(monkeypatch, weighted
     weights = random.uniform(1, 2, 300) if weighted else None
     whole, parts = (qt.Ensemble(labels, row_weights=weights) for _ in range(2))
     expected = qt.agreement(whole)
-    monkeypatch.setattr(ensemble, "_DENSE_CLUSTERS", 10)
-    with memory.memory_limit("50kB"):
-        assert 12 * parts.expected_overlaps > 50_000 / 8
+    monkeypatch.setattr(ensemble, "DENSE_CLUSTERS", 10)
+    with memory.memory_limit("220kB"):
+        assert 12 * parts.expected_overlaps > 220_000
         np.testing.assert_array_equal(qt.agreement(parts), expected)
         assert "cooccurrence" not in vars(parts)
         np.testing.assert_array_equal(parts.cluster_sizes, whole.cooccurrence.diagonal())
@@ -120,8 +120,41 @@ def test_overlaps_are_told_by_some_clusters(monkeypatch):
     assert ens.expected_overlaps == pytest.approx(ens.cooccurrence.nnz, rel=0.1)
 
 
-def test_the_graph_of_gp_mgla_is_forecast_by_its_overlaps():
-    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 20, (500, 5)))
+def forecast(method, ens):
+    """What the fit is forecast to need, before anything is made."""
     with memory.forecasts() as found:
-        qt.GPMGLA(2).fit(ens)
-    assert ("The graph over 100 clusters", 56.0 * ens.cooccurrence.nnz) in found
+        method.fit(ens)
+    return found[0][1]
+
+
+def test_a_fit_is_forecast_by_its_arrays():
+    """500 patterns of 5 members with 20 clusters each: every array counted by hand."""
+    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 20, (500, 5)))
+    assert (ens.n_patterns, ens.n_clusters) == (500, 100)
+    overlaps = ens.cooccurrence.nnz
+    assert ens.expected_overlaps == overlaps  # all 100 clusters were looked at
+    kept = 12 * 2500 + 8 * 100 * 5 + 12 * overlaps
+    rows = 2 * 8 * 500
+    dense = 5 * 8 * 100**2
+    assert forecast(qt.GPMGLA(2), ens) == kept + max(44 * overlaps, 36 * overlaps + dense) + rows
+    assert forecast(qt.LWGP(2), ens) == kept + 12 * overlaps + 4 * 8 * 100**2 + rows
+    assert forecast(qt.WEAC(2), ens) == kept + max(17 * 100**2, 28 * 2500 + 15 * 8 * 500) + rows
+    assert forecast(qt.WEAC(2, linkage="complete"), ens) == kept + 3 * 8 * 500**2 + rows
+    assert forecast(qt.WCT(2), ens) == kept + 8 * 100**2 + 8 * 500**2 + rows
+
+
+@pytest.mark.parametrize("name", ["gp-mgla", "hbgf", "lwgp", "weac", "lwea", "wct", "srs"])
+def test_a_fit_that_does_not_fit_is_refused_before_anything_is_made(name):
+    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 20, (500, 5)))
+    with (
+        memory.memory_limit("100kB"),
+        pytest.raises(qt.QuorateError, match=f"{name} of 500 distinct rows.* needs abou"),
+    ):
+        qt.consensus(ens, 2, method=name)
+    assert not {"cooccurrence", "coverage", "incidence"} & set(vars(ens))
+
+
+def test_overlaps_are_bounded_where_patterns_are_elsewhere():
+    """Clusters of one member share no rows, and a pattern overlaps no more than the pairs of its clusters."""
+    ens = qt.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]])
+    assert super(qt.Ensemble, ens).expected_overlaps == min(5**2 - 2**2 - 3**2 + 5, 3 * 2**2)

@@ -36,7 +36,7 @@ def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nod
     of_cluster = (qt.ncai(ens) ** 2)[ens.cluster_member]
     whole = oracles.bipartite_graph(labels, of_cluster, 0.5)
     graph = multi_granularity_graph(ens, of_cluster, 0.5)
-    old, tcut._DENSE_NODES = tcut._DENSE_NODES, dense_nodes
+    old, tcut.DENSE_NODES = tcut.DENSE_NODES, dense_nodes
     try:
         for k in range(1, min(5, ens.n_clusters) + 1):
             values, points = oracles.transfer_cut_embedding(whole, len(labels), k)
@@ -45,7 +45,7 @@ def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nod
                 found = TransferCut(ens, graph, row_links(ens, of_cluster)).embedding(k)[ens.row_pattern]
                 assert np.allclose(found @ found.T, points @ points.T, atol=1e-7)
     finally:
-        tcut._DENSE_NODES = old
+        tcut.DENSE_NODES = old
 
 
 def test_lanczos_and_dense_solver_agree_on_many_clusters(monkeypatch):
@@ -53,7 +53,7 @@ def test_lanczos_and_dense_solver_agree_on_many_clusters(monkeypatch):
     ens = Ensemble(labels)
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     dense = leading_spectrum(graph, 20)
-    monkeypatch.setattr(tcut, "_DENSE_NODES", 10)
+    monkeypatch.setattr(tcut, "DENSE_NODES", 10)
     lanczos = leading_spectrum(graph, 20)
     assert np.allclose(dense.values, lanczos.values, atol=1e-12)
     scale = np.sqrt(graph.degrees)[:, None]
@@ -96,7 +96,7 @@ def test_authors_rule_follows_the_first_row():
 
 @pytest.mark.parametrize("dense_nodes", [10**6, 0])
 def test_eigenvalues_of_zero_do_not_bring_back_the_trivial_eigenvectors(monkeypatch, dense_nodes):
-    monkeypatch.setattr(tcut, "_DENSE_NODES", dense_nodes)
+    monkeypatch.setattr(tcut, "DENSE_NODES", dense_nodes)
     ens = Ensemble([[2, 1, 0, 0], [1, 0, 0, 0]])
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     vectors = leading_spectrum(graph, 5).vectors * np.sqrt(graph.degrees)[:, None]
@@ -131,7 +131,7 @@ def test_many_components_are_forecast():
 
 
 def test_long_work_is_announced(monkeypatch):
-    monkeypatch.setattr(tcut, "_DENSE_NODES", 10)
+    monkeypatch.setattr(tcut, "DENSE_NODES", 10)
     monkeypatch.setattr(tcut, "_LONG_SECONDS", 0.0)
     labels = np.random.default_rng(0).integers(0, 60, (300, 4))
     with pytest.warns(

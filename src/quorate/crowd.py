@@ -15,6 +15,7 @@ from scipy.special import gammaincc
 
 from quorate import _kernels
 from quorate._support.checks import check_choice, check_number, check_weight_range
+from quorate._support.sizes import require_agreement
 from quorate._support.typing import Bools, Floats, Ints
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings
 from quorate.errors import QuorateError, warn
@@ -116,6 +117,7 @@ class _Information:
 
 
 def _information(ens: Clusterings) -> _Information:
+    require_agreement(ens.numbers)
     common = _common_rows(ens)
     return _Information(common, _entropies(ens, common), _mutual_information(ens, common))
 
@@ -240,13 +242,23 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | None = None
     ens = as_clusterings(ens)
     theta = check_number("theta", theta, above=0)
     counted = np.ones(ens.n_members) if members is None else np.asarray(members, dtype=np.float64)
-    shared = ens.cooccurrence
-    cluster = np.repeat(np.arange(ens.n_clusters), np.diff(shared.indptr))
-    other = ens.cluster_member[shared.indices]
-    within = ens.coverage[cluster, other]
-    terms = -shared.data * np.log2(shared.data / within) * counted[other]
-    uncertainty = ratio(np.bincount(cluster, weights=terms, minlength=ens.n_clusters), ens.coverage @ counted)
+    uncertainty = np.zeros(ens.n_clusters)
+    for first, lines in ens.overlaps():
+        for some in _kernels.threads.blocks(lines.shape[0], _CLUSTERS_AT_ONCE):
+            uncertainty[first + some.start : first + some.stop] = _split_by(ens, counted, first, lines, some)
+    uncertainty = ratio(uncertainty, ens.coverage @ counted)
     return np.maximum(np.exp(-np.maximum(uncertainty, 0.0) / theta), _LEAST_CERTAINTY)
+
+
+def _split_by(ens: Clusterings, counted: Floats, first: int, lines: sp.csr_array, some: slice) -> Floats:
+    """Return the rows times the entropy of labels of some of the clusters whose overlaps are `lines`."""
+    inside = slice(lines.indptr[some.start], lines.indptr[some.stop])
+    cluster = np.repeat(np.arange(some.stop - some.start), np.diff(lines.indptr[some.start : some.stop + 1]))
+    other = ens.cluster_member[lines.indices[inside]]
+    shared = lines.data[inside]
+    within = ens.coverage[first + some.start + cluster, other]
+    terms = -shared * np.log2(shared / within) * counted[other]
+    return np.asarray(np.bincount(cluster, weights=terms, minlength=some.stop - some.start))
 
 
 @dataclass(frozen=True)

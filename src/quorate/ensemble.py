@@ -14,6 +14,7 @@ from quorate import _kernels
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_weight_range, nearest_name
 from quorate._support.memory import USE_NO_GRAPH, available_memory, require_memory
+from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members, warn_of_columns
@@ -108,6 +109,30 @@ class Clusterings:
     def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
         """Yield the co-occurrence, some lines at a time, each time with the cluster that the first line is of."""
         yield 0, self.cooccurrence
+
+    @property
+    def expected_overlaps(self) -> float:
+        """About how many pairs of clusters share rows: at most all pairs of clusters of different members."""
+        sizes = np.diff(self._offsets).astype(np.float64)
+        return min(float(sizes.sum() ** 2 - (sizes**2).sum() + sizes.sum()), float(self.n_patterns) * self.n_members**2)
+
+    @property
+    def keeps_overlaps(self) -> bool:
+        """Whether `overlaps` keeps the co-occurrence."""
+        return True
+
+    @property
+    def numbers(self) -> Numbers:
+        """What the memory that is needed comes from."""
+        return Numbers(
+            rows=0,
+            patterns=self.n_patterns / self.n_blocks,
+            members=self.n_members,
+            clusters=self.n_clusters,
+            overlaps=self.expected_overlaps,
+            counts_densely=self.n_clusters <= DENSE_CLUSTERS,
+            keeps_overlaps=self.keeps_overlaps,
+        )
 
     @cached_property
     def cluster_sizes(self) -> Ints | Floats:
@@ -264,6 +289,11 @@ class Ensemble(Clusterings):
         self._freeze()
 
     @property
+    def numbers(self) -> Numbers:
+        """What the memory that is needed comes from."""
+        return super().numbers._replace(rows=0 if self.row_pattern is None else self.n_rows)
+
+    @property
     def n_patterns(self) -> int:
         """Number of distinct rows of labels."""
         return len(self.patterns)
@@ -292,7 +322,7 @@ class Ensemble(Clusterings):
 
     def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
         """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
-        if self.n_clusters <= _DENSE_CLUSTERS:
+        if self.n_clusters <= DENSE_CLUSTERS:
             dense = np.zeros((self.n_clusters, self.n_clusters), dtype=scale.dtype)
             _kernels.patterns.add_pairs(self.patterns, scale, dense)
             return sp.csr_array(np.where(dense > 0, dense, dense.T))
@@ -329,20 +359,30 @@ class Ensemble(Clusterings):
 
     @cached_property
     def _patterns_of_cluster(self) -> sp.csr_array:
-        """(n_clusters, m) the patterns of each cluster."""
-        return self.incidence.T.tocsr()
+        """(n_clusters, m) the patterns of each cluster; values say nothing, and so are small."""
+        incidence = self.incidence
+        ones = np.ones(incidence.nnz, dtype=np.int8)
+        return sp.csr_array((ones, incidence.indices, incidence.indptr), shape=incidence.shape).T.tocsr()
 
     @cached_property
     def expected_overlaps(self) -> float:
-        """About how many pairs of clusters share rows, told by some clusters."""
-        some = np.unique(np.linspace(0, self.n_clusters - 1, _CLUSTERS_TRIED).astype(int)).tolist()
-        found = self._lines_of_cooccurrence(self.counts, [slice(c, c + 1) for c in some])
-        return float(np.mean([lengths[0] for lengths, _, _ in found])) * self.n_clusters
+        """About how many pairs of clusters share rows, told by some clusters; all possible ones where these are few."""
+        possible = super().expected_overlaps
+        if possible <= self.patterns.size:
+            return possible
+        some = np.unique(np.linspace(0, self.n_clusters - 1, _CLUSTERS_TRIED).astype(int))
+        met = [np.unique(self.patterns[self.patterns[:, self.cluster_member[c]] == c]) for c in some]
+        return float(np.mean([np.count_nonzero(clusters >= 0) for clusters in met])) * self.n_clusters
+
+    @property
+    def keeps_overlaps(self) -> bool:
+        """Whether `overlaps` keeps the co-occurrence: it is there already, or small beside the memory there is."""
+        small = self.n_clusters <= DENSE_CLUSTERS or "cooccurrence" in self.__dict__
+        return small or _BYTES_PER_OVERLAP * self.expected_overlaps <= available_memory() / 8
 
     def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
         """Yield the co-occurrence as it is, or, where it is large and not there yet, some lines at a time."""
-        small = self.n_clusters <= _DENSE_CLUSTERS or "cooccurrence" in self.__dict__
-        if small or _BYTES_PER_OVERLAP * self.expected_overlaps <= available_memory() / 8:
+        if self.keeps_overlaps:
             yield 0, self.cooccurrence
             return
         tasks = _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK)
@@ -603,7 +643,7 @@ def _sums(grouping: Grouping, values: Any) -> Any:
 
 
 # Up to this many clusters the co-occurrence is added up in a dense matrix.
-_DENSE_CLUSTERS = 2048
+DENSE_CLUSTERS = 2048
 _CLUSTERS_PER_TASK = 64
 _CLUSTERS_TRIED = 100
 _BYTES_PER_OVERLAP = 12.0

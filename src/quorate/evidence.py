@@ -26,9 +26,13 @@ _PATTERNS_PER_TASK = 1 << 14
 
 def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
     """(m,) the total weight W of the members that label each pattern, over that of all members; exactly 1 if all do."""
-    missing = np.where(patterns < 0, weights, 0.0).sum(axis=1)
-    covered = 1.0 - missing / weights.sum()
-    return np.where(np.any((patterns >= 0) & (weights > 0), axis=1), covered, 0.0)
+    covered = np.empty(len(patterns))
+    for some in _kernels.threads.blocks(len(patterns), _PATTERNS_PER_TASK):
+        part = patterns[some]
+        missing = np.where(part < 0, weights, 0.0).sum(axis=1)
+        covered[some] = 1.0 - missing / weights.sum()
+        covered[some][~np.any((part >= 0) & (weights > 0), axis=1)] = 0.0
+    return covered
 
 
 def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:

@@ -26,9 +26,9 @@ from quorate.errors import warn
 from quorate.kmeans import Key, Points, Start, farthest, weighted_kmeans
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
-_DENSE_NODES = 1200
+DENSE_NODES = 1200
 # Eigenvectors are computed in multiples of this, so that neighbouring numbers of clusters share the very same ones.
-_EIGENVECTOR_BATCH = 32
+EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
 _LONG_SECONDS = 120.0
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
@@ -122,7 +122,7 @@ def leading_spectrum(graph: ReducedGraph, k: int) -> Spectrum:
     them, by a dense solver or by Lanczos iterations from a fixed vector.
     """
     n_nodes, n_trivial = graph.trivial.shape
-    wanted = min(-(-k // _EIGENVECTOR_BATCH) * _EIGENVECTOR_BATCH, n_nodes)
+    wanted = min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, n_nodes)
     values, vectors = np.ones(n_trivial), graph.trivial
     if wanted > n_trivial:
         more, found = _other_eigenpairs(graph, wanted - n_trivial)
@@ -135,7 +135,7 @@ def leading_spectrum(graph: ReducedGraph, k: int) -> Spectrum:
 def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]:
     """Return the leading eigenpairs that are not trivial: by Lanczos iterations, or densely where that is better."""
     n_nodes = len(graph.degrees)
-    if n_nodes > _DENSE_NODES and n_more <= n_nodes // 3:
+    if n_nodes > DENSE_NODES and n_more <= n_nodes // 3:
         operator = LinearOperator((n_nodes, n_nodes), matvec=graph.deflated, dtype=np.float64)
         n_vectors = min(n_nodes, 2 * n_more + 20)
         _warn_of_long_work(graph, n_vectors)
@@ -261,7 +261,7 @@ class TransferCut:
 
     def criterion(self) -> tuple[str, dict[int, float]]:
         """Return the gap behind each of the leading eigenvalues, by the number of clusters."""
-        most = min(self.max_clusters, _EIGENVECTOR_BATCH)
+        most = min(self.max_clusters, EIGENVECTOR_BATCH)
         values = self.spectrum(most).values[:most]
         return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
 

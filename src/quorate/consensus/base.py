@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.archive import write_archive
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_integer, check_number
+from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Labels
 from quorate.choice import Choice
 from quorate.consensus.clusters import ConsensusCluster, Split, describe_clusters, next_split
+from quorate.consensus.forecast import graph_cut, require_fit, similarities, sparse_linkage
 from quorate.consensus.graphs import row_links
 from quorate.consensus.number import choose_k
 from quorate.consensus.packing import pack_method
@@ -37,6 +39,8 @@ from quorate.kmeans import BLOCK_STARTS, STARTS, Start
 from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 from quorate.patterns import CodeColumn, group_rows
 from quorate.tcut import ReducedGraph, TransferCut
+
+_MOST_AUTOMATIC = 32  # clusters that an automatic choice considers
 
 
 class Cuts(Protocol):
@@ -111,6 +115,13 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return why patterns must all be in memory at once, or None if they can be read in blocks (`GraphMethod`)."""
         return f"{self.name} keeps all of them in memory"
 
+    def _memory(self, size: Numbers, k: int) -> float:
+        """Return about how many bytes it takes to solve an ensemble and cut it into k, beside what agreement keeps.
+
+        A method that does not know forecasts what is large when it comes to it.
+        """
+        return 0.0
+
     def _solve(self, ens: Ensemble, influence: Floats) -> Cuts:
         """Return the ensemble solved for any k, each method in its way; `influence` (M,) is in [0, 1]."""
         raise NotImplementedError
@@ -183,6 +194,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_number("beta", self.beta, low=0)
         check_choice("normalise", self.normalise, tuple(NORMALISERS))
         self._check_n_clusters(ens)
+        k = _MOST_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        require_fit(self.name, ens, self._memory(ens.numbers, k))
         normalise = cast(Normalise, self.normalise)
         index = ncai(ens, normalise)
         return index, resolve_influence(ens, self.weights, self.beta, normalise, index=index, local=self.local_weights)
@@ -359,6 +372,9 @@ class EvidenceMethod(LinkageMethod, abstract=True):
 
     local_weights: ClassVar[bool] = True
 
+    def _memory(self, size: Numbers, k: int) -> float:
+        return 3 * similarities(size) if self.linkage == "complete" else sparse_linkage(size)
+
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))
 
@@ -375,6 +391,9 @@ class GraphMethod(ConsensusMethod, abstract=True):
     def _check(self) -> None:
         check_choice("start", self.start, STARTS)
         check_integer("n_init", self.n_init, low=1)
+
+    def _memory(self, size: Numbers, k: int) -> float:
+        return graph_cut(size, k, while_made=20, kept=12, dense_matrices=4)
 
     def _why_all_patterns(self) -> str | None:
         return None if self.start in BLOCK_STARTS else f"start={self.start!r} keeps all of them in memory"

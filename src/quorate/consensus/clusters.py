@@ -121,11 +121,12 @@ def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
 
     `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.
     """
-    of_member = ens.cluster_member == np.arange(ens.n_members)[:, None]
-    inside = shared @ of_member.T
-    together = shared**2 @ of_member.T
+    of_member = sp.csr_array(
+        (np.ones(ens.n_clusters), (np.arange(ens.n_clusters), ens.cluster_member)), (ens.n_clusters, ens.n_members)
+    )
+    inside, together = shared @ of_member, shared**2 @ of_member
     # Pairs of a row with itself are left out of both numerator and denominator.
-    alone = squared @ of_member.T
+    alone = squared @ of_member
     pairs = inside**2 - alone
     has_pairs = pairs > 1e-9 * alone
     return 1.0 - np.divide(together - alone, pairs, out=np.ones_like(pairs), where=has_pairs)

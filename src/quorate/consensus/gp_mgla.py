@@ -9,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_number
+from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import GraphMethod
+from quorate.consensus.forecast import graph_cut
 from quorate.consensus.graphs import multi_granularity_graph, row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Clusterings, Ensemble
@@ -115,11 +117,16 @@ class GPMGLA(GraphMethod):
         super()._check()
         check_number("alpha", self.alpha, above=0)
 
+    def _memory(self, size: Numbers, k: int) -> float:
+        """Three sparse matrices over clusters: links of either kind, and lists for triples."""
+        return graph_cut(size, k, while_made=44, kept=36, dense_matrices=5)
+
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return multi_granularity_graph(ens, influence, self.alpha, self._nodes(influence))
 
     def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
-        return sp.csr_array(row_links(ens, influence)[:, self._nodes(influence)])
+        links, nodes = row_links(ens, influence), self._nodes(influence)
+        return links if len(nodes) == len(influence) else sp.csr_array(links[:, nodes])
 
     def _nodes(self, influence: Floats) -> Ints:
         """Return the clusters in the graph: those with influence; by NCAI, as in the paper, all."""

@@ -8,20 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate import _kernels
-from quorate._support.memory import USE_LINKAGE, USE_NO_GRAPH, require_memory
+from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.evidence import pattern_evidence
 from quorate.links import SactOperator, jaccard, jaccard_links, trajectory_similarity
-from quorate.tcut import ReducedGraph, largest_eigenpairs
+from quorate.tcut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
 
 _LEAST_LINK = 1e-6
-_BYTES_PER_OVERLAP = 56.0  # the co-occurrence itself included; measured, docs/memory.md
 _MAX_ROTATIONS = 21
 _HARDLY_ALIKE = 1e-20
-_EIGENVECTOR_BATCH = 32  # eigenvectors are computed in multiples of this, so that neighbouring k share the same ones
 
 
 def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
@@ -30,10 +28,12 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     Equation 15 links a row to each of its clusters with alpha times the influence (n_clusters,) of the cluster; the
     row's degree is the sum, so alpha cancels.
     """
-    links = ens.incidence @ sp.diags_array(influence)
-    degree = links.sum(axis=1)
-    links = sp.csr_array(sp.diags_array(ratio(1.0, degree)) @ links)
-    links.eliminate_zeros()
+    incidence = ens.incidence
+    links = sp.csr_array((influence[incidence.indices], incidence.indices, incidence.indptr), shape=incidence.shape)
+    links.data *= np.repeat(ratio(1.0, links.sum(axis=1)), np.diff(links.indptr))
+    if not links.data.all():
+        links = links.copy()  # its indices are those of the ensemble
+        links.eliminate_zeros()
     return links
 
 
@@ -43,8 +43,9 @@ def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
     diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
     """
     links = ens.cooccurrence_by_degree(influence)
-    data = links.data * np.repeat(influence, np.diff(links.indptr)) * influence[links.indices]
-    return sp.csr_array((data, links.indices, links.indptr), shape=links.shape)
+    links.data *= np.repeat(influence, np.diff(links.indptr))
+    links.data *= influence[links.indices]
+    return links
 
 
 def components(graph: sp.csr_array) -> Ints:
@@ -61,7 +62,7 @@ def components(graph: sp.csr_array) -> Ints:
 def bipartite_graph(ens: Clusterings, influence: Floats) -> ReducedGraph:
     """Return the graph over clusters that rows induce, linked by influence to their clusters; those without are out."""
     active = np.flatnonzero(influence > 0)
-    through_rows = sp.csr_array(links_through_rows(ens, influence)[active][:, active])
+    through_rows = among(links_through_rows(ens, influence), active)
     degrees = (influence * ens.cluster_sizes)[active]
     return ReducedGraph(through_rows, degrees, components(through_rows))
 
@@ -69,7 +70,13 @@ def bipartite_graph(ens: Clusterings, influence: Floats) -> ReducedGraph:
 def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     """(m, nodes) links of each pattern's rows to the clusters of positive influence, over the degree."""
     active = np.flatnonzero(influence > 0)
-    return sp.csr_array(row_links(ens, influence)[:, active])
+    links = row_links(ens, influence)
+    return links if len(active) == len(influence) else sp.csr_array(links[:, active])
+
+
+def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
+    """Return the rows and columns of some nodes, in order; the matrix itself if all are wanted."""
+    return matrix if len(nodes) == matrix.shape[0] else sp.csr_array(matrix[nodes][:, nodes])
 
 
 def multi_granularity_graph(
@@ -81,11 +88,8 @@ def multi_granularity_graph(
     `nodes` are the clusters in the graph, by default all.
     """
     nodes = np.arange(ens.n_clusters) if nodes is None else nodes
-    require_memory(
-        _BYTES_PER_OVERLAP * ens.cooccurrence.nnz, f"The graph over {ens.n_clusters:,} clusters", USE_NO_GRAPH
-    )
     shared, jaccard, through_rows = (
-        _among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
+        among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
     )
     similarity = SactOperator(jaccard, influence[nodes])
     return ReducedGraph(
@@ -94,11 +98,6 @@ def multi_granularity_graph(
         component=_components(shared, influence[nodes]),
         links=similarity,
     )
-
-
-def _among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
-    """Return the rows and columns of some nodes, in order; all of them if all are wanted."""
-    return matrix if len(nodes) == matrix.shape[0] else sp.csr_array(matrix[nodes][:, nodes])
 
 
 def _components(shared: sp.csr_array, influence: Floats) -> Ints:
@@ -124,7 +123,7 @@ class ClusterCut:
         degree.
         """
         if not self._known or len(self._known[-1][0]) < k:
-            self._known[:] = [self._solve(min(-(-k // _EIGENVECTOR_BATCH) * _EIGENVECTOR_BATCH, len(self.sizes)))]
+            self._known[:] = [self._solve(min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, len(self.sizes)))]
         return self._known[-1]
 
     def _solve(self, k: int) -> tuple[Floats, Floats]:

@@ -9,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_integer, check_number
+from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import LinkageMethod
+from quorate.consensus.forecast import similarities
 from quorate.consensus.graphs import row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
@@ -117,6 +119,11 @@ class SRS(LinkageMethod):
         super()._check()
         check_number("decay", self.decay, low=0, high=1)
         check_integer("n_iterations", self.n_iterations, low=2)
+
+    def _memory(self, size: Numbers, k: int) -> float:
+        """Five matrices over clusters and one of patterns by clusters; then one over clusters and one over patterns."""
+        of_clusters = 8.0 * size.clusters**2
+        return max(5 * of_clusters + 8.0 * size.patterns * size.clusters, of_clusters + similarities(size))
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = np.flatnonzero(covering_weight(ens.patterns, influence) > 0)

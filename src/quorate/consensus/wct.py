@@ -8,8 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_number
+from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import LinkageMethod
+from quorate.consensus.forecast import similarities
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import covering_weight, indicators, through_clusters
@@ -110,6 +112,11 @@ class WCT(LinkageMethod):
     def _check(self) -> None:
         super()._check()
         check_number("decay", self.decay, low=0, high=1)
+
+    def _memory(self, size: Numbers, k: int) -> float:
+        """The similarity of clusters, while it is made with its neighbours, then with that of patterns."""
+        of_clusters = 8.0 * size.clusters**2
+        return of_clusters + max(of_clusters / 4 + 48.0 * size.overlaps, similarities(size))
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = np.flatnonzero(covering_weight(ens.patterns, influence) > 0)

@@ -1,0 +1,55 @@
+"""How much memory agreement between members takes, told by the numbers of an ensemble before anything large is made.
+
+Every term is an array that is there at the peak; docs/memory.md has forecasts beside what was measured.
+"""
+
+from typing import NamedTuple
+
+from quorate._support.memory import require_memory
+
+# An entry of a sparse matrix: a value of 8 bytes and an index of 4.
+ENTRY = 12.0
+NUMBER = 8.0
+# The patterns of a cluster, looked up by cluster: an index of 4 bytes and a sign of 1.
+_LISTED = 5.0
+
+
+class Numbers(NamedTuple):
+    """What all sizes come from."""
+
+    rows: float
+    """Rows that get an answer of their own in memory."""
+    patterns: float
+    """m, of one block"""
+    members: float
+    clusters: float
+    overlaps: float
+    """Pairs of clusters that share rows."""
+    counts_densely: bool
+    """Whether overlaps are counted in a dense matrix."""
+    keeps_overlaps: bool
+    """Whether they are kept for agreement."""
+
+    @property
+    def labels(self) -> float:
+        """m M"""
+        return self.patterns * self.members
+
+
+def kept_by_agreement(size: Numbers) -> float:
+    """Incidence of patterns in clusters, lists of patterns, what members say of clusters, overlaps if they are kept."""
+    by_label = ENTRY if size.counts_densely else ENTRY + _LISTED
+    kept = ENTRY * size.overlaps if size.keeps_overlaps else 0.0
+    return by_label * size.labels + NUMBER * size.clusters * size.members + kept
+
+
+def passed_by_agreement(size: Numbers) -> float:
+    """What is there for a while: dense counts and a mask where clusters are few, then eight matrices over members."""
+    counts = 17.0 * size.clusters**2 if size.counts_densely else 0.0
+    return max(counts, 8 * NUMBER * size.members**2)
+
+
+def require_agreement(size: Numbers) -> None:
+    """Refuse agreement between members that there is no room for."""
+    what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
+    require_memory(kept_by_agreement(size) + passed_by_agreement(size), what, "Use fewer members.")

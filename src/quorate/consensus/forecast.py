@@ -1,0 +1,44 @@
+"""How much memory a fit takes, told by the numbers of an ensemble before anything large is made.
+
+Every term is an array that is there at the peak; docs/memory.md has forecasts beside what was measured.
+"""
+
+from __future__ import annotations
+
+from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.sizes import ENTRY, NUMBER, Numbers, kept_by_agreement, passed_by_agreement
+from quorate.ensemble import Clusterings
+from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
+
+
+def graph_cut(size: Numbers, k: int, *, while_made: float, kept: float, dense_matrices: int) -> float:
+    """A graph over clusters, its eigenvectors, and the embedded patterns.
+
+    `while_made` and `kept` are numbers of bytes for every two clusters that share rows, beside the overlaps;
+    `dense_matrices` are those that a dense eigensolver needs.
+    """
+    wanted = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
+    vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else 5 * wanted + 20
+    links = NUMBER * size.labels
+    embedded = links + max(links, size.patterns * NUMBER * (3 * k + 5))
+    overlaps = 0.0 if size.keeps_overlaps else ENTRY * size.overlaps
+    after = kept * size.overlaps + max(NUMBER * size.clusters * vectors, embedded)
+    return overlaps + max(while_made * size.overlaps, after)
+
+
+def sparse_linkage(size: Numbers) -> float:
+    """Histograms of groups and their inverted lists, and some numbers of each group."""
+    return 28.0 * size.labels + 15 * NUMBER * size.patterns
+
+
+def similarities(size: Numbers) -> float:
+    """A matrix over patterns."""
+    return NUMBER * size.patterns**2
+
+
+def require_fit(name: str, ens: Clusterings, own: float) -> None:
+    """Refuse a fit that there is no room for; `own` is what the method takes beside what agreement keeps."""
+    size = ens.numbers
+    needed = kept_by_agreement(size) + max(passed_by_agreement(size), own) + 2 * NUMBER * size.rows
+    what = f"{name} of {ens.n_patterns:,} distinct rows of labels by {ens.n_members:,} members"
+    require_memory(needed, f"{what} with {ens.n_clusters:,} clusters", USE_LINKAGE)

@@ -104,8 +104,8 @@ def test_agreement_is_the_same_where_overlaps_are_not_kept(monkeypatch, weighted
     whole, parts = (qt.Ensemble(labels, row_weights=weights) for _ in range(2))
     expected = qt.agreement(whole)
     monkeypatch.setattr(ensemble, "DENSE_CLUSTERS", 10)
-    with memory.memory_limit("220kB"):
-        assert 12 * parts.expected_overlaps > 220_000
+    with memory.memory_limit("255kB"):
+        assert 12 * parts.expected_overlaps > 255_000
         np.testing.assert_array_equal(qt.agreement(parts), expected)
         assert "cooccurrence" not in vars(parts)
         np.testing.assert_array_equal(parts.cluster_sizes, whole.cooccurrence.diagonal())
@@ -121,10 +121,10 @@ def test_overlaps_are_told_by_some_clusters(monkeypatch):
 
 
 def forecast(method, ens):
-    """What the fit is forecast to need, before anything is made."""
+    """What the fit is forecast to need, before anything is made, without the quarter that allocators keep."""
     with memory.forecasts() as found:
         method.fit(ens)
-    return found[0][1]
+    return found[0][1] / 1.25
 
 
 def test_a_fit_is_forecast_by_its_arrays():
@@ -148,7 +148,7 @@ def test_a_fit_that_does_not_fit_is_refused_before_anything_is_made(name):
     ens = qt.Ensemble(np.random.default_rng(0).integers(0, 20, (500, 5)))
     with (
         memory.memory_limit("100kB"),
-        pytest.raises(qt.QuorateError, match=f"{name} of 500 distinct rows.* needs abou"),
+        pytest.raises(qt.QuorateError, match=f"{name} of 500 patterns by 5 members with 100 clusters needs abou"),
     ):
         qt.consensus(ens, 2, method=name)
     assert not {"cooccurrence", "coverage", "incidence"} & set(vars(ens))

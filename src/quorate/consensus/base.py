@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from quorate._support.archive import write_archive
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, check_integer, check_number
+from quorate._support.memory import USE_LINKAGE, USE_NO_MATRIX
 from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Labels
 from quorate.choice import Choice
@@ -122,6 +123,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         return 0.0
 
+    def _advice(self) -> str:
+        """Return what to do where there is no room."""
+        return USE_LINKAGE
+
     def _solve(self, ens: Ensemble, influence: Floats) -> Cuts:
         """Return the ensemble solved for any k, each method in its way; `influence` (M,) is in [0, 1]."""
         raise NotImplementedError
@@ -195,7 +200,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("normalise", self.normalise, tuple(NORMALISERS))
         self._check_n_clusters(ens)
         k = _MOST_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
-        require_fit(self.name, ens, self._memory(ens.numbers, k))
+        require_fit(self.name, ens, self._memory(ens.numbers, k), self._advice())
         normalise = cast(Normalise, self.normalise)
         index = ncai(ens, normalise)
         return index, resolve_influence(ens, self.weights, self.beta, normalise, index=index, local=self.local_weights)
@@ -374,6 +379,9 @@ class EvidenceMethod(LinkageMethod, abstract=True):
 
     def _memory(self, size: Numbers, k: int) -> float:
         return 3 * similarities(size) if self.linkage == "complete" else sparse_linkage(size)
+
+    def _advice(self) -> str:
+        return USE_NO_MATRIX if self.linkage == "complete" else "Use fewer members."
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))

@@ -5,8 +5,8 @@ Every term is an array that is there at the peak; docs/memory.md has forecasts b
 
 from __future__ import annotations
 
-from quorate._support.memory import USE_LINKAGE, require_memory
-from quorate._support.sizes import ENTRY, NUMBER, Numbers, kept_by_agreement, passed_by_agreement
+from quorate._support.memory import require_memory
+from quorate._support.sizes import ENTRY, NUMBER, Numbers, kept_by_agreement, passed_by_agreement, with_slack
 from quorate.ensemble import Clusterings
 from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
 
@@ -36,9 +36,9 @@ def similarities(size: Numbers) -> float:
     return NUMBER * size.patterns**2
 
 
-def require_fit(name: str, ens: Clusterings, own: float) -> None:
+def require_fit(name: str, ens: Clusterings, own: float, advice: str) -> None:
     """Refuse a fit that there is no room for; `own` is what the method takes beside what agreement keeps."""
     size = ens.numbers
     needed = kept_by_agreement(size) + max(passed_by_agreement(size), own) + 2 * NUMBER * size.rows
-    what = f"{name} of {ens.n_patterns:,} distinct rows of labels by {ens.n_members:,} members"
-    require_memory(needed, f"{what} with {ens.n_clusters:,} clusters", USE_LINKAGE)
+    what = f"{name} of {ens.n_patterns:,} patterns by {ens.n_members:,} members with {ens.n_clusters:,} clusters"
+    require_memory(with_slack(needed), what, advice)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_integer, check_number
+from quorate._support.memory import USE_NO_MATRIX
 from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import LinkageMethod
@@ -124,6 +125,9 @@ class SRS(LinkageMethod):
         """Five matrices over clusters and one of patterns by clusters; then one over clusters and one over patterns."""
         of_clusters = 8.0 * size.clusters**2
         return max(5 * of_clusters + 8.0 * size.patterns * size.clusters, of_clusters + similarities(size))
+
+    def _advice(self) -> str:
+        return USE_NO_MATRIX
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = np.flatnonzero(covering_weight(ens.patterns, influence) > 0)

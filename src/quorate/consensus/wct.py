@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._support.checks import check_number
+from quorate._support.memory import USE_NO_MATRIX
 from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import LinkageMethod
@@ -117,6 +118,9 @@ class WCT(LinkageMethod):
         """The similarity of clusters, while it is made with its neighbours, then with that of patterns."""
         of_clusters = 8.0 * size.clusters**2
         return of_clusters + max(of_clusters / 4 + 48.0 * size.overlaps, similarities(size))
+
+    def _advice(self) -> str:
+        return USE_NO_MATRIX
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = np.flatnonzero(covering_weight(ens.patterns, influence) > 0)

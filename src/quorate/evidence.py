@@ -22,6 +22,7 @@ from quorate.links import symmetrise
 
 _ROWS_PER_TASK = 64
 _PATTERNS_PER_TASK = 1 << 14
+_LINES_AT_ONCE = 1024
 
 
 def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
@@ -49,17 +50,22 @@ def pattern_evidence(ens: Ensemble, weights: Floats, certainty: Floats | None = 
 
     Clusters may count by their `certainty` (n_clusters,) too: the locally weighted co-association of Huang et al. 2018.
     """
-    require_memory(
-        24.0 * ens.n_patterns**2,
-        f"The evidence of every two of {ens.n_patterns:,} patterns",
-        USE_NO_MATRIX,
-    )
+    n_patterns = ens.n_patterns
+    require_memory(8.0 * n_patterns**2, f"The evidence of every two of {n_patterns:,} patterns", USE_NO_MATRIX)
     phi = indicators(ens, weights)
     share = weights[ens.cluster_member] / weights.sum()
     if certainty is not None:
         share = share * certainty
-    evidence = np.asarray((phi @ sp.diags_array(share) @ phi.T).toarray())
-    evidence = (evidence + evidence.T) / 2  # the last bits of the product depend on which factor was scaled
+    scaled, by_cluster = sp.csr_array(phi @ sp.diags_array(share)), phi.T.tocsr()
+    evidence = np.empty((n_patterns, n_patterns))
+    blocks = _kernels.threads.blocks(n_patterns, _LINES_AT_ONCE)
+    for some in blocks:
+        evidence[some] = (scaled[some] @ by_cluster).toarray()
+    # The last bits of the product depend on which factor was scaled.
+    for a, some in enumerate(blocks):
+        for other in blocks[a:]:
+            mean = (evidence[some, other] + evidence[other, some].T) / 2
+            evidence[some, other], evidence[other, some] = mean, mean.T
     if certainty is None:
         np.fill_diagonal(evidence, covering_weight(ens.patterns, weights) > 0)
     return np.minimum(evidence, 1.0, out=evidence)

@@ -18,6 +18,7 @@ from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 
 _ROWS_PER_TASK = 64
+_PATTERNS_AT_ONCE = 1024
 _ROUNDING = 1e-13  # what is below is 0 but for rounding
 _FIRST = 128  # clusters by which others are put into an order, at most
 _SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
@@ -282,7 +283,7 @@ def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -
     n_iterations : int >= 2
         R.
     """
-    _require_matrix(ens.n_clusters, "SimRank", n_matrices=5, n_rows=ens.n_patterns)
+    _require_matrix(ens.n_clusters, "SimRank", n_matrices=4)
     similarity = np.eye(ens.n_clusters)
     if n_iterations % 2 == 1:
         similarity = _simrank_update(ens, phi, np.zeros_like(similarity), decay)
@@ -299,22 +300,27 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     """
     members = ens.incidence.T.tocsr() @ sp.diags_array(ens.counts.astype(np.float64))
     to_clusters = sp.csr_array(members @ phi)
-    through_rows = decay * (to_clusters @ (to_clusters @ similarity).T)
-    carried = phi @ similarity
-    same_pattern = decay * np.asarray(phi.multiply(carried).sum(axis=1)).ravel()
-    rows_alone = ens.counts**2 / ens.row_counts * (1.0 - same_pattern)
-    total = through_rows + ens.scaled_cooccurrence(rows_alone).toarray()
+    total = np.asarray(to_clusters @ (to_clusters @ similarity).T)
+    total *= decay
+    rows_alone = ens.counts**2 / ens.row_counts * (1.0 - decay * _same_pattern(phi, similarity))
+    total += ens.scaled_cooccurrence(rows_alone).toarray()
     sizes = ens.cluster_sizes.astype(np.float64)
-    updated = decay * total / np.outer(sizes, sizes)
-    updated = (updated + updated.T) / 2
+    total *= decay
+    total /= np.outer(sizes, sizes)
+    updated = (total + total.T) / 2
     np.fill_diagonal(updated, 1.0)
     return updated
 
 
-def _require_matrix(n_clusters: int, what: str, n_matrices: int = 1, n_rows: int = 0) -> None:
-    """Refuse what needs some matrices over clusters, and one of `n_rows` rows by clusters, if there is no room."""
-    require_memory(
-        8.0 * n_clusters * (n_matrices * n_clusters + n_rows),
-        f"{what} of {n_clusters:,} clusters",
-        USE_NO_MATRIX,
-    )
+def _same_pattern(phi: sp.csr_array, similarity: Floats) -> Floats:
+    """(m,) the mean similarity of the clusters of a pattern, some patterns at a time."""
+    mean = np.empty(phi.shape[0])
+    for some in _kernels.threads.blocks(len(mean), _PATTERNS_AT_ONCE):
+        part = phi[some]
+        mean[some] = np.asarray(part.multiply(part @ similarity).sum(axis=1)).ravel()
+    return mean
+
+
+def _require_matrix(n_clusters: int, what: str, n_matrices: int = 1) -> None:
+    """Refuse what needs some matrices over clusters if there is no room."""
+    require_memory(8.0 * n_matrices * n_clusters**2, f"{what} of {n_clusters:,} clusters", USE_NO_MATRIX)

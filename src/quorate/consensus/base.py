@@ -378,7 +378,7 @@ class EvidenceMethod(LinkageMethod, abstract=True):
     local_weights: ClassVar[bool] = True
 
     def _memory(self, size: Numbers, k: int) -> float:
-        return 3 * similarities(size) if self.linkage == "complete" else sparse_linkage(size)
+        return similarities(size) if self.linkage == "complete" else sparse_linkage(size)
 
     def _advice(self) -> str:
         return USE_NO_MATRIX if self.linkage == "complete" else "Use fewer members."

@@ -122,9 +122,9 @@ class SRS(LinkageMethod):
         check_integer("n_iterations", self.n_iterations, low=2)
 
     def _memory(self, size: Numbers, k: int) -> float:
-        """Five matrices over clusters and one of patterns by clusters; then one over clusters and one over patterns."""
+        """Four matrices over clusters; then one over clusters and one over patterns."""
         of_clusters = 8.0 * size.clusters**2
-        return max(5 * of_clusters + 8.0 * size.patterns * size.clusters, of_clusters + similarities(size))
+        return max(4 * of_clusters, of_clusters + similarities(size))
 
     def _advice(self) -> str:
         return USE_NO_MATRIX

@@ -53,7 +53,7 @@ def combine(
         str,
         typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or 2:20, or 2,5,9, or auto."),
     ] = "auto",
-    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "gp-mgla",
+    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "auto",
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
     ] = None,
@@ -248,7 +248,7 @@ def cluster(
         typer.Option(metavar="NAME", help="kmeans, rpcl or spectral; repeatable, used in turn. Default: kmeans."),
     ] = None,
     n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many members.")] = 20,
-    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "gp-mgla",
+    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "auto",
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
     id_column: opt.Id = None,

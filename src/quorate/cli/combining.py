@@ -19,7 +19,7 @@ from quorate.cli.columns import Source, say_guesses
 from quorate.cli.output import bar, console, note, print_json, progress, table
 from quorate.cli.repeating import labels_command
 from quorate.consensus.base import ConsensusMethod
-from quorate.consensus.registry import make_method, methods
+from quorate.consensus.registry import make_method, methods, resolve_method
 from quorate.crowd import crowd_trust
 from quorate.errors import QuorateError
 from quorate.scale.combine import TableConsensus, combine_table
@@ -124,7 +124,7 @@ def _parameters(request: Request) -> dict[str, Any]:
             parameters[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):
             parameters[name.strip()] = value.strip()
-    known = {method.name: method.parameters for method in methods()}.get(request.method, {})
+    known = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method, {})[0], {})
     if request.seed is not None and "random_state" in known:
         parameters.setdefault("random_state", request.seed)
     return parameters
@@ -167,7 +167,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             "id": found.columns.id,
             "truth": truth,
         },
-        "method": {"name": request.method},
+        "method": {"name": resolve_method(request.method, {})[0]},
         "structure": describe_structure(ens),
         "choice": {
             "k": found.n_clusters,

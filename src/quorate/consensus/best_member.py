@@ -91,10 +91,10 @@ class BestMember(ConsensusMethod):
     ----------
     n_clusters : int or "auto", default "auto"
         The member has the number of clusters it has: another number brings a warning, and the same answer.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        How much the distance to each member counts: all equal, by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        How much the distance to each member counts: all equal, by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

@@ -28,10 +28,11 @@ class CSPA(GraphMethod):
     n_clusters : int or "auto", default 8
         Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
         (`choose_k`).
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members in the co-association: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members in the co-association: all equal (the original), by crowd agreement, by `trust`, or
+        given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
     start, n_init, random_state :

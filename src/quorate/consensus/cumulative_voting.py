@@ -156,10 +156,10 @@ class CumulativeVoting(SoftMethod):
         Number of clusters, at most that of the most detailed member.
     adaptive : bool, default True
         Whether members vote as rows have voted so far, or as they voted in the first member alone.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members' votes: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members' votes: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

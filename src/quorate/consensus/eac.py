@@ -21,11 +21,11 @@ class EAC(EvidenceMethod):
     linkage : {"average", "complete", "single"}, default "average"
         How the similarity of two groups follows from that of their rows. Average and single link need memory linear in
         the ensemble; complete link a matrix over patterns.
-    weights : {"equal", "ncai", "local"} or (M,) array, default "equal"
-        Weights of the members: all equal (the original), by crowd agreement (then it is WEAC), or given; "local" lets
-        each cluster count by its own certainty instead (then it is LWEA).
+    weights : {"equal", "ncai", "trust", "local"} or (M,) array, default "equal"
+        Weights of the members: all equal (the original), by crowd agreement (then it is WEAC), by `trust`, or given;
+        "local" lets each cluster count by its own certainty instead (then it is LWEA).
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

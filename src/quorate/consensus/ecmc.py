@@ -226,10 +226,11 @@ class ECMC(LinkageMethod):
         Relative residual at which the solver stops (ten times that for the dual residual).
     max_iterations : int, default 3000
         Largest number of solver iterations.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members in the co-association: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members in the co-association: all equal (the original), by crowd agreement, by `trust`, or
+        given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

@@ -49,11 +49,11 @@ class ECPCSHC(LinkageMethod):
         How the similarity of two groups follows from that of their rows; "average" is the original.
     n_steps : int, default 20
         Length of the random walks.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members in the similarity of rows: all equal (the original), by crowd agreement, or given. The
-        walks go through the clusters of all members alike.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members in the similarity of rows: all equal (the original), by crowd agreement, by `trust`, or
+        given. The walks go through the clusters of all members alike.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

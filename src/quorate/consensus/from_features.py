@@ -19,7 +19,7 @@ from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.examine import structure_of, thinned
 from quorate.consensus.extension import RowClusters, combine_sample
 from quorate.consensus.packing import pack_method
-from quorate.consensus.registry import make_method
+from quorate.consensus.registry import AUTO, make_method
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.members.base import check_features
@@ -63,9 +63,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         clusterers. Several take turns.
     n_members : int, default=20
         How many members are fitted.
-    consensus : str or consensus estimator, default="gp-mgla"
-        How they are combined: a name from `quorate.methods()`, or an estimator such as `WEAC(linkage="single")`, whose
-        own `n_clusters` is not used.
+    consensus : str or consensus estimator, default="auto"
+        How they are combined: a name from `quorate.methods()`, "auto" as in `quorate.consensus`, or an estimator such
+        as `WEAC(linkage="single")`, whose own `n_clusters` is not used.
     fit_rows : int, "auto" or None, default="auto"
         How many rows each member is fitted on; it then labels all rows. "auto": all rows up to 20,000, otherwise
         10,000, drawn by what is in the rows, so that their order does not matter. None: all rows.
@@ -134,7 +134,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         members: Any = "kmeans",
         n_members: int = 20,
-        consensus: str | ConsensusMethod = "gp-mgla",
+        consensus: str | ConsensusMethod = AUTO,
         fit_rows: int | str | None = "auto",
         k_range: tuple[int, int] | str = "auto",
         random_state: int | np.random.RandomState | None = None,

@@ -31,12 +31,13 @@ class GPMGLA(GraphMethod):
     alpha : float, default 0.5
         Weight of the links between rows and clusters beside those between clusters; the paper recommends (0.1, 1).
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the influence of a member, for `weights="ncai"`; (1, 4).
+        How strongly agreement with the crowd counts in the influence of a member, for weights "ncai" and
+        "trust"; (1, 4).
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`; "max" is the authors' program.
-    weights : {"ncai", "equal", "local"} or (M,) array, default "ncai"
-        Influence of the members: by crowd agreement, all equal, or given; "local" lets each cluster count by its own
-        certainty instead (`cluster_certainty`).
+    weights : {"ncai", "trust", "equal", "local"} or (M,) array, default "ncai"
+        Influence of the members: by crowd agreement, by `trust`, all equal, or given; "local" lets each cluster count
+        by its own certainty instead (`cluster_certainty`).
     start : {"ward", "heaviest", "k-means++", "first-row"}, default "ward"
         How the k-means of the embedded patterns starts: from many seeds merged by Ward's criterion, which needs no luck
         and a quarter of the time of "k-means++" for answers as good (docs/starts.md); farthest-first from the heaviest

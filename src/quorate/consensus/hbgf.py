@@ -63,11 +63,11 @@ class HBGF(GraphMethod):
         Number of random starts, for "random".
     random_state : int, Generator or None
         Seed, for "random".
-    weights : {"equal", "ncai", "local"} or (M,) array, default "equal"
-        Weights of a member's links: all equal (the original), by crowd agreement, or given; "local" lets the links of
-        each cluster count by its own certainty instead (`cluster_certainty`).
+    weights : {"equal", "ncai", "trust", "local"} or (M,) array, default "equal"
+        Weights of a member's links: all equal (the original), by crowd agreement, by `trust`, or given; "local" lets
+        the links of each cluster count by its own certainty instead (`cluster_certainty`).
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

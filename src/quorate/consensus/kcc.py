@@ -113,10 +113,10 @@ class KCC(ImprovingMethod):
         Number of random starts, for "random".
     random_state : int, Generator or None
         Seed, for "random".
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members in the distance: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members in the distance: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

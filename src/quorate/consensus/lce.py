@@ -75,11 +75,11 @@ class LCE(GraphMethod):
         (`choose_k`).
     decay : float in [0, 1], default 0.9
         How much a cluster like its own counts for a row beside its own; 0 links rows to their own clusters only.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of a member's links: all equal (the original), by crowd agreement, or given. Triples through a member's
-        clusters count by its weight too.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of a member's links: all equal (the original), by crowd agreement, by `trust`, or given. Triples through
+        a member's clusters count by its weight too.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
     start, n_init, random_state :

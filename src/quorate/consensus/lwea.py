@@ -27,11 +27,11 @@ class LWEA(EvidenceMethod):
         link need memory linear in the ensemble; complete link a matrix over patterns.
     theta : float, default 0.4
         How slowly the certainty of a cluster falls with its uncertainty; the authors recommend 0.2 to 1.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members beside the certainty of their clusters: all equal (the original), by crowd agreement, or
-        given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members beside the certainty of their clusters: all equal (the original), by crowd agreement, by
+        `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

@@ -29,11 +29,11 @@ class LWGP(GraphMethod):
         (`choose_k`).
     theta : float, default 0.4
         How slowly the certainty of a cluster falls with its uncertainty; the authors recommend 0.2 to 1.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
         Weights of a member's links beside the certainty of its clusters: all equal (the original), by crowd agreement,
-        or given.
+        by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
     start, n_init, random_state :

@@ -120,10 +120,10 @@ class MedianPartition(GroupMethod):
         "auto": as many as the objective wants. A number: the search keeps to that many.
     gamma : float in [0, 1], default 0.5
         The evidence above which two rows belong together; less gives fewer clusters.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members: all equal, by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members: all equal, by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

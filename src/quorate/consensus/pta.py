@@ -34,10 +34,10 @@ class PTA(LinkageMethod):
         least 1 and at most 20.
     row_weights : bool, default False
         Whether patterns count by their rows in average link, instead of once each (the original).
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members in the evidence: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members in the evidence: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

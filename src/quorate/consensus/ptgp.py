@@ -67,10 +67,10 @@ class PTGP(GraphMethod):
     n_neighbours, n_steps : int or None, default None
         Links kept of each pattern, and length of the walks (K and T). None: half the root of the number of patterns, at
         least 1 and at most 20.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members in the evidence: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members in the evidence: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
     start, n_init, random_state :

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,12 @@ METHODS: dict[str, type[ConsensusMethod]] = {
     )
 }
 
+AUTO = "auto"
+"""The name that stands for the default."""
+DEFAULT_METHOD = "lwgp"
+DEFAULT_PARAMS: dict[str, Any] = {"weights": "trust", "beta": 4.0, "theta": 0.8}
+"""What combines clusterings unless another method is named: the best on public pools (docs/trust.md)."""
+
 
 @dataclass(frozen=True)
 class MethodInfo:
@@ -139,12 +145,22 @@ def _describe(method: type[ConsensusMethod]) -> MethodInfo:
     )
 
 
-def make_method(method: str, n_clusters: int | str, params: dict[str, Any]) -> ConsensusMethod:
-    """Return the estimator of a registered name with some parameters."""
-    if method not in METHODS:
+def resolve_method(method: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return name and parameters of a method: "auto" is the default one, with its parameters where others are not set.
+
+    A method that is named itself runs as its authors published it.
+    """
+    return (DEFAULT_METHOD, {**DEFAULT_PARAMS, **params}) if method == AUTO else (method, dict(params))
+
+
+def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -> ConsensusMethod:
+    """Return the estimator of a registered name, or of "auto", with some parameters."""
+    if method not in (AUTO, *METHODS):
+        known = (AUTO, *METHODS)
         raise QuorateError(
-            f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.{nearest_name(method, METHODS)}"
+            f"method must be one of {', '.join(map(repr, known))}; got {method!r}.{nearest_name(method, known)}"
         )
+    method, params = resolve_method(method, params)
     allowed = _describe(METHODS[method]).parameters
     for name in params:
         if name not in allowed:
@@ -203,7 +219,7 @@ class ConsensusResult:
 def consensus(
     labels: Any,
     n_clusters: int | str = "auto",
-    method: str = "gp-mgla",
+    method: str = AUTO,
     *,
     keys: Sequence[str] | None = None,
     key_added: str | None = None,
@@ -216,8 +232,9 @@ def consensus(
     labels : Ensemble or anything `Ensemble` takes
         Rows x members, or a list with one label vector per member. Or an AnnData object, with `keys`.
     n_clusters : int or "auto", default "auto"
-    method : str, default "gp-mgla"
-        A name from `methods()`.
+    method : str, default "auto"
+        A name from `methods()`, which then runs as published; "auto" is the best on public pools: LWGP with members
+        weighed by trust.
     keys : sequence of str, optional
         For an AnnData object: the columns of `obs` that are members.
     key_added : str, optional
@@ -243,6 +260,7 @@ def consensus(
         return result
     if keys is not None or key_added is not None:
         raise QuorateError("keys and key_added are for AnnData objects; select the columns of a frame yourself.")
+    method, params = resolve_method(method, params)
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
     return ConsensusResult(
         labels=fitted.labels_,

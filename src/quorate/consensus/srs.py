@@ -54,10 +54,10 @@ class SRS(LinkageMethod):
         What a step over the graph of rows and clusters keeps of a similarity.
     n_iterations : int >= 2, default 5
         R in LinkCluE, which starts from the identity and makes R - 1 updates.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

@@ -271,10 +271,10 @@ class WCC(ConsensusMethod):
         Weights that change by less in a step are final.
     ridge : float, default 0.0
         Penalty on the squared norm of the weights, in pairs of rows.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights that learning starts from: all equal (the original), by crowd agreement, or given.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights that learning starts from: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

@@ -52,11 +52,11 @@ class WCT(LinkageMethod):
         How the similarity of two groups follows from that of their rows.
     decay : float in [0, 1], default 0.8
         How much similar clusters count beside the same cluster; 0 gives EAC.
-    weights : {"equal", "ncai"} or (M,) array, default "equal"
-        Weights of the members: all equal (the original), by crowd agreement, or given. Triples through a member's
-        clusters count by its weight too, so that a member of weight 0 has no say at all.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        Weights of the members: all equal (the original), by crowd agreement, by `trust`, or given. Triples through a
+        member's clusters count by its weight too, so that a member of weight 0 has no say at all.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`.
 

@@ -20,12 +20,12 @@ class WEAC(EvidenceMethod):
         How the similarity of two groups follows from that of their rows. Average and single link need memory linear in
         the ensemble; complete link a matrix over patterns.
     beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for `weights="ncai"`.
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalised, as in `agreement`; "max" is the authors' program.
-    weights : {"ncai", "equal", "local"} or (M,) array, default "ncai"
-        Weights of the members: by crowd agreement, all equal (then it is EAC), or given; "local" lets each cluster
-        count by its own certainty instead (then it is LWEA).
+    weights : {"ncai", "trust", "equal", "local"} or (M,) array, default "ncai"
+        Weights of the members: by crowd agreement, by `trust`, all equal (then it is EAC), or given; "local" lets each
+        cluster count by its own certainty instead (then it is LWEA).
 
     Attributes
     ----------

@@ -47,11 +47,13 @@ def parameters_of(info: MethodInfo) -> dict[str, Any]:
 def parse_ask(data: Any, n_members: int) -> Ask:
     """Return what was asked for, or say in one sentence what is wrong with it."""
     fields = check_fields(data, required=(), optional=("method", "k", "members", "weights", "params"))
-    method = fields.get("method", "gp-mgla")
-    if not isinstance(method, str) or method not in METHODS:
+    method = fields.get("method", AUTO)
+    known = (AUTO, *METHODS)
+    if not isinstance(method, str) or method not in known:
         raise QuorateError(
-            f"method must be one of {', '.join(METHODS)}; got {_shown(method)}.{nearest_name(method, METHODS)}"
+            f"method must be one of {', '.join(known)}; got {_shown(method)}.{nearest_name(method, known)}"
         )
+    method, usual = resolve_method(method, {})
     k = fields.get("k")
     members = fields.get("members")
     chosen = range(n_members) if members is None else _positions("members", members, n_members)

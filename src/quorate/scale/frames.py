@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice
 from quorate._support.columns import Seen, head_rows, look_at
-from quorate.consensus.registry import make_method
+from quorate.consensus.registry import AUTO, make_method
 from quorate.ensemble import Ensemble, from_lines
 from quorate.errors import QuorateError
 from quorate.labels import Noise, Vector, frame_vectors
@@ -56,7 +56,7 @@ def consensus_frame(
     frame: Any,
     members: Sequence[str] | None = None,
     n_clusters: int | str = "auto",
-    method: str = "gp-mgla",
+    method: str = AUTO,
     *,
     noise: Noise = "missing",
     **params: Any,
@@ -75,8 +75,8 @@ def consensus_frame(
         nothing about the row. Default: all columns but those that name the rows or hold known classes; a warning says
         which are left out.
     n_clusters : int or "auto", default "auto"
-    method : str, default "gp-mgla"
-        A name from `methods()`.
+    method : str, default "auto"
+        A name from `methods()`, or "auto" as in `consensus`.
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels mean, as in `Ensemble`; "singletons" needs a frame in memory.
     **params

@@ -13,7 +13,7 @@ from quorate._support.memory import memory_limit as limited_memory
 from quorate._support.typing import Floats
 from quorate.choice import Choice
 from quorate.consensus.clusters import ConsensusCluster
-from quorate.consensus.registry import make_method
+from quorate.consensus.registry import AUTO, make_method, resolve_method
 from quorate.labels import Noise
 from quorate.scale.columns import Wanted, choose_columns
 from quorate.scale.combine import combine_table
@@ -45,7 +45,7 @@ def consensus_file(
     out: str | Path,
     members: Sequence[str] | None = None,
     n_clusters: int | str = "auto",
-    method: str = "gp-mgla",
+    method: str = AUTO,
     *,
     noise: Noise = "missing",
     format: str | None = None,
@@ -74,8 +74,8 @@ def consensus_file(
         The columns that hold labels, one per member; names or patterns such as "kmeans_*". Default: all columns but
         those that name the rows or hold known classes; a warning says which are left out.
     n_clusters : int or "auto", default "auto"
-    method : str, default "gp-mgla"
-        A name from `methods()`.
+    method : str, default "auto"
+        A name from `methods()`, or "auto" as in `consensus`.
     noise : {"missing", "cluster"}, default "missing"
         What negative integer labels mean, as in `Ensemble`.
     format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad", "xlsx", "json"}, optional
@@ -117,6 +117,7 @@ def consensus_file(
     check_choice("noise", noise, ("missing", "cluster"))
     check_output(out, force=force, source=path)
     output_format(out)
+    method, params = resolve_method(method, params)
     estimator = make_method(method, n_clusters, params)
     with ExitStack() as stack:
         if memory_limit is not None:

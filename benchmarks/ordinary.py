@@ -1,0 +1,123 @@
+"""What a new user does: ten scikit-learn datasets, ten ordinary clusterers each, one consensus.
+
+`python -m benchmarks.ordinary` prints the ARI at the true number of clusters and the automatic number of clusters. The
+datasets and the members' settings were fixed before anything was measured.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from sklearn import datasets
+from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+
+import quorate as qt
+from benchmarks.measure import Result
+from quorate._support.typing import Floats, Ints
+from quorate.bench.contestants import make_contestant
+from quorate.bench.tables import markdown_table
+
+KEPT = Path(".cache/trust/ordinary")
+N = 500
+METHODS = (
+    "gp-mgla",
+    "gp-mgla weights=trust",
+    "gp-mgla weights=local",
+    "gp-mgla start=k-means++",
+    "lwgp",
+    "lwgp weights=trust",
+    "hbgf",
+    "hbgf weights=trust",
+    "weac",
+    "weac beta=8",
+    "weac weights=trust",
+    "lwea",
+    "lwea weights=trust",
+    "best-member",
+)
+
+
+def sets() -> dict[str, tuple[Floats, Ints]]:
+    """Return rows and classes: scikit-learn's four real sets, and the shapes of its page on clustering."""
+    bent = datasets.make_blobs(N, random_state=170)
+    return {
+        "iris": datasets.load_iris(return_X_y=True),
+        "wine": datasets.load_wine(return_X_y=True),
+        "breast cancer": datasets.load_breast_cancer(return_X_y=True),
+        "digits": datasets.load_digits(return_X_y=True),
+        "blobs": datasets.make_blobs(N, random_state=30),
+        "ten blobs": datasets.make_blobs(N, n_features=5, centers=10, random_state=30),
+        "varied blobs": datasets.make_blobs(N, cluster_std=[1.0, 2.5, 0.5], random_state=170),
+        "anisotropic blobs": (bent[0] @ [[0.6, -0.6], [-0.4, 0.8]], bent[1]),
+        "moons": datasets.make_moons(N, noise=0.05, random_state=30),
+        "circles": datasets.make_circles(N, factor=0.5, noise=0.05, random_state=30),
+    }
+
+
+def members(X: Floats, k: int) -> dict[str, Ints]:
+    """Return ten clusterings that anybody would try, of standardised features; noise is -1."""
+    radius = np.quantile(NearestNeighbors(n_neighbors=5).fit(X).kneighbors()[0][:, -1], 0.9)
+    makers = {
+        **{f"k-means {j}": KMeans(j, n_init=10, random_state=0) for j in (k, k + 1, 2 * k)},
+        **{link: AgglomerativeClustering(k, linkage=link) for link in ("ward", "average", "single")},
+        "Gaussian mixture": GaussianMixture(k, random_state=0),
+        "spectral": SpectralClustering(k, affinity="nearest_neighbors", random_state=0),
+        "DBSCAN": DBSCAN(eps=radius),
+        "HDBSCAN": HDBSCAN(copy=True),
+    }
+    return {name: maker.fit_predict(X) for name, maker in makers.items()}
+
+
+@cache
+def ensembles() -> dict[str, tuple[qt.Ensemble, Ints]]:
+    """Return the ensemble and the classes of every dataset; members are kept, as they take time."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for name, (X, classes) in sets().items():
+        path = KEPT / f"{name}.npz"
+        if not path.exists():
+            made = members(StandardScaler().fit_transform(X), len(np.unique(classes)))
+            np.savez_compressed(path, names=list(made), labels=np.stack(list(made.values()), axis=1))
+        with np.load(path) as kept:
+            found[name] = qt.Ensemble(kept["labels"], names=kept["names"].tolist()), classes
+    return found
+
+
+def at_true_k() -> dict[str, dict[str, float]]:
+    """Return the ARI of every method, and of the default, on every dataset at its number of classes."""
+    scores: dict[str, dict[str, float]] = {}
+    for name, (ens, classes) in ensembles().items():
+        k = len(np.unique(classes))
+        for method in METHODS:
+            labels = make_contestant(method).answer(ens, [k], 0)[:, 0]
+            scores.setdefault(method, {})[name] = float(adjusted_rand_score(classes, labels))
+        scores.setdefault("the default", {})[name] = float(adjusted_rand_score(classes, qt.consensus(ens, k).labels))
+    return scores
+
+
+def automatic() -> dict[str, tuple[int, int]]:
+    """Return the true and the automatic number of clusters of every dataset."""
+    return {n: (len(np.unique(classes)), qt.consensus(ens).n_clusters) for n, (ens, classes) in ensembles().items()}
+
+
+def run() -> list[Result]:
+    """Print the table, and return whether the bars are reached."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores, chosen = at_true_k(), automatic()
+    lines = [[name, *(f"{ari:.2f}" for ari in of.values()), f"{np.mean(list(of.values())):.3f}"] for name, of in scores.items()]
+    print(markdown_table(["method", *chosen, "mean"], lines))
+    print(markdown_table(["", *chosen], [["true k", *(str(k) for k, _ in chosen.values())],
+                                         ["automatic", *(str(k) for _, k in chosen.values())]]))
+    return []
+
+
+if __name__ == "__main__":
+    run()

@@ -23,6 +23,7 @@ from benchmarks.measure import Result
 from quorate._support.typing import Floats, Ints
 from quorate.bench.contestants import make_contestant
 from quorate.bench.tables import markdown_table
+from quorate.choice import MOST_CLUSTERS
 
 KEPT = Path(".cache/trust/ordinary")
 N = 500
@@ -33,8 +34,11 @@ METHODS = (
     "gp-mgla start=k-means++",
     "lwgp",
     "lwgp weights=trust",
+    "lwgp weights=trust beta=4",
+    "lwgp weights=trust beta=4 theta=0.8",
     "hbgf",
     "hbgf weights=trust",
+    "hbgf weights=trust beta=4",
     "weac",
     "weac beta=8",
     "weac weights=trust",
@@ -112,11 +116,21 @@ def run() -> list[Result]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores, chosen = at_true_k(), automatic()
-    lines = [[name, *(f"{ari:.2f}" for ari in of.values()), f"{np.mean(list(of.values())):.3f}"] for name, of in scores.items()]
+    means = {name: float(np.mean(list(of.values()))) for name, of in scores.items()}
+    lines = [[name, *(f"{ari:.2f}" for ari in of.values()), f"{means[name]:.3f}"] for name, of in scores.items()]
     print(markdown_table(["method", *chosen, "mean"], lines))
-    print(markdown_table(["", *chosen], [["true k", *(str(k) for k, _ in chosen.values())],
-                                         ["automatic", *(str(k) for _, k in chosen.values())]]))
-    return []
+    numbers = zip(*chosen.values(), strict=True)
+    rows = [[name, *map(str, ks)] for name, ks in zip(("true k", "automatic k"), numbers, strict=True)]
+    print(markdown_table(["", *chosen], rows))
+    ours, central = means["the default"], means["best-member"]
+    near = sum(abs(true - found) <= 1 for true, found in chosen.values())
+    most = max(found for _, found in chosen.values())
+    return [
+        Result("ten datasets, true k: ARI of the default", ours, 1.0, "ARI", ours, ">= 0.84", ours >= 0.84),
+        Result("ahead of the most central member", ours, central, "ARI", ours / central, "> 1", ours > central),
+        Result("automatic k within 1 of the truth", near, 10, "sets", near / 10, ">= 0.6", near >= 6),
+        Result("largest automatic k", most, MOST_CLUSTERS, "", most / MOST_CLUSTERS, "<= 1", most <= MOST_CLUSTERS),
+    ]
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import quorate as qt
+from benchmarks.measure import Result, share
 from quorate._support.typing import Floats
 from quorate.consensus.examine import CLEAR
 
@@ -60,8 +61,8 @@ def measure(case: int, *, with_clusters: bool, seed: int) -> dict[str, float]:
     return {"p_value": model.structure_.p_value, "labels": labels.value}
 
 
-def main(seed: int) -> None:
-    """Measure what is not there yet, and print the rates."""
+def run(seed: int) -> list[Result]:
+    """Measure what is not there yet, print the rates, and return whether the bars are reached."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{seed}.jsonl"
     done = {}
@@ -76,17 +77,23 @@ def main(seed: int) -> None:
                     done[case, clusters] = found
                     file.write(json.dumps(found) + "\n")
                     file.flush()
+    results = []
     for name, alarm in (
         ("features", lambda found: found["p_value"] < 0.05),
         ("labels", lambda found: found["labels"] >= CLEAR),
     ):
-        rates = [np.mean([alarm(f) for (_, c), f in done.items() if c is clusters]) for clusters in (False, True)]
+        alarms, power = (
+            float(np.mean([alarm(f) for (_, c), f in done.items() if c is clusters])) for clusters in (False, True)
+        )
         bar = {"features": 0.95, "labels": 0.7}[name]
-        print(f"{name}: false alarms {rates[0]:.2f} (<= 0.05), power {rates[1]:.2f} (>= {bar})")
+        print(f"{name}: false alarms {alarms:.2f} (<= 0.05), power {power:.2f} (>= {bar})")
+        results.append(share(f"structure, {name}: false alarms", alarms, 1.0, 0.05, ""))
+        results.append(Result(f"structure, {name}: power", power, 1.0, "", power, f">= {bar}", power >= bar))
     for i, kind in enumerate(KINDS):
         of_kind = [f["p_value"] < 0.05 for (case, c), f in done.items() if not c and case % len(KINDS) == i]
         print(f"  {kind}: {np.mean(of_kind):.2f} false alarms of {len(of_kind)}")
+    return results
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    run(int(sys.argv[1]) if len(sys.argv) > 1 else 7)

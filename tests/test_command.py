@@ -65,7 +65,7 @@ def test_combine_writes_what_the_library_finds(table, labels, tmp_path):
     out, report, summary = tmp_path / "consensus.csv", tmp_path / "report.html", tmp_path / "summary.json"
     done = process("combine", labels, "-k", 3, "--truth", "class", "-o", out, "--report", report, "--summary", summary)
     assert done.returncode == 0, done.stderr
-    assert "3 clusters by gp-mgla" in done.stdout
+    assert "3 clusters by lwgp" in done.stdout
     assert "noise" in done.stdout
     assert re.search(r"noise .*not trusted: no more than chance", done.stdout)
     assert f"Written: {out}" in done.stderr
@@ -122,7 +122,7 @@ def test_demo_exposes_the_ill_members(tmp_path):
     assert "The crowd trusts ill_1 and ill_0 least" in done.stdout
     report = Path(done.stdout.split()[-1])
     assert report == (tmp_path / "demo" / "report.html").resolve()
-    assert "gp-mgla" in report.read_text()
+    assert "lwgp" in report.read_text()
 
 
 @pytest.mark.parametrize("command", ["combine", "weigh", "evaluate", "generate", "methods", "demo"])
@@ -139,7 +139,7 @@ def test_a_pipe(table, labels, tmp_path):
     header, *lines = done.stdout.splitlines()
     assert header == "id,class,consensus"
     assert [line.split(",")[0] for line in lines] == table["id"].tolist()
-    assert "3 clusters by gp-mgla" in done.stderr
+    assert "3 clusters by lwgp" in done.stderr
     packed = process("combine", "-", "-k", 3, "-o", "-", "--output-format", "parquet", text=False,
                      input=_parquet(table, tmp_path))  # fmt: skip
     assert packed.returncode == 0, packed.stderr
@@ -188,11 +188,11 @@ def test_the_choice_of_k_is_explained(labels, capsys):
 
 
 def test_members_by_pattern_and_parameters(table, labels, capsys):
-    printed = run("combine", labels, "--members", "fair_*", "-k", 3, "--set", "alpha=0.3", "--set", "weights=equal",
+    printed = run("combine", labels, "--members", "fair_*", "-k", 3, "--set", "theta=0.3", "--set", "weights=equal",
                   "--json", capsys=capsys)  # fmt: skip
     facts = json.loads(printed.out)
     assert [member["name"] for member in facts["members"]] == [f"fair_{j}" for j in range(4)]
-    assert facts["method"]["parameters"]["alpha"] == 0.3
+    assert facts["method"]["parameters"]["theta"] == 0.3
     assert [member["weight"] for member in facts["members"]] == [0.25] * 4
 
 
@@ -412,9 +412,9 @@ def check_complaint(printed, words):
         (["combine", "{labels}", "-k", "61", "--method", "weac"], ["at most the number of rows, 60", "got 61"]),
         (["combine", "{labels}", "-k", "40"], ["at most the number of clusters of all members", "got 40"]),
         (["combine", "{labels}", "--method", "gpmgla"], ["method must be one of", "Did you mean 'gp-mgla'?"]),
-        (["combine", "{labels}", "--set", "alfa=1"], ["no parameter 'alfa'", "'alpha'"]),
-        (["combine", "{labels}", "--set", "alpha"], ["NAME=VALUE"]),
-        (["combine", "{labels}", "--set", "alpha=-1"], ["alpha must be"]),
+        (["combine", "{labels}", "--set", "teta=1"], ["no parameter 'teta'", "'theta'"]),
+        (["combine", "{labels}", "--set", "theta"], ["NAME=VALUE"]),
+        (["combine", "{labels}", "--set", "theta=-1"], ["theta must be"]),
         (["combine", "{labels}", "--noise", "loud"], ["--noise must be one of"]),
         (["combine", "{labels}", "--format", "xls"], ["format must be one of"]),
         (["combine", "{labels}", "--delimiter", ";"], ["one column when split by ';'", "a comma"]),

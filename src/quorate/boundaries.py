@@ -6,7 +6,7 @@ Hartigan and Hartigan (1985) measures how far a sample is from having one mode.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,8 +19,13 @@ from quorate._support.typing import Floats, Labels
 from quorate.errors import QuorateError
 
 _SHRINKAGE = 0.1
-_MOST_ROWS = 5000  # of two clusters together; a dip needs no more to tell them apart
+# More rows find more than clusters: with thousands, any cloud that was cut in cells shows where. So a table counts as
+# one of so many rows, of which two clusters have their share, or as many as they need to be told apart.
+_MOST_ROWS, _ROWS_OF_A_PAIR = 600, 150
 _FEWEST_ROWS = 16  # of two clusters together; fewer cannot have two modes worth the name
+_PARTS = 20  # seen each along the line that the others draw
+_NEAR = 0.7  # the share of rows nearest to the line, which are tested
+_TINY = 1e-9
 LEVEL = 0.05
 """The level at which structure counts as shown."""
 
@@ -128,8 +133,9 @@ def examine(X: Floats, partitions: Mapping[int, Labels], answer: int) -> Structu
         tested[k] = []
         for first, second in pairs:
             one, two = X[partitions[k] == first], X[partitions[k] == second]
-            sampled |= len(one) + len(two) > _MOST_ROWS
-            tested[k].append(Boundary(first, second, min(1.0, n_tests * _boundary_p_value(one, two))))
+            most = max(_ROWS_OF_A_PAIR, _MOST_ROWS * (len(one) + len(two)) // len(X))
+            sampled |= len(one) + len(two) > most
+            tested[k].append(Boundary(first, second, min(1.0, n_tests * _boundary_p_value(one, two, most))))
     p_value = min((boundary.p_value for boundaries in tested.values() for boundary in boundaries), default=1.0)
     n_clusters = int(partitions[answer].max(initial=-1)) + 1
     return Structure(p_value, tuple(tested[answer]), n_clusters, sampled)
@@ -148,23 +154,35 @@ def _neighbours(X: Floats, labels: Labels) -> list[tuple[int, int]]:
     return sorted((a, b) for a, b in pairs)
 
 
-def _boundary_p_value(one: Floats, two: Floats) -> float:
-    """Return the dip test of the rows of two clusters along the line that parts them best.
+def _boundary_p_value(one: Floats, two: Floats, most: int) -> float:
+    """Return the dip test of the rows of two clusters along the line that parts them best, on at most so many rows.
 
-    The line is drawn by one half of the rows and the other half is seen along it, and the reverse: a line drawn by the
-    very rows that are tested parts any cloud of many features. The larger of both p-values counts.
+    A line drawn by the very rows that are tested parts any cloud of many features, so each of twenty parts of the rows
+    is seen along the line that the others draw. And two neighbouring cells of an even cloud are narrow where they meet,
+    so the rows farthest from the line are left out.
     """
     if len(one) + len(two) < _FEWEST_ROWS or min(len(one), len(two)) < 4:
         return 1.0
-    step = -(-(len(one) + len(two)) // _MOST_ROWS)
-    thinned = [_in_order(rows)[:: step if len(rows) >= 4 * step else 1] for rows in (one, two)]
-    halves = [[rows[first::2] for rows in thinned] for first in (0, 1)]
-    return max(_seen_along(parting_line(*halves[i]), *halves[1 - i]) for i in (0, 1))
+    step = -(-(len(one) + len(two)) // most)
+    clusters = [_in_order(rows)[:: step if len(rows) >= 4 * step else 1] for rows in (one, two)]
+    seen = [_seen_by_others(clusters, part) for part in range(_PARTS)]
+    along, away = (np.concatenate(parts) for parts in zip(*seen, strict=True))
+    near = along[away <= np.quantile(away, _NEAR) + _TINY]
+    return dip_p_value(dip(near), len(near))
 
 
-def _seen_along(line: Floats, one: Floats, two: Floats) -> float:
-    along = np.concatenate([one @ line, two @ line])
-    return dip_p_value(dip(along), len(along))
+def _seen_by_others(clusters: Sequence[Floats], part: int) -> tuple[Floats, Floats]:
+    """Return where every twentieth row of two clusters lies along the line that parts the others, and how far from it.
+
+    Both in standard deviations within the others' clusters, from the middle between their means.
+    """
+    one, two = (rows[np.arange(len(rows)) % _PARTS != part] for rows in clusters)
+    within, apart = spread_within(one, two), two.mean(axis=0) - one.mean(axis=0)
+    rows = np.concatenate([rows[part::_PARTS] for rows in clusters]) - (one.mean(axis=0) + two.mean(axis=0)) / 2
+    line = np.linalg.solve(within, apart)
+    along = rows @ line / max(np.sqrt(apart @ line), _TINY)
+    squared = np.einsum("ij,ji->i", rows, np.linalg.solve(within, rows.T))
+    return along, np.sqrt(np.maximum(squared - along**2, 0.0))
 
 
 def _in_order(rows: Floats) -> Floats:
@@ -172,16 +190,19 @@ def _in_order(rows: Floats) -> Floats:
     return rows[np.lexsort(rows.T[::-1])]
 
 
-def parting_line(one: Floats, two: Floats) -> Floats:
-    """(d,) W^-1 (mean of two - mean of one), W the pooled covariance within, shrunk towards its mean diagonal."""
+def spread_within(one: Floats, two: Floats) -> Floats:
+    """(d, d) W, the pooled covariance within two clusters, shrunk towards its mean diagonal."""
     within = sum((rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)) for rows in (one, two))
     within = np.asarray(within) / max(len(one) + len(two) - 2, 1)
     scale = float(np.trace(within)) / len(within)
-    apart = two.mean(axis=0) - one.mean(axis=0)
     if scale <= 0:  # each cluster is one point
-        return apart
-    shrunk = (1 - _SHRINKAGE) * within + _SHRINKAGE * scale * np.eye(len(within))
-    return np.linalg.solve(shrunk, apart)
+        return np.eye(len(within))
+    return (1 - _SHRINKAGE) * within + _SHRINKAGE * scale * np.eye(len(within))
+
+
+def parting_line(one: Floats, two: Floats) -> Floats:
+    """(d,) W^-1 (mean of two - mean of one)."""
+    return np.linalg.solve(spread_within(one, two), two.mean(axis=0) - one.mean(axis=0))
 
 
 def check_rows(X: Any, n_rows: int) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate.cli.combining import member_table
 from quorate.cli.output import console, note, progress, table
 from quorate.consensus.base import ConsensusMethod
-from quorate.consensus.registry import make_method
+from quorate.consensus.registry import AUTO, make_method
 from quorate.datasets import Dataset, load
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -24,7 +24,7 @@ from quorate.show import Origin, known_classes, render_report, summarise
 
 _DATASET = "seeds"
 _PER_METHOD, _N_ILL = 4, 2
-_COMPARED = ("gp-mgla", "weac", "eac")
+_COMPARED = (AUTO, "gp-mgla", "weac", "eac")
 _SEED = 2015
 
 
@@ -48,7 +48,7 @@ def run_demo(folder: str | None = None, *, seed: int | None = None, quiet: bool 
     make_folder(target)
     with progress("Clustering the seeds", quiet=quiet):
         shown = demonstrate(_SEED if seed is None else seed)
-    best = shown.fitted["gp-mgla"]
+    best = shown.fitted[AUTO]
     summary = summarise(best, _origin(shown))
     if not quiet:
         _print(shown, summary)
@@ -99,7 +99,10 @@ def _print(shown: Demonstration, summary: dict[str, Any]) -> None:
         f"where equal shares were {_N_ILL / ens.n_members:.1%}.\n",
         markup=False,
     )
-    rows = [(f"{name} consensus", f"{score:.3f}") for name, score in shown.scores.items()]
+    rows = [
+        ("the consensus" if name == AUTO else f"{name} consensus", f"{score:.3f}")
+        for name, score in shown.scores.items()
+    ]
     good, ill = shown.member_scores[:n_good], shown.member_scores[n_good:]
     rows += [("best member", f"{good.max():.3f}"), ("mean of the members", f"{good.mean():.3f}")]
     rows += [("mean of the ill members", f"{ill.mean():.3f}")]

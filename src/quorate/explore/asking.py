@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quorate._support.checks import nearest_name
-from quorate.consensus.registry import METHODS, MethodInfo, methods
+from quorate.consensus.registry import AUTO, DEFAULT_METHOD, DEFAULT_PARAMS, MethodInfo, methods
 from quorate.errors import QuorateError
 
 MOST_CLUSTERS = 200
@@ -39,6 +39,13 @@ class Ask:
         return Ask(self.method, None, self.members, self.weights, self.params)
 
 
+def offered_methods() -> tuple[MethodInfo, ...]:
+    """Return the methods a page may ask for, the default one first, under its own name."""
+    known = methods()
+    default = next(info for info in known if info.name == DEFAULT_METHOD)
+    return (replace(default, name=AUTO, parameters={**default.parameters, **DEFAULT_PARAMS}), *known)
+
+
 def parameters_of(info: MethodInfo) -> dict[str, Any]:
     """Return the parameters of a method that a page may set, with their default values."""
     return {name: value for name, value in info.parameters.items() if name not in _NOT_ASKED}
@@ -48,12 +55,11 @@ def parse_ask(data: Any, n_members: int) -> Ask:
     """Return what was asked for, or say in one sentence what is wrong with it."""
     fields = check_fields(data, required=(), optional=("method", "k", "members", "weights", "params"))
     method = fields.get("method", AUTO)
-    known = (AUTO, *METHODS)
+    known = tuple(info.name for info in offered_methods())
     if not isinstance(method, str) or method not in known:
         raise QuorateError(
             f"method must be one of {', '.join(known)}; got {_shown(method)}.{nearest_name(method, known)}"
         )
-    method, usual = resolve_method(method, {})
     k = fields.get("k")
     members = fields.get("members")
     chosen = range(n_members) if members is None else _positions("members", members, n_members)
@@ -132,7 +138,7 @@ def _params(value: Any, method: str) -> tuple[tuple[str, Any], ...]:
         return ()
     if not isinstance(value, dict):
         raise QuorateError(f"params must be an object of names and values; got {_shown(value)}.")
-    allowed = parameters_of(next(info for info in methods() if info.name == method))
+    allowed = parameters_of(next(info for info in offered_methods() if info.name == method))
     found = {}
     for name, given in value.items():
         if name not in allowed:

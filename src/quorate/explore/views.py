@@ -13,11 +13,10 @@ from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
 from quorate.consensus.base import LinkageMethod
 from quorate.consensus.examine import LabelStructure
-from quorate.consensus.registry import methods
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import mean_evidence
-from quorate.explore.asking import MOST_CLUSTERS, Ask, parameters_of
+from quorate.explore.asking import MOST_CLUSTERS, Ask, offered_methods, parameters_of
 from quorate.explore.help import parameter_help
 from quorate.explore.workbench import Answer, Workbench, is_large
 from quorate.scores import score_table
@@ -61,7 +60,7 @@ def start(bench: Workbench) -> dict[str, Any]:
                 "weighted": "weights" in info.parameters,
                 "parameters": parameter_help(info.estimator, parameters_of(info)),
             }
-            for info in methods()
+            for info in offered_methods()
         ],
         "most_clusters": min(MOST_CLUSTERS, max(2, ens.n_patterns)),
         "colours": page_colours(MOST_CLUSTERS),

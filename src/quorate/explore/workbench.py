@@ -18,7 +18,7 @@ from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.examine import LabelStructure, label_structure
-from quorate.consensus.registry import METHODS, make_method
+from quorate.consensus.registry import METHODS, make_method, resolve_method
 from quorate.crowd import Normalise, agreement, resolve_influence
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -158,7 +158,7 @@ class Workbench:
         by_hand = {ask.members.index(j): weight for j, weight in ask.weights if j in ask.members}
         if not by_hand:
             return params
-        ens, defaults = self.selected(ask), METHODS[ask.method]().get_params()
+        ens, defaults = self.selected(ask), make_method(ask.method, 2, {}).get_params()
         if "weights" not in defaults:
             raise QuorateError(f"{ask.method} has no weights to set by hand. Choose another method.")
         by = params.get("weights", defaults["weights"])
@@ -216,7 +216,7 @@ class Workbench:
     def _solve(self, ask: Ask, job: Job | None) -> ConsensusMethod:
         say(job, "weighing the members")
         ens = self.selected(ask)
-        limited = METHODS[ask.method].limited_by_clusters
+        limited = METHODS[resolve_method(ask.method, {})[0]].limited_by_clusters
         most = min(ens.n_rows, ens.n_clusters if limited else ens.n_rows)
         method = make_method(ask.method, min(ask.k or 2, most), self.settings(ask))
         say(job, f"combining by {ask.method}")

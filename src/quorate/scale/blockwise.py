@@ -49,7 +49,7 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
         raise QuorateError(
             f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
             f"{show_bytes(n_bytes)}, but {show_bytes(available)} is available. "
-            'Use gp-mgla or hbgf with start="ward", which read them in blocks, or fewer members.'
+            'Use the default method, gp-mgla or hbgf with start="ward", which read them in blocks, or fewer members.'
         )
     return cast(GraphMethod, estimator)
 

@@ -27,7 +27,7 @@ def examples() -> dict[str, np.ndarray]:
     return {
         "noise": random.random((400, 2)),
         "one Gaussian": random.normal(size=(400, 2)),
-        "two touching Gaussians": random.normal(size=(400, 2)) + np.repeat([[0, 0], [3.8, 0]], 200, axis=0),
+        "two touching Gaussians": random.normal(size=(400, 2)) + np.repeat([[0, 0], [4, 0]], 200, axis=0),
         "a ring": np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.1 * random.normal(size=(400, 2)),
     }
 

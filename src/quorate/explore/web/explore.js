@@ -146,7 +146,7 @@ function setParam(parameter, value) {
   if (value === parameter.default) delete state.params[parameter.name]; else state.params[parameter.name] = value;
   follow();
 }
-const WEIGHINGS = { trust: "trust: agreement beyond chance", ncai: "NCAI: agreement, as in the paper", equal: "nothing: all the same", local: "certainty of each cluster" };
+const WEIGHINGS = { trust: "trust: agreement beyond chance", ncai: "NCAI: agreement, as in the paper", equal: "nothing, all count the same", local: "the certainty of each cluster" };
 function drawWeighing() {
   const parameter = methodOf(state.method).parameters.find((one) => one.name === "weights");
   byId("by").disabled = !parameter;

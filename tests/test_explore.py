@@ -2,6 +2,8 @@
 
 import json
 import random
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -435,6 +437,26 @@ def test_the_explorer_stops_and_frees_its_port(bench):
         httpx.get(running.url)
     again = Explorer(bench, port=running.port)
     again.stop()
+
+
+def test_an_interrupt_ends_the_command_cleanly_in_the_middle_of_work(tmp_path):
+    labels = np.random.default_rng(0).integers(0, 60, (30_000, 12))
+    pd.DataFrame(labels).add_prefix("m").to_csv(tmp_path / "labels.csv", index=False)
+    command = [sys.executable, "-m", "quorate", "explore", str(tmp_path / "labels.csv"), "--no-browser", "--quiet"]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server,
+        ThreadPoolExecutor(1) as pool,
+        httpx.Client(timeout=60) as client,
+    ):
+        url = server.stdout.readline().strip()
+        body = {"tab": "t", "question": {"ask": {"method": "weac", "k": 3}}}
+        waiting = pool.submit(httpx.post, f"{url}api/answer", json=body, timeout=60)
+        while not any("combining" in one["stage"] for one in client.post(f"{url}api/progress", json=body).json()):
+            time.sleep(0.02)
+        server.send_signal(signal.SIGINT)
+        assert server.communicate(timeout=60) == ("", "\n")
+        assert server.returncode == 0
+        assert waiting.result(60).status_code == 409
 
 
 def test_explore_refuses_what_does_not_fit():

@@ -28,7 +28,7 @@ from quorate.evidence import covering_weight, indicators, pattern_evidence
 Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")
-_TODO_PER_TASK = 128
+_FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
 _LISTED = 16  # similar groups that are kept for each
 
 
@@ -342,8 +342,11 @@ class _Neighbours:
 
 
 def in_parts(task: Callable[[Ints], None], todo: Ints) -> None:
-    """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space."""
-    size = max(_TODO_PER_TASK, -(-len(todo) // (4 * _kernels.threads.n_threads())))
+    """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space.
+
+    Nor is any too long: work can be stopped between two of them.
+    """
+    size = max(_FEWEST_PER_TASK, min(_MOST_PER_TASK, -(-len(todo) // (4 * _kernels.threads.n_threads()))))
     _kernels.threads.in_threads(task, [todo[part] for part in _kernels.threads.blocks(len(todo), size)])
 
 

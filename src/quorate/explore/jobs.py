@@ -128,6 +128,11 @@ class Jobs:
             self._newest.pop(key).cancel()
         return len(found)
 
+    def cancel_all(self) -> None:
+        """Cancel all work, since the explorer ends."""
+        for job in list(self._newest.values()):
+            job.cancel()
+
     def progress(self, tab: str) -> list[dict[str, Any]]:
         """Return what is done for a tab, and for how long."""
         now = time.monotonic()

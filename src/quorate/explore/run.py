@@ -31,43 +31,47 @@ class Explorer:
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
-        app = make_app(bench, self.token, self.port)
+        self._app = make_app(bench, self.token, self.port)
         config = uvicorn.Config(
-            app, log_level="critical", access_log=False, ws="none", lifespan="off", server_header=False,
+            self._app, log_level="critical", access_log=False, ws="none", lifespan="off", server_header=False,
             h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=1,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._ended.set()
 
     def start(self) -> Explorer:
         """Serve in a thread of its own; returns when the address answers."""
-        self._thread = threading.Thread(target=self._serve, daemon=True, name="quorate-explore-server")
-        self._thread.start()
+        self._ended.clear()
+        threading.Thread(target=self._serve, daemon=True, name="quorate-explore-server").start()
         deadline = time.monotonic() + 20
         while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > deadline:
+            if self._ended.is_set() or time.monotonic() > deadline:
                 raise QuorateError("The explorer's server did not start.")
             time.sleep(0.01)
         return self
 
     def _serve(self) -> None:
-        self._server.run(sockets=[self._socket])
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._ended.set()
 
     def wait(self) -> None:
         """Serve until it is stopped; Ctrl-C stops it cleanly."""
         try:
-            while self._thread is not None and self._thread.is_alive():
-                self._thread.join(0.5)
+            while not self._ended.wait(0.5):  # an interrupt while a thread is joined would make it seem ended
+                pass
         except KeyboardInterrupt:
             print(file=sys.stderr)
         finally:
             self.stop()
 
     def stop(self) -> None:
-        """End the server and close its port."""
+        """End the server and what it works at, and close its port."""
+        self._app.state.jobs.cancel_all()
         self._server.should_exit = True
-        if self._thread is not None:
-            self._thread.join(10)
+        self._ended.wait()
         self._socket.close()
 
     def __enter__(self) -> Explorer:

@@ -98,6 +98,7 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
         ],
         exception_handlers={404: _nothing, 405: _nothing, 500: _failed},
     )
+    app.state.jobs = jobs
     app.add_middleware(Guard, token=token, port=port)
     return app
 

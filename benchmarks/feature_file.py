@@ -1,11 +1,12 @@
 """cluster_file on a Parquet table of 8 float32 features, for real: `python -m benchmarks.feature_file FOLDER [ROWS]`.
 
 The table (a mixture of 12 Gaussians) is made in pieces of a million rows; an interrupted run goes on from the pieces
-that are there. Prints a log with rows per second and peak memory.
+that are there. Prints a log with rows per second and peak memory, and both again in JSON.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import sys
@@ -57,8 +58,8 @@ def score(out: Path) -> float:
     return qt.evaluate(found, piece(0)[1][: len(found)]).nmi_max
 
 
-def run(folder: Path, n_rows: int) -> float:
-    """Generate, cluster and report; return the seconds of clustering."""
+def run(folder: Path, n_rows: int) -> dict[str, float]:
+    """Generate, cluster and report; return seconds, processor seconds and peak memory in bytes."""
     source, out = folder / f"rows_{n_rows}", folder / f"clusters_{n_rows}.parquet"
     log(f"{n_rows:,} rows x {N_FEATURES} float32 features, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     generate(source, n_rows)
@@ -81,8 +82,8 @@ def run(folder: Path, n_rows: int) -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     log(f"peak memory {peak / 1e6:.2f} GB; answer {out.stat().st_size / 1e9:.2f} GB")
     out.unlink()
-    return seconds
+    return {"seconds": seconds, "processor": processor, "peak": 1024 * peak}
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 100_000_000)
+    print(json.dumps(run(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 100_000_000)))

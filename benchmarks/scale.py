@@ -28,7 +28,7 @@ GIGABYTE = 1e9
 def run() -> list[Result]:
     """Measure all sizes, the growth between them, and arrays in memory."""
     millions = [int(size) for size in os.environ.get("QUORATE_BENCH_MILLIONS", "10,100").split(",")]
-    results, ours = in_memory(), {}
+    results, ours = [*in_memory(), *features(10_000_000)], {}
     for size in millions:
         source = generate(CACHE / f"{size}M", size * 1_000_000, print)
         runs = alternate(list(BESIDE) + list(BESIDE.values()), source, 1 if size > 100 else REPEAT)
@@ -105,6 +105,20 @@ def in_memory() -> list[Result]:
             what = f"10 million rows in memory, {field}: labels from an array to a bare group-by of the {name}"
             lines.append(share(what, times["ours"][field], times[name][field], 1.5))
     return lines
+
+
+def features(n_rows: int) -> list[Result]:
+    """Cluster a file of features in a process of its own: rows per second and peak memory."""
+    command = [sys.executable, "-m", "benchmarks.feature_file", str(CACHE / "features"), str(n_rows)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    print(done.stdout, flush=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    peak, speed = found["peak"] / GIGABYTE, n_rows / found["seconds"]
+    what = f"{n_rows // 1_000_000} million rows of 8 features, cluster_file"
+    return [
+        Result(f"{what}, peak memory", peak, 2.0, "GB", peak, "<= 2", peak <= 2),
+        Result(f"{what}, rows", float(n_rows), found["seconds"], "", speed, "- (rows per second)", True),
+    ]
 
 
 def alternate_tasks(tasks, repeat: int) -> dict[str, dict[str, float]]:

@@ -49,8 +49,8 @@ class Landmarks:
         squares = (self.points**2).sum(axis=1)
         distances = squares[:, None] + squares - 2 * self.points @ self.points.T
         np.fill_diagonal(distances, -1.0)
-        nearest = np.argsort(np.round(distances, 9), axis=1, kind="stable")[:, :n_candidates]
-        return np.sort(nearest, axis=1).astype(np.int32)
+        near = np.argpartition(np.round(distances, 9), n_candidates - 1, axis=1)[:, :n_candidates]
+        return np.sort(near, axis=1).astype(np.int32)
 
     @cached_property
     def _layout(self) -> tuple[Any, ...]:
@@ -269,7 +269,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             shift, factor = scaling.before(shift, factor)
         width = self.landmarks_.size**2 / (2 * self.sigma_**2)
         products = (self.vectors_ @ self.cluster_centers_.T).astype(np.float32)
-        gram = self.vectors_ @ self.vectors_.T
+        gram = (self.vectors_ @ self.vectors_.T).astype(np.float32)  # looked up at random: small enough to stay near
         squares = (self.cluster_centers_**2).sum(axis=1).astype(np.float32)
         n_neighbours = self.landmarks_.n_neighbours
         own = self._landmark_labels()

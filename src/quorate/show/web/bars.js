@@ -24,7 +24,7 @@ export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
   }
 }
 
-export function drawHistogram(box, bins, { chosen = null, pick } = {}) {
+export function drawHistogram(box, bins, { chosen = null, pick, chance = null } = {}) {
   const total = bins.reduce((sum, n) => sum + n, 0) || 1;
   const { node, width } = svgOf(box, 176, "Rows by confidence");
   const left = 44, bottom = 148, top = 10, right = width - 10;
@@ -43,6 +43,11 @@ export function drawHistogram(box, bins, { chosen = null, pick } = {}) {
     hover(area, text);
     if (pick && n > 0) press(area, text, () => pick(i));
   });
+  if (chance !== null) {
+    const x = left + chance * (right - left);
+    shape(node, "line", { x1: x, x2: x, y1: top, y2: bottom, stroke: css("--quiet"), "stroke-dasharray": "4 3", style: "pointer-events:none" });
+    shape(node, "text", { x: x + (chance > 0.8 ? -5 : 5), y: top + 10, "text-anchor": chance > 0.8 ? "end" : "start", class: "quiet", style: "pointer-events:none" }, "two rows at random");
+  }
   for (const tick of [0, 0.25, 0.5, 0.75, 1])
     shape(node, "text", { x: left + tick * (right - left), y: bottom + 18, "text-anchor": tick === 1 ? "end" : tick === 0 ? "start" : "middle", class: "quiet" }, tick);
 }

@@ -282,8 +282,8 @@ function drawAll() {
     chip.style.borderColor = clusterColour(state.cluster);
   }
   for (const draw of [drawAnswer, drawFeatures, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawTakeAway]) draw();
-  const bins = answerAt(state.k).confidence_histogram;
-  drawHistogram(byId("histogram"), bins);
+  const now = answerAt(state.k);
+  drawHistogram(byId("histogram"), now.confidence_histogram, { chance: now.chance_confidence });
 }
 for (const k of ks) byId("k").append(el("option", { value: k }, String(k)));
 byId("k").addEventListener("change", (event) => choose(Number(event.target.value)));

@@ -106,3 +106,15 @@ def test_never_more_than_32():
     ens = qt.Ensemble([rows // 10, rows // 10, rows // 10, rows // 10])
     assert qt.WEAC("auto").fit(ens).n_clusters_ <= 32
     assert "no number of clusters stands out" in qt.choose_k(ens).sentence
+
+
+def test_close_choices_and_clear_ones_are_told_apart():
+    def said(*scores):
+        return choice._sentence(
+            tuple(choice.Candidate(k, score, score, 1.0) for k, score in enumerate(scores, start=2))
+        )
+
+    assert said(0.5, 0.45, 0.41).endswith("The choice is close: look at 3 and 4 as well.")
+    assert said(0.5, 0.25).endswith("Next is 3, with 50% of its evidence.")
+    assert said(0.5, 0.01).endswith("No other number comes near.")
+    assert said(0.0, 0.0) == "2 clusters, for want of evidence: no number of clusters stands out."

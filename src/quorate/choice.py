@@ -24,7 +24,7 @@ MOST_ROWS = 5000
 _MEMBERS_TO_SPLIT = 4  # two in each half
 _SPLITS = 4
 _CANDIDATES = 3
-_CLOSE = 0.8
+_CLOSE, _FAR = 0.8, 0.1  # of the evidence for the best
 _SMALLEST_GAP = 1e-9
 
 
@@ -101,6 +101,8 @@ def _sentence(candidates: tuple[Candidate, ...]) -> str:
     others = [other for other in candidates[1:] if other.score > _CLOSE * first.score]
     if others:
         text += f" The choice is close: look at {' and '.join(str(other.n_clusters) for other in others)} as well."
+    elif len(candidates) > 1 and candidates[1].score < _FAR * first.score:
+        text += " No other number comes near."
     elif len(candidates) > 1:
         text += f" Next is {candidates[1].n_clusters}, with {candidates[1].score / first.score:.0%} of its evidence."
     return text

@@ -204,7 +204,7 @@ function drawCandidates() {
   const known = (value) => (value === null ? "unknown" : decimals(value));
   const number = (k) => {
     if (!ks.includes(k)) return String(k);
-    const button = el("button", { type: "button", class: "link", "aria-label": `Look at ${k} clusters` }, String(k));
+    const button = el("button", { type: "button", class: "plain link", "aria-label": `Look at ${k} clusters` }, String(k));
     button.addEventListener("click", () => choose(k));
     return button;
   };

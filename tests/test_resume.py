@@ -88,6 +88,7 @@ def test_a_file_about_something_else_is_refused_and_kept(tmp_path):
         b"a,b\n1,2\n",
         b"line 1\nline 2 without newline",
         b'["a list of my own',
+        b'["',
         b'["about", {"task": "another", "ver',
         b"\n",
         b"\nlast line",

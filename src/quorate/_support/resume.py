@@ -68,7 +68,8 @@ class Store(Mapping[str, Any]):
         """
         self._file.seek(0)
         content = self._file.read()
-        if _line(["about", about]).startswith(content) and not content.endswith(b"\n"):
+        ours = not content or content.startswith(_BEGINNING)
+        if ours and _line(["about", about]).startswith(content) and not content.endswith(b"\n"):
             self._file.truncate(0)
             self._write(["about", about])
             return {}
@@ -133,6 +134,10 @@ class Store(Mapping[str, Any]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+# Less than this of a first line might be anybody's.
+_BEGINNING = b'["about", {'
 
 
 def _line(record: Any) -> bytes:

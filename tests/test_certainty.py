@@ -220,3 +220,14 @@ def test_a_number_of_clusters_that_nothing_holds_at():
 
 def _cluster(label, *, nearest, merge_cost):
     return qt.ConsensusCluster(label, 50.0, 0.9, (), 0.5, 0.4, nearest, merge_cost)
+
+
+@pytest.mark.parametrize("pool", ["lwea_IS", "lwea_Semeion"])
+def test_stability_tells_good_clusters_from_bad(pool):
+    certain = pytest.importorskip("benchmarks.certainty")
+    path = certain.SHARED / f"{pool}.npz"
+    if not path.exists():
+        pytest.skip("The public pools of members are not here.")
+    found = certain.measure(*certain._from_pool(path, 0))
+    assert found["stability"] > max(certain.BAR, found["mean confidence"])
+    assert min(found["confidence"], found["margin"]) > 0.6

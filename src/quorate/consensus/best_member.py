@@ -107,7 +107,7 @@ class BestMember(ConsensusMethod):
         The name of the member.
     distances_ : (M,) array
         Sum of the distances of each member to all.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     Examples

@@ -45,7 +45,7 @@ class CSPA(GraphMethod):
     n_clusters_ : int
     eigenvalues_ : array
         Leading eigenvalues of the normalised co-association matrix.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `GPMGLA`.
 
     References

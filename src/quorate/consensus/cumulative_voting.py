@@ -170,7 +170,7 @@ class CumulativeVoting(SoftMethod):
     n_clusters_ : int
     memberships_ : (n, k) array
         Share of the votes of each row for each cluster; clusters that win no row come last.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

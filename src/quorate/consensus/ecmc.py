@@ -242,7 +242,7 @@ class ECMC(LinkageMethod):
     dendrogram_ : Dendrogram
     completion_ : Completion
         The completed similarity over patterns, which serves any linkage.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

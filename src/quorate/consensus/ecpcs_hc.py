@@ -63,7 +63,7 @@ class ECPCSHC(LinkageMethod):
         Consensus label of each row; 0 is the largest cluster.
     n_clusters_ : int
     dendrogram_ : Dendrogram
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

@@ -95,7 +95,7 @@ class HardVoting(GroupMethod):
     n_clusters_ : int
     agreement_ : float
         Rows that lie in a cluster and in the group it is matched to, summed over members by their weight.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

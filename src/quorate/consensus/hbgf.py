@@ -78,7 +78,7 @@ class HBGF(GraphMethod):
     n_clusters_ : int
     eigenvalues_, singular_values_ : arrays
         Of the reduced graph, and of the row-cluster matrix.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `GPMGLA`.
 
     References

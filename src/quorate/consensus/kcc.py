@@ -127,7 +127,7 @@ class KCC(ImprovingMethod):
     n_clusters_ : int
     objective_ : float
         Sum of the distances of rows to their centres.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

@@ -41,7 +41,7 @@ class LWEA(EvidenceMethod):
         Consensus label of each row; 0 is the largest cluster.
     n_clusters_ : int
     dendrogram_ : Dendrogram
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

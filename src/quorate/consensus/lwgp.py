@@ -46,7 +46,7 @@ class LWGP(GraphMethod):
     n_clusters_ : int
     eigenvalues_ : array
         Leading eigenvalues of the graph.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `GPMGLA`.
 
     References

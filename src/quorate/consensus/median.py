@@ -134,7 +134,7 @@ class MedianPartition(GroupMethod):
     n_clusters_ : int
     objective_ : float
         Sum over pairs of rows of one cluster of their evidence minus gamma.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

@@ -102,7 +102,7 @@ class MixtureModel(ImprovingMethod, SoftMethod):
         Posterior probability of each cluster for each row; classes that win no row come last.
     log_likelihood_, bic_ : float
         Logarithm of the likelihood of all rows, and the Bayesian information criterion (less is better).
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

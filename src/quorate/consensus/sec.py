@@ -81,7 +81,7 @@ class SEC(ImprovingMethod):
     n_clusters_ : int
     objective_ : float
         Weighted sum of squared distances of rows to their means.
-    confidence_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

@@ -287,7 +287,7 @@ class WCC(ConsensusMethod):
         The weights learnt.
     objective_ : float
         What the factorisation leaves of the weighted co-association of all rows, squared and summed.
-    confidence_, clusters_, ncai_, ensemble_, pattern_labels_, pattern_confidence_
+    confidence_, margin_, runner_up_, clusters_, ncai_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
     References

@@ -34,12 +34,16 @@ class WEAC(EvidenceMethod):
     n_clusters_ : int
     confidence_ : (n,) array
         Mean evidence of each row with the other rows of its cluster.
+    margin_, runner_up_ : (n,) arrays
+        Confidence minus the evidence for the runner-up, and which cluster that is; -1 where there is none.
     clusters_ : tuple of ConsensusCluster
-        Size, stability and main opponents of each cluster.
+        Size, stability, nearest cluster and main opponents of each cluster.
+    split_ : Split or None
+        Which cluster the answer with one more cluster splits.
     dendrogram_ : Dendrogram
     ncai_, member_weights_ : (M,) arrays
     ensemble_ : Ensemble
-    pattern_labels_, pattern_confidence_ : (m,) arrays
+    pattern_labels_, pattern_confidence_, pattern_margin_, pattern_runner_up_ : (m,) arrays
 
     References
     ----------

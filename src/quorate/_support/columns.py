@@ -117,6 +117,8 @@ def _columns_of(X: Any) -> dict[object, Any]:
 def _as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
     if cells.dtype.kind in "mM":  # moments in time
         return None
+    if cells.dtype.kind == "c":  # scikit-learn says that complex numbers are not supported
+        return np.asarray(cells.real, dtype=np.float64)
     try:
         return cells.astype(np.float64)
     except (TypeError, ValueError):

@@ -29,7 +29,12 @@ def spectral(store: Store) -> None:
             if f"{name} {seed}" not in store:
                 data = qt.datasets.load(name)
                 model = qt.ConsensusClustering(
-                    data.n_classes, members="spectral", consensus=METHODS[0], fit_rows=None, random_state=seed
+                    data.n_classes,
+                    members="spectral",
+                    consensus=METHODS[0],
+                    fit_rows=None,
+                    random_state=seed,
+                    n_jobs=-1,
                 ).fit(data.features)
                 store.add(f"{name} {seed}", _scores(model.ensemble_, data))
         _print_spectral(store, seed + 1)

@@ -2,7 +2,8 @@
 
 The shapes are versions of our own, with fixed seeds, of those of U-SENC (Huang, Wang, Wu, Lai, Kwoh 2020), whose
 seconds were published for another machine. "Best" is the labelling by the densities that made the points.
-`python -m benchmarks.shapes FILE [SHAPE ...]` keeps what is finished in FILE; QUORATE_BENCH_SHARE=0.1 takes a tenth.
+`python -m benchmarks.shapes FILE [SHAPE ...]` keeps what is finished in FILE; QUORATE_BENCH_SHARE=0.1 takes a tenth,
+and QUORATE_BENCH_POINTS names a folder that keeps the points. Seconds of processor are those of all threads together.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +20,13 @@ import numpy as np
 import quorate as qt
 from benchmarks.flower import nmi
 from quorate._support.resume import Store
+from quorate.consensus.extension import combine_sample
+from quorate.members.fitting import fit_in_order, training_rows
+from quorate.members.labelling import Crew
 
 BLOCK = 500_000
+N_MEMBERS = 20
+STEPS = ("members", "consensus", "labelling")
 Draw = Callable[[np.random.Generator, np.ndarray], np.ndarray]
 Density = Callable[[np.ndarray], np.ndarray]
 
@@ -131,34 +138,62 @@ def make(shape: Shape, n_points: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def measure(shape: Shape) -> dict[str, float]:
     """Return seconds and scores of one shape."""
     n_points = int(shape.n_points * float(os.environ.get("QUORATE_BENCH_SHARE", "1")))
-    points, group, best = make(shape, n_points)
-    model = qt.ConsensusClustering(len(shape.parts), members="spectral", consensus="hbgf", random_state=0)
-    start, processor = time.perf_counter(), time.process_time()
-    model.fit(points)
-    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    points, group, best = kept(shape, n_points)
+    times = [now()]
+    rows = training_rows(points, "auto", "auto", 0)
+    names = {f"uspec_{j}": "uspec" for j in range(N_MEMBERS)}
+    crew = Crew(tuple(one.draw.model for one in fit_in_order(names, rows, 0, None)))
+    times.append(now())
+    _, clusters = combine_sample(crew, list(names), *rows.together, qt.HBGF(len(shape.parts)))
+    times.append(now())
+    labels = clusters.assign(points).labels
+    times.append(now())
+    spent = np.diff(times, axis=0)
     return {
         "points": n_points,
-        "seconds": seconds,
-        "processor": processor,
+        **dict(zip(STEPS, spent[:, 0].tolist(), strict=True)),
+        **dict(zip((f"{step}, processor" for step in STEPS), spent[:, 1].tolist(), strict=True)),
         "load": os.getloadavg()[0],
         "published": shape.published,
         "best": nmi(best, group),
-        "found": nmi(model.labels_, group),
+        "found": nmi(labels, group),
     }
+
+
+def now() -> tuple[float, float]:
+    """Return the clock and the seconds of processor."""
+    return time.perf_counter(), time.process_time()
+
+
+def kept(shape: Shape, n_points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `make` does, from the folder that keeps it if there is one."""
+    folder = os.environ.get("QUORATE_BENCH_POINTS")
+    path = Path(folder or ".") / f"{shape.n_points}_{n_points}.npz"
+    if folder and path.exists():
+        with np.load(path) as arrays:
+            return arrays["points"], arrays["group"].astype(np.int64), arrays["best"].astype(np.int64)
+    points, group, best = make(shape, n_points)
+    if folder:
+        np.savez(path.with_suffix(".tmp.npz"), points=points, group=group.astype(np.int8), best=best.astype(np.int8))
+        path.with_suffix(".tmp.npz").replace(path)
+    return points, group, best
 
 
 def main(path: str, names: list[str]) -> None:
     """Measure what is not in the file yet, and print the table."""
-    with Store(path, {"kind": "shapes", "version": 1}) as store:
+    with Store(path, {"kind": "shapes", "version": 2}) as store:
         for name in names or SHAPES:
             if name not in store:
                 store.add(name, measure(SHAPES[name]))
-        print("| shape | points | seconds (processor) | published, other machine | NMI, best | NMI, found |")
-        print("|---|---:|---:|---:|---:|---:|")
+        steps = " | ".join(f"{step}, s (processor)" for step in STEPS)
+        print(f"| shape | points | {steps} | all | published, other machine | NMI, best | NMI, found |")
+        print("|---|---:|" + "---:|" * (len(STEPS) + 4))
         for name, one in store.items():
+            spent = [(one[step], one[f"{step}, processor"]) for step in STEPS]
+            cells = " | ".join(f"{clock:.0f} ({processor:.1f})" for clock, processor in [*spent, np.sum(spent, axis=0)])
             print(
-                f"| {name} | {one['points']:,} | {one['seconds']:.0f} ({one['processor']:.0f}) "
-                f"| {one['published']:,.0f} | {one['best']:.4f} | {one['found']:.4f} |"
+                f"| {name} | {one['points']:,} | {cells} | {one['published']:,.0f} | {one['best']:.4f} "
+                f"| {one['found']:.4f} |"
             )
 
 

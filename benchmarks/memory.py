@@ -163,7 +163,7 @@ def run() -> list[Result]:
 def _tell(shape: Shape, found: dict[str, Any]) -> Result:
     """Print a line of the table and return what it says; what was refused must have taken next to nothing."""
     forecast, measured = found["forecast"], found["measured"]
-    ratio = forecast / measured
+    ratio = forecast / max(measured, 1.0)
     note = f"refused under {shape.limit} after {found['seconds']:.1f} s" if found["refused"] else ""
     print(
         f"| {shape.rows:,} | {shape.members:,} | {shape.clusters:,} | {shape.kind} | {shape.method} | {shape.k} "

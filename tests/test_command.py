@@ -494,6 +494,13 @@ def test_an_interrupt_while_writing_leaves_nothing(labels, tmp_path, capsys, mon
     assert files_with(tmp_path) == before
 
 
+def test_a_terminal_sees_what_is_done(labels, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were one
+    seen = run("combine", labels, "-k", 2, "--method", "weac", capsys=capsys).err
+    assert "The tree of" in seen
+    assert run("combine", labels, "-k", 2, "-q", capsys=capsys).err == ""
+
+
 # Light ------------------------------------------------------------------------------------------------------------
 
 

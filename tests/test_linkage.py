@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy as sch
@@ -155,3 +157,29 @@ def test_complete_link_is_refused_where_memory_does_not_allow_it():
         with pytest.raises(qt.QuorateError, match=r"weac of 200 patterns .* needs about 4.. kB.*average or single"):
             qt.WEAC(n_clusters=2, linkage="complete").fit(labels)
         assert qt.WEAC(n_clusters=2).fit(labels).n_clusters_ == 2
+
+
+def test_a_long_tree_is_announced_and_told(monkeypatch):
+    """By a clock that goes a minute at each look, the tree takes minutes."""
+    clock = itertools.count(0, 60)
+    monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(clock))
+    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 6, (900, 5)))
+    heard = []
+    with (
+        pytest.warns(qt.QuorateWarning, match=f"The tree of {ens.n_patterns} patterns will take about .* GP-MGLA"),
+        qt.progress(lambda what, share: heard.append((what, share))),
+    ):
+        qt.WEAC(3).fit(ens)
+    assert heard[0] == ("The agreement of 5 members with 30 clusters", None)
+    shares = [share for what, share in heard if share is not None]
+    assert len(shares) > 8
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.9
+
+
+def test_whoever_listens_can_end_the_work():
+    def listen(what, share):
+        raise TimeoutError(what)
+
+    with pytest.raises(TimeoutError, match="agreement of 3 members"), qt.progress(listen):
+        qt.WEAC(2).fit([[1, 1, 2], [1, 2, 2], [1, 2, 3]])

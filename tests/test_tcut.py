@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -130,11 +132,19 @@ def test_many_components_are_forecast():
         graph.trivial  # noqa: B018
 
 
-def test_long_work_is_announced(monkeypatch):
+def test_long_work_is_announced_and_told(monkeypatch):
+    """By a clock that goes two seconds at each look, some 350 steps take minutes."""
     monkeypatch.setattr(tcut, "DENSE_NODES", 10)
-    monkeypatch.setattr(tcut, "_LONG_SECONDS", 0.0)
+    clock = itertools.count(0, 2)
+    monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(clock))
     labels = np.random.default_rng(0).integers(0, 60, (300, 4))
-    with pytest.warns(
-        qt.QuorateWarning, match=r"The eigenvectors of a graph of \d+ clusters will take \d+ minutes or more"
+    heard = []
+    with (
+        pytest.warns(qt.QuorateWarning, match="eigenvectors of a graph of 239 clusters will take about .* minutes"),
+        qt.progress(lambda what, share: heard.append((what, share))),
     ):
         qt.GPMGLA(3).fit(labels)
+    shares = [share for what, share in heard if "eigenvectors" in what]
+    assert len(shares) > 20
+    assert shares == sorted(shares)
+    assert 0.0 < shares[0] < shares[-1] <= 1.0

@@ -3,6 +3,7 @@
 from . import datasets, members, paper
 from ._support.memory import memory_limit
 from ._support.patience import time_limit
+from ._support.progress import progress
 from .bench.run import bench
 from .bench.tables import Comparison
 from .boundaries import Structure
@@ -133,6 +134,7 @@ __all__ = [
     "ncai",
     "paper",
     "plot",
+    "progress",
     "report",
     "sact",
     "save",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from quorate._support.cards import Share, card
 from quorate._support.checks import check_integer
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.numbering import number_by_size
+from quorate._support.patience import Pace
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Ensemble
@@ -29,7 +30,8 @@ Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")
 _FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
-_LISTED = 16  # similar groups that are kept for each
+_FIRST_ROUND = 0.25  # about the share of the time that the first round of merges takes
+LISTED = 16  # similar groups that are kept for each
 
 
 class Merges(NamedTuple):
@@ -311,11 +313,16 @@ class _Neighbours:
 
     @classmethod
     def _empty(cls, n_groups: int, outside: Floats) -> _Neighbours:
-        shape = (n_groups, _LISTED)
+        shape = (n_groups, LISTED)
         return cls(np.full(shape, -1, dtype=np.int32), np.zeros(shape), outside)
 
-    def find_nearest(self, groups: _Groups, todo: Ints, node: Ints, partner: Ints, best: Floats) -> None:
-        """Write into `partner` and `best` the most similar group, for the groups `todo`, in threads."""
+    def find_nearest(
+        self, groups: _Groups, todo: Ints, node: Ints, partner: Ints, best: Floats, told: Callable[[float], None]
+    ) -> None:
+        """Write into `partner` and `best` the most similar group, for the groups `todo`, in threads.
+
+        `told` hears what share of the longer searches is done.
+        """
         kernels = _kernels.neighbours
         histogram = (groups.indptr, groups.indices, groups.values, groups.sizes, groups.weight_of_cluster)
         own = (self.candidates, self.bounds, self.outside)
@@ -324,7 +331,7 @@ class _Neighbours:
         todo = todo[~known[todo]]
         if len(todo):
             lists = groups.inverted()
-            in_parts(lambda some: kernels.search(some, node, *histogram, *lists, *own, partner, best), todo)
+            in_parts(lambda some: kernels.search(some, node, *histogram, *lists, *own, partner, best), todo, told)
 
     def carried_over(self, pairs: Ints, place: Ints, old_sizes: Floats, sizes: Floats) -> _Neighbours:
         """Return the lists of the groups that are left when `pairs` have been joined."""
@@ -341,13 +348,13 @@ class _Neighbours:
         return new
 
 
-def in_parts(task: Callable[[Ints], None], todo: Ints) -> None:
+def in_parts(task: Callable[[Ints], None], todo: Ints, told: Callable[[float], None] | None = None) -> None:
     """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space.
 
-    Nor is any too long: work can be stopped between two of them.
+    Nor is any too long: work can be stopped between two of them, and whoever wants is `told` what share is done.
     """
     size = max(_FEWEST_PER_TASK, min(_MOST_PER_TASK, -(-len(todo) // (4 * _kernels.threads.n_threads()))))
-    _kernels.threads.in_threads(task, [todo[part] for part in _kernels.threads.blocks(len(todo), size)])
+    _kernels.threads.in_threads(task, [todo[part] for part in _kernels.threads.blocks(len(todo), size)], told)
 
 
 def average_link(groups: _Groups) -> Merges:
@@ -363,8 +370,10 @@ def average_link(groups: _Groups) -> Merges:
     pairs, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
     n_nodes = n
     lists = _Neighbours.none(n)
+    pace = Pace(f"The tree of {n:,} patterns", "GP-MGLA, HBGF and LWGP need no tree.")
     while len(groups) > 1:
-        lists.find_nearest(groups, np.flatnonzero(stale), node, partner, best)
+        todo, told = np.flatnonzero(stale), partial(_tell_merging, pace, len(groups), n)
+        lists.find_nearest(groups, todo, node, partner, best, told)
         found, place, height, indptr, indices, values, sizes = _kernels.linkage.merge_pairs(
             partner, best, height, groups.indptr, groups.indices, groups.values, groups.sizes
         )
@@ -386,6 +395,12 @@ def average_link(groups: _Groups) -> Merges:
         partner = np.where(partner >= 0, place[partner], -1)
         stale = joined | (joined[partner] & (partner >= 0))
     return _join_rest(pairs, heights, leaf)
+
+
+def _tell_merging(pace: Pace, n_groups: int, n: int, done: float) -> None:
+    """Tell about what share of the time has passed when some of n groups are left, and searches of this round done."""
+    later = _FIRST_ROUND + (1 - _FIRST_ROUND) * (1 - n_groups / n)
+    pace.at(_FIRST_ROUND * done if n_groups == n else later)
 
 
 def single_link(groups: _Groups) -> Merges:

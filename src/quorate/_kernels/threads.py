@@ -25,8 +25,10 @@ def n_threads() -> int:
     return int(numba.get_num_threads())
 
 
-def in_threads(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Apply `task` to every item, in threads, and return the results in order.
+def in_threads(
+    task: Callable[[Item], Result], items: Sequence[Item], told: Callable[[float], None] | None = None
+) -> list[Result]:
+    """Apply `task` to every item, in threads, and return the results in order; `told` hears what share is done.
 
     Tasks must not depend on each other and must write to separate places, so that the number of threads changes
     nothing but the time.
@@ -36,6 +38,8 @@ def in_threads(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     for result in map(task, items) if threads <= 1 else _pool(threads, os.getpid()).map(task, items):
         may_go_on()  # tasks not begun yet are dropped if it raises
         results.append(result)
+        if told is not None:
+            told(len(results) / len(items))
     return results
 
 

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import perf_counter
 
 from quorate._support.checks import check_number
+from quorate._support.progress import tell
 from quorate.errors import QuorateError, warn
 
 _limit: ContextVar[float] = ContextVar("quorate_time_limit", default=3600.0)
 _PER_SECOND = 1e10  # multiplications and additions of large matrices, on one core of a plain machine
 _WORTH_TELLING = 60.0
+_ENOUGH_TO_TELL = 0.01  # the share of the work that tells how long all of it will take
 
 
 @contextmanager
@@ -32,6 +35,25 @@ def require_time(operations: float, what: str, advice: str) -> None:
         )
     if seconds > _WORTH_TELLING:
         warn(f"{what} take about {show_seconds(seconds)}. {advice}")
+
+
+class Pace:
+    """How fast long work goes: whoever listens hears how far it is, and what will take minutes is announced early."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        self._what, self._advice = what, advice
+        self._begun = perf_counter()
+        self._announced = False
+
+    def at(self, share: float) -> None:
+        """Tell that a share of the work is done."""
+        tell(self._what, min(share, 1.0))
+        if share < _ENOUGH_TO_TELL or self._announced:
+            return
+        self._announced = True
+        seconds = (perf_counter() - self._begun) / share
+        if seconds > _WORTH_TELLING:
+            warn(f"{self._what} will take about {show_seconds(seconds)}. {self._advice}")
 
 
 def show_seconds(seconds: float) -> str:

@@ -6,6 +6,7 @@ Every term is an array that is there at the peak; docs/memory.md has forecasts b
 from typing import NamedTuple
 
 from quorate._support.memory import require_memory
+from quorate._support.progress import tell
 
 # An entry of a sparse matrix: a value of 8 bytes and an index of 4.
 ENTRY = 12.0
@@ -57,6 +58,7 @@ def with_slack(needed: float) -> float:
 
 
 def require_agreement(size: Numbers) -> None:
-    """Refuse agreement between members that there is no room for."""
+    """Refuse agreement between members that there is no room for; if there is, tell that it begins."""
     what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
+    tell(what)
     require_memory(with_slack(kept_by_agreement(size) + passed_by_agreement(size)), what, "Use fewer members.")

@@ -12,6 +12,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from quorate._support.progress import progress as listening
+from quorate._support.progress import progress_bar
+
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
@@ -35,12 +38,11 @@ def console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def progress(message: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on standard error, if that is a terminal, that something is going on."""
-    err = Console(stderr=True)
-    if quiet or not err.is_terminal:
+    """Show on standard error, if that is a terminal, what is going on, how far it is and what time is left."""
+    if quiet or not Console(stderr=True).is_terminal:
         yield
         return
-    with err.status(message):
+    with progress_bar(message) as shown, listening(shown):
         yield
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from quorate._support.memory import require_memory
 from quorate._support.sizes import ENTRY, NUMBER, Numbers, kept_by_agreement, passed_by_agreement, with_slack
 from quorate.ensemble import Clusterings
+from quorate.linkage import LISTED
 from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
 
 
@@ -27,8 +28,9 @@ def graph_cut(size: Numbers, k: int, *, while_made: float, kept: float, dense_ma
 
 
 def sparse_linkage(size: Numbers) -> float:
-    """Histograms of groups and their inverted lists, and some numbers of each group."""
-    return 28.0 * size.labels + 15 * NUMBER * size.patterns
+    """Histograms of groups, old and new, the near groups of each, old and new, and some numbers of each."""
+    near = 1.75 * LISTED * ENTRY
+    return max(28.0 * size.labels, 2 * ENTRY * size.labels + (near + 15 * NUMBER) * size.patterns)
 
 
 def similarities(size: Numbers) -> float:

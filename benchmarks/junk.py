@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
-from benchmarks.measure import Result
+from benchmarks.data import letters
+from benchmarks.measure import Result, median_seconds, share
 from quorate._support.resume import Store
 
 STORE = Path(".cache/trust/junk.jsonl")
@@ -53,6 +54,13 @@ def _good(truth: np.ndarray, k: int, random: np.random.Generator) -> np.ndarray:
     return moved + k * random.integers(2, size=len(truth)) if kind == 2 else moved
 
 
+def cost() -> Result:
+    """Return the time of corrected agreement beside that of the paper's, 100 members with 7,381 clusters."""
+    ens = qt.Ensemble(letters(100))
+    plain = median_seconds(lambda: qt.agreement(ens))
+    return share("AMI matrix against NMI matrix", median_seconds(lambda: qt.agreement(ens, measure="ami")), plain, 3.0)
+
+
 def run() -> list[Result]:
     """Measure what is missing, and return whether the bars are reached."""
     with warnings.catch_warnings(), Store(STORE, {"task": "junk", "version": 1, "seed": SEED}) as store:
@@ -72,7 +80,7 @@ def run() -> list[Result]:
     print(f"mean ARI lost by junk {np.mean([piece['lost'] for piece in mixed]):+.4f} over {len(mixed)} tables")
     for what, (value, bar) in shares.items():
         print(f"{what}: {value:.3f} (>= {bar})")
-    return [Result(what, v, 1.0, "", v, f">= {bar}", bool(v >= bar)) for what, (v, bar) in shares.items()]
+    return [cost(), *(Result(what, v, 1.0, "", v, f">= {bar}", bool(v >= bar)) for what, (v, bar) in shares.items())]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +19,10 @@ import numpy as np
 
 import quorate as qt
 from quorate._support.resume import peek
+from quorate.bench.report import draw_ranks
 from quorate.bench.run import read_comparison
 from quorate.bench.store import STORE
-from quorate.bench.tables import SCORES, Comparison, markdown_table
+from quorate.bench.tables import Comparison, markdown_table
 from quorate.consensus.registry import METHODS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -49,6 +51,32 @@ PUBLISHED = {
     "srs": "SRS-AL",
     "cspa": "CSPA",
     "mcla": "MCLA",
+}
+
+
+# Means over the 15 LWEA pools that were published with them.
+PUBLISHED_MEANS = {
+    "lwea": 0.5556,
+    "lwgp": 0.5498,
+    "gp-mgla": 0.5319,
+    "hbgf": 0.5270,
+    "weac": 0.5253,
+    "eac": 0.5111,
+    "mcla": 0.4907,
+    "cspa": 0.4661,
+    "kcc": 0.4265,
+    "sec": 0.3874,
+}
+# Entries of the survey of methods that are here.
+SURVEYED = {
+    "lwgp": "LWEA_LWGP_TCYB18_2",
+    "lwea": "LWEA_LWGP_TCYB18_1",
+    "lce": "LCE_",
+    "ecpcs-mc": "ECPCS_TSMCS21_2",
+    "ecpcs-hc": "ECPCS_TSMCS21_1",
+    "ptgp": "PTA_TKDE16_4",
+    "pta": "PTA_TKDE16_1",
+    "sec": "SEC_TKDE17_1",
 }
 
 
@@ -100,118 +128,196 @@ def run(folder: Path, name: str, jobs: int) -> None:
     )
 
 
-def read(folder: Path) -> Comparison:
-    """Return the measurements, with as many draws as all methods have on all pools."""
-    about, pieces = peek(folder / STORE)
-    found = read_comparison(about, pieces)
-    rounds = 0
-    while rounds < found.draws and _whole_round(found, rounds):
-        rounds += 1
-    return replace(found, draws=rounds)
+def read(folder: Path, name: str, size: int) -> Comparison | None:
+    """Return the measurements of a part at a size of ensembles: the draws that all methods have on all pools.
+
+    Before the first such round is complete, it is the pools that are.
+    """
+    if not (folder / name / STORE).exists():
+        return None
+    about, pieces = peek(folder / name / STORE)
+    found = replace(read_comparison(about, pieces), sizes=(size,))
+    kept = {key: piece for key, piece in found.pieces.items() if not key.endswith("as specified")}
+    found = replace(found, pieces=kept)
+    whole = [[_is_whole(found, pool, draw) for pool in found.pools] for draw in range(found.draws)]
+    n_rounds = next((draw for draw, pools in enumerate(whole) if not all(pools)), found.draws)
+    if n_rounds:
+        return replace(found, draws=n_rounds)
+    pools = tuple(pool for pool, done in zip(found.pools, whole[0], strict=True) if done)
+    return replace(found, draws=1, pools=pools) if pools else None
 
 
-def _whole_round(found: Comparison, draw: int) -> bool:
-    return all(
-        f"{pool}/M={size}/draw={draw}/{method}" in found.pieces
-        for pool in found.pools
-        for size in found.sizes
-        for method in found.methods
-    )
+def _is_whole(found: Comparison, pool: str, draw: int) -> bool:
+    return all(f"{pool}/M={found.sizes[0]}/draw={draw}/{method}" in found.pieces for method in found.methods)
 
 
-def standings(found: Comparison, size: int) -> str:
-    """Return mean scores and ranks at both k, a line per method, best rank at the number of classes first."""
-    header = ["method", "mean rank", "NMI (max)", "ARI", "best k: mean rank", "NMI (max)", "seconds", "pools done"]
-    true, best = (found.ranking("max", best_k=best_k, n_members=size) for best_k in (False, True))
-    ranks = [dict(zip(r.methods, r.mean_ranks, strict=True)) for r in (true, best)]
-    means = [
-        found.means(score, best_k=b, n_members=size) for score, b in (("max", False), ("ari", False), ("max", True))
-    ]
-    seconds = found.values("seconds", n_members=size)
+def standings(found: Comparison, *, best_k: bool = False) -> str:
+    """Return mean ranks and scores, a line per method, the best rank first."""
+    ranking = found.ranking("max", best_k=best_k)
+    rank = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
+    scores = [found.means(score, best_k=best_k) for score in ("max", "ari")]
+    seconds = found.values("seconds")
     lines = []
     for j, name in enumerate(found.methods):
-        done = ~np.isnan(means[0][:, j])
-        shown = [_figure(values[:, j].mean()) for values in means]
-        took = np.nanmedian(seconds[:, j]) if done.any() else float("nan")
-        rank, best_rank = (_figure(r.get(name, float("nan")), 2) for r in ranks)
-        order = ranks[0].get(name, np.inf)
-        line = [name, rank, shown[0], shown[1], best_rank, shown[2], _figure(took, 3), f"{done.sum()}/{len(done)}"]
-        lines.append((order, line))
+        done = ~np.isnan(scores[0][:, j])
+        took = float(np.nanmedian(seconds[:, j])) if done.any() else float("nan")
+        figures = [_figure(values[:, j].mean()) for values in scores]
+        line = [name, _figure(rank.get(name, np.nan), 2), *figures, _figure(took), f"{done.sum()}/{len(done)}"]
+        lines.append((rank.get(name, np.inf), line))
+    header = ["method", "mean rank", "NMI (max)", "ARI", "seconds", "pools"]
     return markdown_table(header, [line for _, line in sorted(lines, key=lambda pair: pair[0])])
+
+
+def significance(found: Comparison, *, best_k: bool = False) -> str:
+    """Return what the ranks tell, in words."""
+    ranking = found.ranking("max", best_k=best_k)
+    if ranking.friedman is None or ranking.critical_difference is None:
+        return ""
+    order = np.argsort(ranking.mean_ranks, kind="stable")
+    first = ranking.mean_ranks[order[0]]
+    level = [ranking.methods[j] for j in order[1:] if ranking.mean_ranks[j] - first < ranking.critical_difference]
+    return (
+        f"Friedman: p = {ranking.friedman.p_value:.1g}. Mean ranks less than {ranking.critical_difference:.2f} apart "
+        f"are not told apart (Nemenyi, 5 %): {ranking.methods[order[0]]} leads, and {', '.join(level) or 'none'} "
+        f"{'is' if len(level) == 1 else 'are'} level with it.\n"
+    )
 
 
 def _figure(value: float, digits: int = 3) -> str:
     return "–" if np.isnan(value) or np.isinf(value) else f"{value:.{digits}f}"
 
 
-def beside_published(found: Comparison) -> str:
-    """Return our means on the PTA pools beside those of TKDE 2016, Table 9 (ensembles of 10 members, 100 draws)."""
+def beside_published(parts: Iterable[tuple[Comparison | None, bool]]) -> str:
+    """Return our means on the PTA pools beside those of TKDE 2016, Table 9."""
     with (SHARED / "paper" / "tkde2016_table9.csv").open() as file:
-        published = {(row["pool"], row["method"], row["k"]): float(row["nmi"]) for row in csv.DictReader(file)}
+        rows = [row for row in csv.DictReader(file) if row["nmi"]]
+    published = {(row["pool"], row["method"], row["k"]): float(row["nmi"]) for row in rows}
     lines = []
-    for j, method in enumerate(found.methods):
-        for best_k in (False, True):
-            means = found.means("max", best_k=best_k, n_members=10)
+    for found, best_k in parts:
+        if found is None:
+            continue
+        means, k = found.means("max", best_k=best_k), "best" if best_k else "true"
+        for j, method in enumerate(found.methods):
+            keys = [(pool.removeprefix("pta_"), PUBLISHED.get(method, ""), k) for pool in found.pools]
             pairs = [
                 (means[i, j], published[key])
-                for i, pool in enumerate(found.pools)
-                if pool.startswith("pta_")
-                and (key := (pool.removeprefix("pta_"), PUBLISHED.get(method, ""), "best" if best_k else "true"))
-                in published
-                and not np.isnan(means[i, j])
+                for i, key in enumerate(keys)
+                if found.pools[i].startswith("pta_") and key in published and not np.isnan(means[i, j])
             ]
             if pairs:
                 ours, theirs = np.array(pairs).T
-                cells = [
-                    method,
-                    "best" if best_k else "true",
-                    str(len(pairs)),
-                    _figure(ours.mean()),
-                    _figure(theirs.mean()),
-                ]
-                lines.append([*cells, _figure(np.abs(ours - theirs).mean())])
+                figures = map(_figure, (ours.mean(), theirs.mean(), np.abs(ours - theirs).mean()))
+                lines.append([method, k, str(len(pairs)), *figures])
     return markdown_table(["method", "k", "pools", "ours", "published", "mean absolute difference"], lines)
 
 
-def compose(found: Comparison) -> str:
+def beside_published_means(found: Comparison) -> str:
+    """Return our means over the LWEA pools beside those that the authors published of the same pools (100 draws)."""
+    rows = [i for i, pool in enumerate(found.pools) if pool.startswith("lwea_")]
+    means = found.means("max")[rows]
+    lines = [
+        [method, _figure(means[:, j].mean()), _figure(theirs, 4), _figure(means[:, j].mean() - theirs)]
+        for method, theirs in PUBLISHED_MEANS.items()
+        for j in [found.methods.index(method)]
+    ]
+    return markdown_table(["method", "ours", "published", "difference"], lines)
+
+
+def beside_survey(found: Comparison) -> str:
+    """Return the mean ranks of a survey of 71 entries on 86 datasets (other pools, 20 members) beside ours."""
+    with (SHARED / "paper" / "survey2026_71_methods.csv").open() as file:
+        rows = {row["experiment_label"].split(" ", 1)[1]: row for row in csv.DictReader(file)}
+    ranking = found.ranking("max")
+    ranks = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
+    lines = []
+    for method, label in SURVEYED.items():
+        row = next(row for name, row in rows.items() if name.startswith(label))
+        figures = [f"{float(row['mean_rank_nmi']):.1f}", row["mean_nmi"], row["median_seconds"]]
+        lines.append([method, *figures, _figure(ranks.get(method, np.nan), 2)])
+    header = ["method", "survey: mean rank of 71", "NMI", "seconds", f"our mean rank of {len(ranks)}"]
+    return markdown_table(header, lines)
+
+
+def by_pool(found: Comparison) -> str:
+    """Return a line per pool: the three best methods, and GP-MGLA and the best member for comparison."""
+    means = found.means("max")
+    shown = [found.methods.index(name) for name in ("gp-mgla", "weac", "best-member")]
+    lines = []
+    for i in np.argsort(found.pools):
+        order = np.argsort(-np.nan_to_num(means[i]), kind="stable")[:3]
+        leaders = [f"{found.methods[j]} {_figure(means[i, j])}" for j in order]
+        lines.append([found.pools[i], *leaders, *(_figure(means[i, j]) for j in shown)])
+    return markdown_table(["pool", "first", "second", "third", "gp-mgla", "weac", "best-member"], lines)
+
+
+def compose(folder: Path) -> str:
     """Return the page."""
-    text = (
-        "# Leaderboard\n\n"
-        f"{len(found.methods)} methods at their defaults on {len(found.pools)} public pools of base clusterings "
-        f"(LWEA_LWGP and PTA_PTGP, by their authors), {found.draws} ensembles drawn from each. Scores are means over "
-        "pools and draws, ranks are over the methods that have a number on every pool; one that ran out of time on "
-        "some pool has none. Best k is the best of the number of classes and of "
-        f"{', '.join(map(str, GRID))} clusters, judged by the classes. Seconds are medians in one "
-        "thread, compilation excluded, on a machine that was busy with other work: compare them with each other only. "
-        "Repeat with `python -m benchmarks.leaderboard`.\n"
+    true, slow, best = (read(folder, name, 10) for name in ("true-10", "slow-10", "best"))
+    assert true is not None
+    intro = (
+        f"Every quick method at its defaults on {len(true.pools)} public pools of base clusterings (`lwea_*` and "
+        "`pta_*`, published by their authors), from which ensembles are drawn. Scores are means over pools and draws, "
+        "judged by the classes; ranks are over the methods that have a number on every pool. Seconds are medians in "
+        "one thread, compilation excluded, on a machine that was busy with other work: compare them with each other "
+        "only (with best k they are for all numbers of clusters together). `python -m benchmarks.leaderboard` "
+        "measures, and goes on where it was stopped; the tables say how many draws they rest on so far. "
+        "[Choose a method](how-to/which-method.md) says what follows from them."
     )
-    for size in found.sizes:
-        ranking = found.ranking("max", n_members=size)
-        text += f"\n## {size} members\n\n{standings(found, size)}\n"
-        if ranking.friedman is not None:
-            text += (
-                f"Friedman: p = {ranking.friedman.p_value:.1g}. Mean ranks less than {ranking.critical_difference:.2f} "
-                "apart are not told apart (Nemenyi, 5 %).\n"
-            )
-    text += "\n## Beside the published figures\n\nTKDE 28(5) 2016, Table 9: 10 members, 100 draws, NMI (max).\n\n"
-    text += beside_published(found)
-    for size in found.sizes:
-        for score in ("max",):
-            text += f"\n## {SCORES[score]} by pool, number of classes, {size} members\n\n{by_pool(found, score, size)}"
-    failed = sorted({(key.split("/", 3)[3], key.split("/")[0], status) for key, status in found.failures.items()})
-    if failed:
-        text += "\n## What did not finish\n\n" + markdown_table(["method", "pool", "message"], failed)
-    return text
+    text = f"# Leaderboard\n\n{textwrap.fill(intro, 120, break_on_hyphens=False, break_long_words=False)}\n"
+    text += section("10 members, number of classes", true)
+    text += "\n![Mean ranks, and bars over methods that are not told apart](images/leaderboard.svg)\n"
+    text += f"\n### Who leads where\n\nNMI (max), {true.draws} draws of 10 members.\n\n{by_pool(true)}"
+    larger = read(folder, "true-20", 20) or read(folder, "best", 20)
+    if larger is not None:
+        text += section("20 members, number of classes", larger)
+    ks = ", ".join(map(str, GRID))
+    for size in (10, 20):
+        found = read(folder, "best", size)
+        if found is not None:
+            text += section(f"{size} members, best k", found, best_k=True)
+    text += f"\nThe best of the number of classes and of {ks} clusters, judged by the classes.\n"
+    if slow is not None:
+        text += section("Slower methods, 10 members, number of classes", slow)
+    text += (
+        "\n## Beside published figures\n\nTKDE 28(5) 2016, Table 9: the `pta_*` pools, 10 members, 100 draws, NMI "
+        f"(max).\n\n{beside_published([(true, False), (slow, False), (best, True)])}"
+        "\nMeans over the 15 `lwea_*` pools that the authors of LWEA and LWGP published (10 members, 100 draws, NMI "
+        f"(max)). Theirs of MCLA and CSPA use METIS, of KCC and SEC random starts.\n\n{beside_published_means(true)}"
+        "\nA survey of 2026 (71 entries on 86 datasets of its own, 20 members, settings of LWEA and LWGP tuned by the "
+        f"classes):\n\n{beside_survey(true)}"
+    )
+    return text + unfinished([true, slow, best])
 
 
-def by_pool(found: Comparison, score: str, size: int) -> str:
-    """Return a line per method and a column per pool."""
-    means = found.means(score, n_members=size)
-    names = [pool.replace("lwea_", "").replace("pta_", "p:") for pool in found.pools]
-    lines: Iterable[list[str]] = (
-        [method, *(_figure(value) for value in means[:, j])] for j, method in enumerate(found.methods)
+def section(title: str, found: Comparison, *, best_k: bool = False) -> str:
+    """Return a table of standings under its title."""
+    draws = f"{found.draws} {'draw' if found.draws == 1 else 'draws'} from each of {len(found.pools)} pools."
+    tested = significance(found, best_k=best_k)
+    return f"\n## {title}\n\n{draws}\n\n{standings(found, best_k=best_k)}\n{tested}"
+
+
+def unfinished(parts: Iterable[Comparison | None]) -> str:
+    """Return what failed or ran out of time."""
+    failed = sorted(
+        {
+            (key.split("/", 3)[3], key.split("/")[0], key.split("/")[1].removeprefix("M="), status)
+            for found in parts
+            if found is not None
+            for key, status in found.failures.items()
+        }
     )
-    return markdown_table(["method", *names], lines)
+    table = markdown_table(["method", "pool", "members", "message"], failed) if failed else "Everything else did.\n"
+    left_out = f"{', '.join(LEFT_OUT)} takes half a minute and more on the smallest pools, and was left out."
+    return f"\n## What did not finish\n\n{left_out}\n\n{table}"
+
+
+def draw(folder: Path, page: Path) -> None:
+    """Draw the diagram of ranks beside the page."""
+    found = read(folder, "true-10", 10)
+    assert found is not None
+    figure = draw_ranks(found.ranking("max"), f"10 members, number of classes, {found.draws} draws")
+    if figure is not None:
+        figure.savefig(page.parent / "images" / "leaderboard.svg", metadata={"Date": None})
 
 
 def main() -> None:
@@ -226,7 +332,8 @@ def main() -> None:
         for name in [options.only] if options.only else PARTS:
             run(options.folder, name, options.jobs)
     else:
-        options.page.write_text(compose(read(options.folder)), encoding="utf-8")
+        options.page.write_text(compose(options.folder), encoding="utf-8")
+        draw(options.folder, options.page)
 
 
 if __name__ == "__main__":

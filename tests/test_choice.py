@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 import quorate as qt
 from quorate import choice
 from quorate.choice import half_stability, split_in_halves
+from quorate.consensus import number
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,13 @@ def test_close_choices_and_clear_ones_are_told_apart():
     assert said(0.5, 0.25).endswith("Next is 3, with 50% of its evidence.")
     assert said(0.5, 0.01).endswith("No other number comes near.")
     assert said(0.0, 0.0) == "2 clusters, for want of evidence: no number of clusters stands out."
+
+
+def test_a_graph_that_does_not_fit_is_done_without(blobs, monkeypatch):
+    def refuse(*_):
+        raise qt.QuorateError("no memory")
+
+    monkeypatch.setattr(number, "multi_granularity_graph", refuse)
+    fitted = qt.WEAC("auto").fit(blobs.patterns[blobs.row_pattern])
+    assert 2 <= fitted.n_clusters_ <= 32
+    assert "which are unknown" in fitted.choice_.sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quorate._support.keeping import kept_with
+from quorate._support.typing import Floats
 from quorate.choice import MOST_CLUSTERS, Choice, choose
 from quorate.consensus.graphs import multi_granularity_graph
 from quorate.crowd import influence, ncai
@@ -43,10 +44,13 @@ def choose_k(labels: Any) -> Choice:
 
 @kept_with
 def _chosen(ens: Clusterings) -> Choice:
-    if ens.n_members == 1:
-        return choose(ens, None)
+    return choose(ens, _eigenvalues(ens) if ens.n_members > 1 else None)
+
+
+def _eigenvalues(ens: Clusterings) -> Floats | None:
+    """Return the leading eigenvalues of the graph of GP-MGLA, or None where the memory does not hold the graph."""
     try:
         graph = multi_granularity_graph(ens, influence(ncai(ens), _BETA)[ens.cluster_member], _ALPHA)
-        return choose(ens, leading_spectrum(graph, min(MOST_CLUSTERS + 1, ens.n_clusters)).values)
-    except QuorateError:  # too many clusters for the memory
-        return choose(ens, None)
+        return leading_spectrum(graph, min(MOST_CLUSTERS + 1, ens.n_clusters)).values
+    except QuorateError:
+        return None

@@ -253,7 +253,7 @@ def _choice(bench: Workbench, data: Any, job: Job) -> bytes:
 
 
 def _structure(bench: Workbench, data: Any, job: Job) -> bytes:
-    return _encoded(views.structure_view(bench.structure(_asked(bench, data)[1], job)))
+    return _encoded(bench.structure(_asked(bench, data)[1], job))
 
 
 def _evidence(bench: Workbench, data: Any, job: Job) -> bytes:

@@ -12,7 +12,6 @@ from scipy.optimize import linear_sum_assignment
 from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
 from quorate.consensus.base import LinkageMethod
-from quorate.consensus.examine import LabelStructure
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import mean_evidence
@@ -160,13 +159,6 @@ def python_code(bench: Workbench, ask: Ask, answer: Answer) -> str:
 def choice_view(choice: Choice) -> dict[str, Any]:
     """Return how many clusters there are, why, and the evidence for each number."""
     return {"k": choice.n_clusters, "sentence": choice.sentence, **describe_choice(choice)}
-
-
-def structure_view(found: LabelStructure | None) -> dict[str, Any]:
-    """Return in words whether there is anything to find."""
-    if found is None:
-        return {"sentence": "Fewer than four members: whether there is anything to find is unknown."}
-    return {"sentence": found.sentence}
 
 
 def evidence_view(answer: Answer) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.choice import Choice
 from quorate.consensus.base import ConsensusMethod
-from quorate.consensus.examine import LabelStructure, label_structure
 from quorate.consensus.registry import METHODS, make_method, resolve_method
 from quorate.crowd import Normalise, agreement, resolve_influence
 from quorate.ensemble import Ensemble
@@ -25,6 +24,7 @@ from quorate.errors import QuorateError
 from quorate.explore.asking import Ask
 from quorate.explore.jobs import Job
 from quorate.show.plotdata import Cut, MemberRow, cut_view, member_rows
+from quorate.show.saying import describe_structure
 
 Found = TypeVar("Found")
 # Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
@@ -192,10 +192,10 @@ class Workbench:
         say(job, "choosing the number of clusters")
         return self._solved.get(("choice", ask.solved_by), lambda: fitted.choice_)
 
-    def structure(self, ask: Ask, job: Job | None = None) -> LabelStructure | None:
-        """Return what the labels say about whether there is anything to find; None if they are too few to say."""
+    def structure(self, ask: Ask, job: Job | None = None) -> dict[str, Any]:
+        """Return what the labels say about whether there is anything to find."""
         say(job, "looking for structure")
-        return self._solved.get(("structure", ask.members), lambda: label_structure(self.selected(ask)))
+        return self._solved.get(("structure", ask.members), lambda: describe_structure(self.selected(ask)))
 
     def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
         """Return what there is to know about each member that takes part; only its weight depends on the method."""

@@ -69,7 +69,7 @@ async function getStructure(wanted = !S.large) {
   const about = JSON.stringify(state.off);
   if (wanted && shown.structure?.about !== about) await get("structure", { ask: asked(S.members.length) }, (found) => { shown.structure = { about, ...found }; });
   const known = shown.structure?.about === about;
-  byId("structure").textContent = known ? shown.structure.sentence : "";
+  byId("structure").textContent = known ? [shown.structure.sentence, shown.structure.limits].filter(Boolean).join(" ") : "";
   byId("ask-structure").hidden = known || !S.large;
 }
 const choiceOf = () => JSON.stringify([state.method, state.off]);

@@ -15,6 +15,7 @@ import pytest
 
 import quorate as qt
 from quorate import _kernels
+from quorate._support.progress import tell
 
 testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
 pytest.importorskip("uvicorn")
@@ -357,6 +358,7 @@ def working(ended):
         if not data.get("long"):
             return b"{}"
         job.at("working")
+        tell("Half of it", 0.5)
         try:
             _kernels.threads.in_threads(lambda _: time.sleep(0.01), range(4000))
         except BaseException as error:
@@ -378,7 +380,8 @@ def test_work_ends_when_nobody_waits_for_it(bench, monkeypatch, how):
                 httpx.post(f"{running.url}api/answer", json=body, timeout=0.5)
         else:
             old = pool.submit(client.post, f"{running.url}api/answer", json=body)
-            while not client.post(f"{running.url}api/progress", json={"tab": "one"}).json():
+            stage = lambda: client.post(f"{running.url}api/progress", json={"tab": "one"}).json()  # noqa: E731
+            while not any(one["stage"] == "Half of it: 50%" for one in stage()):
                 time.sleep(0.01)
             part = "cancel" if how == "cancelled" else "answer"
             assert client.post(f"{running.url}api/{part}", json={"tab": "one"}).status_code == 200
@@ -451,7 +454,7 @@ def test_an_interrupt_ends_the_command_cleanly_in_the_middle_of_work(tmp_path):
         url = server.stdout.readline().strip()
         body = {"tab": "t", "question": {"ask": {"method": "weac", "k": 3}}}
         waiting = pool.submit(httpx.post, f"{url}api/answer", json=body, timeout=60)
-        while not any("combining" in one["stage"] for one in client.post(f"{url}api/progress", json=body).json()):
+        while not any("tree" in one["stage"] for one in client.post(f"{url}api/progress", json=body).json()):
             time.sleep(0.02)
         server.send_signal(signal.SIGINT)
         assert server.communicate(timeout=60) == ("", "\n")

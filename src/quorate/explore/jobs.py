@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from quorate import _kernels
+from quorate._support.progress import progress
 
 _LOOK_SECONDS = 1.0  # how often to look whether anybody still waits
 
@@ -48,6 +49,10 @@ class Job:
         self.stage = stage
         self.check()
 
+    def hear(self, what: str, share: float | None) -> None:
+        """Take note of what the library says it is at."""
+        self.at(what if share is None else f"{what}: {share:.0%}")
+
     def check(self) -> None:
         """End the work if nobody waits for it any more."""
         if self.cancelled:
@@ -67,7 +72,7 @@ class Job:
                 return
         try:
             self.check()
-            with _kernels.threads.stopped_by(self.check):
+            with _kernels.threads.stopped_by(self.check), progress(self.hear):
                 self._settle(self.work(self), None)
         except BaseException as error:
             self._settle(None, error)

@@ -371,8 +371,10 @@ class Ensemble(Clusterings):
         if possible <= self.patterns.size:
             return possible
         some = np.unique(np.linspace(0, self.n_clusters - 1, _CLUSTERS_TRIED).astype(int))
-        met = [np.unique(self.patterns[self.patterns[:, self.cluster_member[c]] == c]) for c in some]
-        return float(np.mean([np.count_nonzero(clusters >= 0) for clusters in met])) * self.n_clusters
+        met = np.zeros((len(some), self.n_clusters + 1), dtype=bool)  # missing labels, -1, are the last
+        for flags, c in zip(met, some, strict=True):
+            flags[self.patterns[self.patterns[:, self.cluster_member[c]] == c]] = True
+        return float(met[:, :-1].sum(axis=1).mean()) * self.n_clusters
 
     @property
     def keeps_overlaps(self) -> bool:

@@ -14,6 +14,9 @@ import quorate as qt
 from quorate.scale.columns import ANSWERS
 from test_engines import spark  # noqa: F401 - a fixture
 
+# The two members have nothing to do with each other, as labels of any type are all that matters here.
+pytestmark = pytest.mark.filterwarnings("ignore:No agreement beyond chance")
+
 N_ROWS = 30
 CODES = np.arange(N_ROWS) % 3
 OTHER = np.arange(N_ROWS) % 2

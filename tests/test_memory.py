@@ -9,6 +9,7 @@ import pytest
 import quorate as qt
 from quorate import ensemble
 from quorate._support import memory
+from quorate.scale.blocks import BLOCK, StoredEnsemble
 
 GB = 10**9
 
@@ -158,3 +159,12 @@ def test_overlaps_are_bounded_where_patterns_are_elsewhere():
     """Clusters of one member share no rows, and a pattern overlaps no more than the pairs of its clusters."""
     ens = qt.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]])
     assert super(qt.Ensemble, ens).expected_overlaps == min(5**2 - 2**2 - 3**2 + 5, 3 * 2**2)
+
+
+def test_two_blocks_of_stored_patterns_are_counted():
+    class Store:
+        n_patterns = 3 * BLOCK
+
+    stored = StoredEnsemble(["a", "b"], [np.arange(600), np.arange(700)], "missing", 10**6, Store())
+    assert stored.numbers.patterns == 2 * BLOCK
+    assert stored.numbers.rows == 0

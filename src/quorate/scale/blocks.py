@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._support.sizes import Numbers
 from quorate._support.typing import Ints
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.labels import Noise, Vector
@@ -54,6 +55,12 @@ class StoredEnsemble(Clusterings):
     def n_blocks(self) -> int:
         """Number of blocks in which the patterns are read."""
         return -(-self.n_patterns // BLOCK)
+
+    @property
+    def numbers(self) -> Numbers:
+        """What the memory that is needed comes from: one block is read while another is still there."""
+        one = super().numbers
+        return one._replace(patterns=min(2 * one.patterns, self.n_patterns))
 
     def block(self, i: int) -> Ensemble:
         """Return some consecutive patterns as an ensemble with the clusters of the whole."""

@@ -5,6 +5,7 @@ No rule finds the number of clusters always, so the evidence is kept: a value fo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -211,7 +212,9 @@ def half_stability(halves: Halves, ks: Ints) -> Floats:
         tree = link_evidence(half, influence(ncai(half), 2.0), "average")
         return np.stack([tree.cut(int(k)) for k in ks], axis=1)
 
-    return halves.agreement(cut)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a tree of all patterns would take does not concern these
+        return halves.agreement(cut)
 
 
 def _rand(one: Ints, other: Ints, counts: Floats) -> float:

@@ -9,17 +9,23 @@ import threading
 import time
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from quorate import _kernels
 from quorate._support.extras import import_extra
 from quorate._support.typing import Floats
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import QuorateError
-from quorate.explore.server import make_app
+from quorate.explore.server import first_page, make_app
 from quorate.explore.workbench import Workbench
 from quorate.show.plotdata import ensemble_of
+
+
+class Ended(BaseException):
+    """Raised in work that is of no use any more, since the explorer ends."""
 
 
 class Explorer:
@@ -31,6 +37,7 @@ class Explorer:
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
+        self._bench = bench
         self._app = make_app(bench, self.token, self.port)
         config = uvicorn.Config(
             self._app, log_level="critical", access_log=False, ws="none", lifespan="off", server_header=False,
@@ -49,7 +56,17 @@ class Explorer:
             if self._ended.is_set() or time.monotonic() > deadline:
                 raise QuorateError("The explorer's server did not start.")
             time.sleep(0.01)
+        threading.Thread(target=self._prepare, daemon=True, name="quorate-explore-first").start()
         return self
+
+    def _prepare(self) -> None:
+        """Begin with what a new page asks for first, while the browser opens."""
+        with suppress(Ended, QuorateError, MemoryError), _kernels.threads.stopped_by(self._go_on):
+            first_page(self._bench)
+
+    def _go_on(self) -> None:
+        if self._server.should_exit:
+            raise Ended
 
     def _serve(self) -> None:
         try:

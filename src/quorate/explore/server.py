@@ -225,6 +225,12 @@ async def _failed(request: Request, error: Exception) -> Response:
     return _refusal(500, f"The explorer failed ({type(error).__name__}). This is a defect; please report it.")
 
 
+def first_page(bench: Workbench) -> None:
+    """Work out what a new page asks for first, so that it is there when the page is."""
+    views.start(bench)
+    bench.answer(parse_ask({}, bench.ensemble.n_members), first_look=True)
+
+
 # The questions, by the last part of their address. Each runs in a thread and returns bytes.
 
 

@@ -223,7 +223,8 @@ def test_spark(spark):  # noqa: F811
     """Columns named with dots and backticks, of every type that can be a label, in one frame."""
     names = {kind: f"a.{kind}`s" for kind in SPARK_TYPES}
     columns = ", ".join(f"{sql} as `{names[kind].replace('`', '``')}`" for kind, sql in SPARK_TYPES.items())
-    rows = spark.sql(f"select id as `row.id`, i % 3 div 2 as b, {columns} from (select id, id as i from range({N_ROWS}))")
+    numbered = f"(select id, id as i from range({N_ROWS}))"
+    rows = spark.sql(f"select id as `row.id`, i % 3 div 2 as b, {columns} from {numbered}")
     for kind in SPARK_TYPES:
         answered = qt.consensus_frame(rows, [names[kind], "b"], 2)
         assert answered.columns == ["row.id", "b", *names.values(), *ANSWERS]

@@ -205,7 +205,7 @@ def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monke
     monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)
     write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
     for method, params, message in (
-        ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB is available. Use gp-mgla"),
+        ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB.*Use the default method"),
         ("gp-mgla", {"start": "k-means++"}, r"start='k-means\+\+' keeps all of them.*with start=\"ward\""),
     ):
         with pytest.raises(qt.QuorateError, match=message):

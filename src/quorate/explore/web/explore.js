@@ -179,7 +179,7 @@ function drawMembers() {
     ["Trust", (r) => r.influence ?? null, (r) => figureOf(r, () => el("span", { class: r.trust }, words[r.trust] || r.trust)), "short"],
     ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => gauge(r.ncai)), "number"],
     ["Weight", (r) => r.weight ?? null, (r) => figureOf(r, () => percent(r.weight, 1)), "number"],
-    ["Counts (by hand)", (r) => state.weights[r.j] ?? r.influence ?? null, (r) => weightBox(r), "number"],
+    ["By hand", (r) => state.weights[r.j] ?? r.influence ?? null, (r) => weightBox(r), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
     ["Labels", (r) => r.coverage, (r) => percent(r.coverage), "number"],
     ["Why", (r) => r.words || "", (r) => r.words || "", "long"],
@@ -478,7 +478,7 @@ async function begin() {
   document.title = `${shorten(S.name, 60)} \u2013 Quorate explorer`;
   byId("title").textContent = shorten(S.name, 120);
   byId("lead").textContent = `${many(S.rows, "row")}, clustered ${many(S.members.length, "time")}; ${count(S.patterns)} distinct rows of labels.`;
-  for (const id of ["method", "other-method"]) options(id, names.map((name) => [name, name]), id === "method" ? state.method : state.otherMethod);
+  for (const id of ["method", "other-method"]) options(id, names.map((name) => [name, name === "auto" ? "auto (recommended)" : name]), id === "method" ? state.method : state.otherMethod);
   const members = S.members.map((_, j) => [String(j), shorten(S.members[j].name, 60)]);
   for (const id of ["one", "other"]) options(id, members, "0");
   fillAgainst();

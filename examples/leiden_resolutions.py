@@ -58,7 +58,8 @@ def add_consensus(adata, n_clusters="auto"):
 
 
 adata = synthetic_cells()
-result = add_consensus(adata)
+# Left to itself the number follows the finer resolutions; as many as there are cell types are asked for.
+result = add_consensus(adata, len(CELL_TYPES))
 print(f"{result.n_clusters} clusters of {len(adata.obs)} cells")
 for name, ncai, weight in zip(result.ensemble.names, result.ncai, result.member_weights, strict=True):
     agreement = qt.evaluate(adata.obs[name], adata.obs["cell_type"]).ari

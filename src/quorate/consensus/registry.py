@@ -77,7 +77,7 @@ AUTO = "auto"
 """The name that stands for the default."""
 DEFAULT_METHOD = "lwgp"
 DEFAULT_PARAMS: dict[str, Any] = {"weights": "trust", "beta": 4.0, "theta": 0.8}
-"""What combines clusterings unless another method is named: the best on public pools (docs/trust.md)."""
+"""What combines clusterings unless another method is named; how it was chosen: docs/trust.md."""
 
 
 @dataclass(frozen=True)
@@ -233,8 +233,8 @@ def consensus(
         Rows x members, or a list with one label vector per member. Or an AnnData object, with `keys`.
     n_clusters : int or "auto", default "auto"
     method : str, default "auto"
-        A name from `methods()`, which then runs as published; "auto" is the best on public pools: LWGP with members
-        weighed by trust.
+        A name from `methods()`, which then runs as published; "auto" is LWGP with members weighed by trust, chosen by
+        measurement (docs/trust.md).
     keys : sequence of str, optional
         For an AnnData object: the columns of `obs` that are members.
     key_added : str, optional

@@ -148,6 +148,18 @@ def test_merging_and_splitting_by_hand():
     assert confidence_by_chance(ens, weights, Groups.of(ens, weights, labels)) == pytest.approx(3.5 / 10)
 
 
+def test_what_rounding_leaves_is_no_evidence():
+    """The rows of cluster 0 are never together, so that the other cluster's rows are the measure."""
+    labels = np.array([[0, 1, 0, -1], [0, 1, 1, 1], *[[1, 1, 1, 1]] * 6, [1, 0, 1, 1]])
+    ens, weights = qt.Ensemble(list(labels.T)), np.full(4, 0.25)
+    consensus = np.array([0, 1, *[1] * 6, 0])[ens.first_row]
+    found = describe_clusters(ens, weights, consensus, certainty(ens, weights, consensus))
+    similar = oracles.evidence(labels, weights)
+    between = similar[np.ix_([0, 8], range(1, 8))].mean()
+    assert found[0].cohesion == pytest.approx(0, abs=1e-12)
+    assert found[0].merge_cost == pytest.approx(1 - between / found[1].cohesion)
+
+
 def test_clusters_that_no_member_ties_do_not_merge():
     result = qt.consensus([[0, 0, 1, 1, 2], [0, 0, 1, 1, 2]], 3)
     assert [cluster.nearest for cluster in result.clusters] == [-1, -1, -1]

@@ -19,6 +19,7 @@ from quorate.evidence import Certainty, Groups, certainty, group_sums, shared_ro
 
 _OPPONENTS_SHOWN = 3
 _GROUPS_AT_ONCE = 256
+_NO_EVIDENCE = 1e-12  # what rounding leaves of none
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def cheapest_merges(ens: Clusterings, weights: Floats, groups: Groups, cohesion:
     n_groups = len(groups.sizes)
     means = sp.csr_array(groups.histogram / groups.sizes[:, None])
     weighted = sp.csr_array((means * (weights[ens.cluster_member] / weights.sum())).T)
-    within = np.where(cohesion > 0, cohesion, np.inf)
+    within = np.where(cohesion > _NO_EVIDENCE, cohesion, np.inf)
     nearest, cost = np.full(n_groups, -1, dtype=np.int64), np.ones(n_groups)
     for some in _kernels.threads.blocks(n_groups, _GROUPS_AT_ONCE):
         between = np.asarray((means[some] @ weighted).toarray())

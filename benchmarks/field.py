@@ -150,6 +150,15 @@ def beside_the_paper() -> Iterator[Result]:
     yield share("lwea / weac, 1,000,000 rows x 10", spent(qt.LWEA), spent(qt.WEAC), 1.5)
 
 
+def hardly_repeating() -> Iterator[Result]:
+    """A million rows of 125,619 patterns, ten members: average link beside `numpy.unique` of the rows."""
+    labels = mixture(1_000_000, 10, high=150)
+    unique = median_seconds(lambda: np.unique(labels, axis=0, return_inverse=True, return_counts=True), 1)
+    for method in (qt.WEAC, qt.LWEA):
+        linked = median_seconds(lambda method=method: method(n_clusters=30).fit(labels), 1)
+        yield share(f"{method.name} / numpy.unique, 1,000,000 rows x 10, 125,619 patterns", linked, unique, 2)
+
+
 def run() -> list[Result]:
     """Run all."""
-    return run_parts(beside_dense, beside_the_paper)
+    return run_parts(beside_dense, beside_the_paper, hardly_repeating)

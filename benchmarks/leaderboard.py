@@ -128,16 +128,17 @@ def run(folder: Path, name: str, jobs: int) -> None:
     )
 
 
-def read(folder: Path, name: str, size: int) -> Comparison | None:
+def read(folder: Path, name: str, size: int, *, as_specified: bool = False) -> Comparison | None:
     """Return the measurements of a part at a size of ensembles: the draws that all methods have on all pools.
 
-    Before the first such round is complete, it is the pools that are.
+    Before the first such round is complete, it is the pools that are. Methods with the settings of the prototype are
+    among them only if asked for.
     """
     if not (folder / name / STORE).exists():
         return None
     about, pieces = peek(folder / name / STORE)
     found = replace(read_comparison(about, pieces), sizes=(size,))
-    kept = {key: piece for key, piece in found.pieces.items() if not key.endswith("as specified")}
+    kept = {key: piece for key, piece in found.pieces.items() if as_specified or not key.endswith("as specified")}
     found = replace(found, pieces=kept)
     whole = [[_is_whole(found, pool, draw) for pool in found.pools] for draw in range(found.draws)]
     n_rounds = next((draw for draw, pools in enumerate(whole) if not all(pools)), found.draws)

@@ -1,26 +1,19 @@
 """Mean scores of every method on the public pools at the true number of classes, beside those of a prototype.
 
-Run `python -m benchmarks.quality`: one line per draw is kept in .cache/quality.csv, so that it goes on where it was
-stopped; the table of all lines so far is printed at the end. Draws are of 10 members, scores max-normalised NMI.
+Run `python -m benchmarks.quality [RESULTS]` after `python -m benchmarks.leaderboard [RESULTS]`, whose ensembles of 10
+members it reads; scores are max-normalised NMI, and methods have the settings of the prototype.
 """
 
 from __future__ import annotations
 
-import csv
 import sys
-import warnings
-from collections import defaultdict
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
-from sklearn.metrics import normalized_mutual_info_score
 
 import quorate as qt
-from benchmarks.data import SHARED
+from benchmarks.leaderboard import RESULTS, read
 
-STORE = Path(__file__).resolve().parents[1] / ".cache" / "quality.csv"
-N_MEMBERS, N_DRAWS = 10, 10
 TOLERANCE = 0.01
 # Max-normalised NMI over the 15 pools, M = 10, 10 draws.
 PROTOTYPE = {
@@ -46,9 +39,6 @@ PROTOTYPE = {
     "median": 0.4280,
     "sec": 0.5180,  # from the start of LWEA, 12 pools
 }
-FREE = ("best-member", "median")
-SLOW = ("pta", "ptgp")  # not on the two largest pools
-LARGE = ("lwea_USPS", "lwea_LR")
 
 
 def median_of_any_k(labels: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -56,53 +46,26 @@ def median_of_any_k(labels: np.ndarray, n_clusters: int) -> np.ndarray:
     return qt.MedianPartition().fit_predict(labels)
 
 
-def fitted_labels(name: str, ens: qt.Ensemble, k: int) -> np.ndarray:
-    """Labels of a method at k clusters, or at its own number."""
-    params = {"normalise": "max"} if name in ("gp-mgla", "weac") else {}
-    return qt.consensus(ens, "auto" if name in FREE else k, method=name, **params).labels
-
-
-def measure(path: Path, draw: int, done: set[tuple[str, str, int]], store: TextIO) -> None:
-    """Score every method on one draw of a pool, but for what is done."""
-    with np.load(path) as archive:
-        labels, truth = archive["labels"], archive["truth"]
-    columns = np.random.default_rng(draw).choice(labels.shape[1], N_MEMBERS, replace=False)
-    ens = None
-    for name in PROTOTYPE:
-        if (path.stem, name, draw) in done or (name in SLOW and path.stem in LARGE):
-            continue
-        ens = ens or qt.Ensemble(labels[:, columns])
-        found = fitted_labels(name, ens, len(np.unique(truth)))
-        score = normalized_mutual_info_score(truth, found, average_method="max")
-        csv.writer(store).writerow([path.stem, name, draw, f"{score:.6f}"])
-
-
-def table(rows: list[list[str]]) -> None:
-    """Print the mean over pools of the mean over draws, beside the prototype's."""
-    scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for pool, name, _, score in rows:
-        scores[name][pool].append(float(score))
-    for name, expected in PROTOTYPE.items():
-        pools = scores[name]
-        mean = np.mean([np.mean(values) for values in pools.values()]) if pools else np.nan
-        verdict = "holds" if abs(mean - expected) <= TOLERANCE else "FAILS"
-        n_draws = sum(map(len, pools.values()))
-        print(f"{name:18} {mean:.4f} prototype {expected:.4f} difference {mean - expected:+.4f} {verdict} ({n_draws})")
-
-
 def main() -> None:
-    """Measure what is missing, then print the table."""
-    warnings.simplefilter("ignore")
-    paths = sorted(SHARED.glob("lwea_*.npz"), key=lambda path: path.stat().st_size)
-    STORE.parent.mkdir(exist_ok=True)
-    rows = list(csv.reader(STORE.open())) if STORE.exists() else []
-    with STORE.open("a", buffering=1) as store:
-        if "--table" not in sys.argv:
-            done = {(pool, name, int(draw)) for pool, name, draw, _ in rows}
-            for draw in range(N_DRAWS):
-                for path in paths:
-                    measure(path, draw, done, store)
-    table(list(csv.reader(STORE.open())))
+    """Print the mean over pools of the mean over draws, beside the prototype's."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS
+    for part in ("true-10", "slow-10"):
+        found = read(folder, part, 10, as_specified=True)
+        if found is None:
+            continue
+        pools = [i for i, pool in enumerate(found.pools) if pool.startswith("lwea_")]
+        means = found.means("max")[pools]
+        for name, expected in PROTOTYPE.items():
+            settings = name if f"{name} as specified" not in found.methods else f"{name} as specified"
+            if settings in found.methods:
+                column = means[:, found.methods.index(settings)]
+                done = ~np.isnan(column)
+                difference = column[done].mean() - expected
+                verdict = "holds" if abs(difference) <= TOLERANCE else "FAILS"
+                what = f"{found.draws} draws, {done.sum()} pools"
+                print(
+                    f"{name:18} {column[done].mean():.4f} prototype {expected:.4f} {difference:+.4f} {verdict} ({what})"
+                )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")
 _FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
-_FIRST_ROUND = 0.25  # about the share of the time that the first round of merges takes
+_FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
 LISTED = 16  # similar groups that are kept for each
 
 

@@ -229,8 +229,10 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             some = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
         rows = self._embed(some)
         k = min(self.n_clusters, len(np.unique(rows, axis=0)))
-        # Groups that no link joins are orthogonal in the embedding: starts far apart find all, random ones may not.
-        clusters = _kmeans(rows, k, self.max_iter, random, self.n_init, init="k-means++")
+        # Groups that no link joins are orthogonal in the embedding: starts far apart find all, random ones may not. But
+        # where rows are few, landmarks are hardly more than rows, and starts far apart are outliers.
+        many = len(some) >= _ROWS_PER_LANDMARK * len(self.landmarks_.points)
+        clusters = _kmeans(rows, k, self.max_iter, random, self.n_init, init="k-means++" if many else "random")
         self.cluster_centers_, self.n_iter_ = clusters.cluster_centers_, clusters.n_iter_
         self.labels_ = self._label(X)
         return self

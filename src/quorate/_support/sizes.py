@@ -46,10 +46,14 @@ def kept_by_agreement(size: Numbers) -> float:
     return by_label * size.labels + NUMBER * size.clusters * size.members + kept
 
 
+def counting(size: Numbers) -> float:
+    """Where clusters are few overlaps are counted first of all, in two dense matrices with a mask."""
+    return 17.0 * size.clusters**2 + ENTRY * size.overlaps if size.counts_densely else 0.0
+
+
 def passed_by_agreement(size: Numbers) -> float:
-    """What is there for a while: dense counts and a mask where clusters are few, then eight matrices over members."""
-    counts = 17.0 * size.clusters**2 if size.counts_densely else 0.0
-    return max(counts, 8 * NUMBER * size.members**2)
+    """What is there for a while: about eight matrices over members."""
+    return 8 * NUMBER * size.members**2
 
 
 def with_slack(needed: float) -> float:
@@ -61,4 +65,5 @@ def require_agreement(size: Numbers) -> None:
     """Refuse agreement between members that there is no room for; if there is, tell that it begins."""
     what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
     tell(what)
-    require_memory(with_slack(kept_by_agreement(size) + passed_by_agreement(size)), what, "Use fewer members.")
+    needed = max(counting(size), kept_by_agreement(size) + passed_by_agreement(size))
+    require_memory(with_slack(needed), what, "Use fewer members.")

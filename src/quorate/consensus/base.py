@@ -378,7 +378,8 @@ class EvidenceMethod(LinkageMethod, abstract=True):
     local_weights: ClassVar[bool] = True
 
     def _memory(self, size: Numbers, k: int) -> float:
-        return similarities(size) if self.linkage == "complete" else sparse_linkage(size)
+        complete = self.linkage == "complete"
+        return similarities(size) if complete else sparse_linkage(size, lists=self.linkage == "average")
 
     def _advice(self) -> str:
         return USE_NO_MATRIX if self.linkage == "complete" else "Use fewer members."

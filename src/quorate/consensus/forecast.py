@@ -6,7 +6,7 @@ Every term is an array that is there at the peak; docs/memory.md has forecasts b
 from __future__ import annotations
 
 from quorate._support.memory import require_memory
-from quorate._support.sizes import ENTRY, NUMBER, Numbers, kept_by_agreement, passed_by_agreement, with_slack
+from quorate._support.sizes import ENTRY, NUMBER, Numbers, counting, kept_by_agreement, passed_by_agreement, with_slack
 from quorate.ensemble import Clusterings
 from quorate.linkage import LISTED
 from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
@@ -27,9 +27,9 @@ def graph_cut(size: Numbers, k: int, *, while_made: float, kept: float, dense_ma
     return overlaps + max(while_made * size.overlaps, after)
 
 
-def sparse_linkage(size: Numbers) -> float:
-    """Histograms of groups, old and new, the near groups of each, old and new, and some numbers of each."""
-    near = 1.75 * LISTED * ENTRY
+def sparse_linkage(size: Numbers, *, lists: bool) -> float:
+    """Histograms of groups, old and new, some numbers of each, and `lists` of near groups, old and new."""
+    near = 1.75 * LISTED * ENTRY if lists else 0.0
     return max(28.0 * size.labels, 2 * ENTRY * size.labels + (near + 15 * NUMBER) * size.patterns)
 
 
@@ -41,6 +41,7 @@ def similarities(size: Numbers) -> float:
 def require_fit(name: str, ens: Clusterings, own: float, advice: str) -> None:
     """Refuse a fit that there is no room for; `own` is what the method takes beside what agreement keeps."""
     size = ens.numbers
-    needed = kept_by_agreement(size) + max(passed_by_agreement(size), own) + 2 * NUMBER * size.rows
+    needed = max(counting(size), kept_by_agreement(size) + max(passed_by_agreement(size), own))
+    needed += 2 * NUMBER * size.rows
     what = f"{name} of {ens.n_patterns:,} patterns by {ens.n_members:,} members with {ens.n_clusters:,} clusters"
     require_memory(with_slack(needed), what, advice)

@@ -23,6 +23,8 @@ from quorate.explore.server import first_page, make_app
 from quorate.explore.workbench import Workbench
 from quorate.show.plotdata import ensemble_of
 
+_PATIENCE = 5.0  # seconds for work to end that is of no use any more
+
 
 class Ended(BaseException):
     """Raised in work that is of no use any more, since the explorer ends."""
@@ -44,6 +46,7 @@ class Explorer:
             h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=1,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
+        self._first: threading.Thread | None = None
         self._ended = threading.Event()
         self._ended.set()
 
@@ -56,12 +59,13 @@ class Explorer:
             if self._ended.is_set() or time.monotonic() > deadline:
                 raise QuorateError("The explorer's server did not start.")
             time.sleep(0.01)
-        threading.Thread(target=self._prepare, daemon=True, name="quorate-explore-first").start()
+        self._first = threading.Thread(target=self._prepare, daemon=True, name="quorate-explore-first")
+        self._first.start()
         return self
 
     def _prepare(self) -> None:
-        """Begin with what a new page asks for first, while the browser opens."""
-        with suppress(Ended, QuorateError, MemoryError), _kernels.threads.stopped_by(self._go_on):
+        """Begin with what a new page asks for first, while the browser opens; what goes wrong, the page will hear."""
+        with suppress(Ended, Exception), _kernels.threads.stopped_by(self._go_on):
             first_page(self._bench)
 
     def _go_on(self) -> None:
@@ -89,6 +93,8 @@ class Explorer:
         self._app.state.jobs.cancel_all()
         self._server.should_exit = True
         self._ended.wait()
+        if self._first is not None:
+            self._first.join(_PATIENCE)
         self._socket.close()
 
     def __enter__(self) -> Explorer:

@@ -88,7 +88,7 @@ def test_average_link_does_not_depend_on_how_many_near_groups_are_listed(equal, 
     ens = Ensemble(labels)
     trees = []
     for listed in (1, 2, 16):
-        monkeypatch.setattr("quorate.linkage._LISTED", listed)
+        monkeypatch.setattr("quorate.linkage.LISTED", listed)
         trees.append(link_evidence(ens, weights, "average"))
     rows = ens.first_row[trees[0].leaf_pattern]
     similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]

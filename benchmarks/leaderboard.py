@@ -308,7 +308,10 @@ def unfinished(parts: Iterable[Comparison | None]) -> str:
         }
     )
     table = markdown_table(["method", "pool", "members", "message"], failed) if failed else "Everything else did.\n"
-    left_out = f"{', '.join(LEFT_OUT)} takes half a minute and more on the smallest pools, and was left out."
+    left_out = (
+        f"{', '.join(LEFT_OUT)} takes half a minute and more on the smallest pools, and was left out. "
+        f"{', '.join(SLOW)} run after all others, and are in the tables once they have a number on every pool."
+    )
     return f"\n## What did not finish\n\n{left_out}\n\n{table}"
 
 

@@ -14,6 +14,8 @@ from benchmarks.mutations import originals
 
 from quorate.cli import main
 
+pytest.importorskip("anndata", reason="the campaign mutates files of anndata too")
+
 ROOT = Path(__file__).resolve().parents[1]
 NO_TABLES = ("features", "model", "saved", "work")
 

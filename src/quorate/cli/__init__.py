@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from quorate.cli.interrupts import INTERRUPTED, SENTENCE, ignore_interrupts, leave_on_interrupt
 from quorate.errors import QuorateError, QuorateWarning
@@ -22,7 +23,16 @@ def command() -> int:
     code = main(sys.argv[1:])
     if leaves:
         ignore_interrupts()
+    _let_go(sys.stdout)
     return code
+
+
+def _let_go(stream: Any) -> None:
+    """Drop what a full stream could not take, which Python would try again at its end and fail for."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -23,7 +23,8 @@ def command() -> int:
     code = main(sys.argv[1:])
     if leaves:
         ignore_interrupts()
-    _let_go(sys.stdout)
+    for stream in (sys.stdout, sys.stderr):
+        _let_go(stream)
     return code
 
 

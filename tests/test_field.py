@@ -158,12 +158,12 @@ def test_local_weights_of_other_methods(published):
 def test_cumulative_voting_on_the_running_example(running_example):
     ens, equal = Ensemble(running_example), np.ones(3)
     assert voting_order(ens, equal).tolist() == [1, 0, 2]
-    after_two = cumulative_votes(ens, np.array([1, 1, 0.0]))
+    after_two = cumulative_votes(ens, np.array([1, 1, 0.0])).of_patterns()
     assert after_two[[0, 2]] == pytest.approx(np.array([[0.8333, 0.1667, 0], [0, 0.6667, 0.3333]]), abs=5e-5)
-    votes = cumulative_votes(ens, equal)
+    votes = cumulative_votes(ens, equal).of_patterns()
     expected = [[0.7222, 0.25, 0.0278], [0.3889, 0.5833, 0.0278], [0, 0.1667, 0.8333]]
     assert votes[[0, 1, 3]] == pytest.approx(np.array(expected), abs=5e-5)
-    fixed = cumulative_votes(ens, equal, adaptive=False)
+    fixed = cumulative_votes(ens, equal, adaptive=False).of_patterns()
     assert fixed[0] == pytest.approx([0.7222, 0.2778, 0], abs=5e-5)
     joint = fixed * ens.counts[:, None] / 6
     assert joint.sum(axis=0) == pytest.approx([1 / 3] * 3)
@@ -183,18 +183,18 @@ def test_cumulative_voting_on_the_running_example(running_example):
 def test_cumulative_votes_are_those_of_all_rows(labels, seed, adaptive):
     ens = Ensemble(list(labels.T))
     weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
-    found = cumulative_votes(ens, weights, adaptive=adaptive)[ens.row_pattern]
+    found = cumulative_votes(ens, weights, adaptive=adaptive).of_patterns()[ens.row_pattern]
     assert found == pytest.approx(dense.cumulative_votes(labels, weights, adaptive), abs=1e-12)
 
 
-@given(labels=oracles.label_matrices(max_clusters=6))
+@given(labels=oracles.label_matrices(max_clusters=6, missing=True))
 @few
 def test_columns_of_votes_are_merged_by_least_loss(labels):
     ens = Ensemble(list(labels.T))
     votes = cumulative_votes(ens, np.ones(ens.n_members))
-    joint = votes * ens.counts[:, None] / ens.total
-    columns = dict(enumerate(joint.T))
-    for i, j in merge_columns(votes, ens.counts.astype(float)):
+    joint = votes.of_patterns() * ens.counts[:, None]
+    columns = dict(enumerate((joint / joint.sum()).T))
+    for i, j in merge_columns(votes):
         losses = {
             (a, b): dense.merging_loss(np.stack([columns[a], columns[b]], axis=1))
             for a in columns

@@ -130,7 +130,7 @@ def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | N
     """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
     n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
     scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, weights)))
-    return _by_group(ens, ens.counts * scale, labels, n_groups)
+    return by_group(ens, ens.counts * scale, labels, n_groups)
 
 
 def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
@@ -139,10 +139,10 @@ def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool =
     Squared: the sum of their squared weights, a row weighing as much as the rows of its pattern on average.
     """
     counts = ens.counts.astype(np.float64)
-    return _by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
+    return by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
 
 
-def _by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
+def by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
     """(groups, n_clusters) what the patterns of each group bring to each of their clusters."""
     found = np.zeros((n_groups, ens.n_clusters))
     _kernels.patterns.add_by_group(ens.patterns, amounts, labels, found)

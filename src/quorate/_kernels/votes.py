@@ -25,6 +25,27 @@ def joint_terms(votes, terms, column, others, out):
 
 
 @jit
+def shared_terms(indptr, indices, links, per_row, column, other, start, stop):
+    """Return the sum over patterns start..stop of f(a + b) - f(a) - f(b), f(x) = x ln x, without a matrix of votes.
+
+    indptr, indices, links : (m, n_clusters) in CSR form; a and b are a pattern's links times `column` and `other`
+    per_row : (m,) how much each pattern counts
+    column, other : (n_clusters,) two columns of the votes of clusters
+    """
+    total = 0.0
+    for u in range(start, stop):
+        a = 0.0
+        b = 0.0
+        for e in range(indptr[u], indptr[u + 1]):
+            c = indices[e]
+            a += links[e] * column[c]
+            b += links[e] * other[c]
+        if a > 0.0 and b > 0.0:
+            total += per_row[u] * ((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b))
+    return total
+
+
+@jit
 def move_patterns(indptr, indices, values, counts, share, gamma, fixed, groups, sizes, members, histogram, first):
     """Move patterns one after the other to the group in which they gain most; stop at the end or for want of a group.
 

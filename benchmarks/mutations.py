@@ -104,6 +104,7 @@ def originals() -> dict[str, bytes]:
             _save_texts(f"{name}/{kind}", frame)
             _save_columns(f"{name}/{kind}", frame)
             _save_arrays(f"{name}/{kind}", frame)
+        _save_matlab(name, tables()["plain"])
         _save_features(name)
         _save_others(name)
         return {path.name: path.read_bytes() for path in sorted(Path(name).iterdir())}
@@ -150,6 +151,19 @@ def _save_arrays(stem: str, frame: Any) -> None:
     columns |= {f"m{j}": column for j, column in enumerate(matrix.T)}
     np.savez(f"{stem}.npz", **columns)
     np.savez_compressed(f"{stem}-packed.npz", **columns)
+
+
+def _save_matlab(name: str, frame: Any) -> None:
+    import h5py
+    import scipy.io
+
+    labels, classes = frame[["m0", "m1", "m2", "m3"]].to_numpy(), np.repeat([1.0, 2.0, 3.0], N_ROWS // 3)
+    scipy.io.savemat(f"{name}/older.mat", {"members": labels + 1.0, "gt": classes})
+    scipy.io.savemat(f"{name}/packed.mat", {"members": labels + 1.0, "gt": classes}, do_compression=True)
+    with h5py.File(f"{name}/newer.mat", "w", userblock_size=512) as file:
+        file["members"], file["gt"] = labels.T + 1.0, classes[None]
+    with open(f"{name}/newer.mat", "r+b") as opened:
+        opened.write(b"MATLAB 7.3 MAT-file")
 
 
 def _save_features(name: str) -> None:

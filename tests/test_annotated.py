@@ -1,5 +1,7 @@
 """AnnData objects: recognised, combined by keys of obs, and asked for keys at once."""
 
+import os
+import signal
 import sys
 import warnings
 
@@ -77,6 +79,17 @@ def test_the_command_reads_h5ad(adata, tmp_path, capsys):
     (tmp_path / "broken.h5ad").write_bytes(b"no such thing")
     assert main(["combine", str(tmp_path / "broken.h5ad")]) == 2
     assert "is not an AnnData file" in capsys.readouterr().err
+
+
+def test_a_library_that_crashes_on_a_file_takes_nothing_along(tmp_path, monkeypatch):
+    from quorate.scale.files import untrusted
+
+    def crash(file):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    monkeypatch.setattr(untrusted, "_read_obs", crash)
+    with pytest.raises(qt.QuorateError, match=r"cells.h5ad is not an AnnData file that can be read"):
+        untrusted.load_obs(tmp_path / "cells.h5ad", "cells.h5ad")
 
 
 @pytest.mark.parametrize("call", [lambda a: qt.consensus(a, 14), qt.Ensemble, lambda a: qt.WEAC(3).fit(a), qt.ncai])

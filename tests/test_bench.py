@@ -17,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from typer.testing import CliRunner
 
 import quorate as qt
+from quorate._support.workers import Failure, run_in_workers
 from quorate.bench import statistics
 from quorate.bench.contestants import gather_contestants, make_contestant
 from quorate.bench.pools import Recipe, gather_pools, make_pool, read_pool
@@ -25,7 +26,6 @@ from quorate.bench.run import Cell, Protocol, Task, measure, why_not
 from quorate.bench.scoring import score_rows
 from quorate.bench.store import STORE
 from quorate.bench.tables import Ranking, Table
-from quorate.bench.workers import Failure, run_in_workers
 from quorate.cli.app import app
 from quorate.cli.benching import named_methods
 

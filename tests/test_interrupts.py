@@ -180,7 +180,7 @@ def test_an_interrupt_ends_the_workers_too(tmp_path):
     """A worker at endless work goes with the process that asked."""
     program = """
 import os, threading, time
-from quorate.bench.workers import run_in_workers
+from quorate._support.workers import run_in_workers
 def work(_):
     os.write(2, f"{os.getpid()}\\n".encode())
     time.sleep(600)

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._support.extras import import_extra
 from quorate._support.resume import fingerprint
 from quorate.datasets import NAMES, load
 from quorate.errors import QuorateError
 from quorate.labels import encode, split_members
 from quorate.members import draw_pool
 from quorate.scale.files import FORMATS, ROW, open_table
-from quorate.scale.files.untrusted import load_npz
+from quorate.scale.files.untrusted import load_mat, load_npz
 
 CLASS_NAMES = ("class", "classes", "truth", "gt", "gnd", "target")
 """What known classes are called in a file, unless said otherwise; capitals do not matter."""
@@ -155,7 +154,7 @@ def read_pool(path: str | PathLike[str], truth: str | None = None) -> Pool:
     path = Path(path)
     ending = path.suffix.lower()
     if ending == ".mat":
-        return _from_arrays(path, _read_mat(path), truth)
+        return _from_arrays(path, load_mat(path, repr(str(path))), truth)
     if ending == ".npz":
         return _from_arrays(path, load_npz(path, str(path)), truth)
     return _from_table(path, truth)
@@ -203,21 +202,3 @@ def _no_classes(path: Path, names: Sequence[str], truth: str | None) -> QuorateE
     sought = repr(truth) if truth else f"any of {', '.join(CLASS_NAMES)}"
     listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return QuorateError(f"{str(path)!r} has no classes under {sought}; it holds {listed}. Name them with truth.")
-
-
-def _read_mat(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a MATLAB file: of version 7.3, which is HDF5, or of the versions before."""
-    with open(path, "rb") as file:
-        modern = file.read(128).startswith(b"MATLAB 7.3")
-    if modern:
-        h5py = import_extra("h5py", "MATLAB files of version 7.3")
-    from scipy.io import loadmat
-
-    try:
-        if modern:
-            with h5py.File(path, "r") as opened:
-                return {name: np.asarray(item).T for name, item in opened.items() if hasattr(item, "shape")}
-        found = loadmat(path)
-    except Exception as error:  # whatever is wrong with the bytes, the libraries say in many ways
-        raise QuorateError(f"{str(path)!r} cannot be read as a MATLAB file: {error}") from error
-    return {name: np.asarray(array) for name, array in found.items() if not name.startswith("__")}

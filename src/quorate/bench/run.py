@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from quorate._support.checks import check_integer, check_number
 from quorate._support.progress import track
 from quorate._support.resume import Store
+from quorate._support.workers import OUT_OF_TIME, Failure, run_in_workers
 from quorate.bench.contestants import Contestant, Registered, gather_contestants
 from quorate.bench.pools import Pool, Recipe, gather_pools
 from quorate.bench.report import write_report
@@ -25,7 +26,6 @@ from quorate.bench.resources import one_thread, peak_memory
 from quorate.bench.scoring import score_rows
 from quorate.bench.store import Piece, open_results
 from quorate.bench.tables import METHOD, Comparison
-from quorate.bench.workers import OUT_OF_TIME, Failure, run_in_workers
 from quorate.errors import QuorateError
 
 VERSION = 1  # of what the measurements mean

@@ -14,9 +14,9 @@ import numpy as np
 
 from quorate._support.checks import check_choice
 from quorate._support.typing import Floats, Ints
+from quorate._support.workers import OUT_OF_TIME
 from quorate.bench import statistics
 from quorate.bench.store import Piece, clear_disk_errors
-from quorate.bench.workers import OUT_OF_TIME
 from quorate.errors import QuorateError
 from quorate.scale.files import write_text
 

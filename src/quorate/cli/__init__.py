@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -14,6 +15,7 @@ from quorate.cli.interrupts import INTERRUPTED, SENTENCE, ignore_interrupts, lea
 from quorate.errors import QuorateError, QuorateWarning
 
 BAD_INPUT, FAILURE = 2, 1
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def command() -> int:
@@ -78,8 +80,12 @@ def _explain(error: BaseException, arguments: Sequence[str]) -> int:
         return FAILURE
     if isinstance(error, OSError):
         _forget_output()
+        full = error.errno in _FULL or error.filename is None
         what = error.filename or "What was asked for"
-        return _complain(f"{what} cannot be read or written: {error.strerror or error}. Check space there.", FAILURE)
+        message = f"{what} cannot be read or written: {error.strerror or error}. "
+        return _complain(
+            message + ("Check space there." if full else "Check that path."), FAILURE if full else BAD_INPUT
+        )
     if not isinstance(error, Exception):
         raise error
     what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]

@@ -13,8 +13,8 @@ import numpy as np
 
 from quorate._support.progress import track
 from quorate._support.resume import Store
+from quorate._support.workers import Failure, run_in_workers
 from quorate.bench.store import Piece, open_results
-from quorate.bench.workers import Failure, run_in_workers
 from quorate.paper.experiments import Measurement, Timed, measurements, timings
 from quorate.paper.measure import Task, measure, time_methods
 from quorate.paper.pools import POOLS, DatasetPool, sample_members

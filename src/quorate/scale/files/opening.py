@@ -20,7 +20,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate._support.annotated import candidate_keys
 from quorate._support.checks import check_integer, nearest_name
 from quorate._support.extras import import_extra
 from quorate._support.memory import parse_bytes
@@ -29,7 +28,7 @@ from quorate.errors import QuorateError
 from quorate.scale.files.dialect import DELIMITERS, MISSING, Dialect, find_dialect
 from quorate.scale.files.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
 from quorate.scale.files.table import NUMBERED, ROW, VIEW, Column, LabelTable
-from quorate.scale.files.untrusted import check_arrow, load_npy, load_npz
+from quorate.scale.files.untrusted import check_arrow, load_npy, load_npz, load_obs
 
 if TYPE_CHECKING:
     import duckdb
@@ -418,17 +417,8 @@ def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:
 
 
 def _h5ad_view(source: _Source) -> list[Column]:
-    """Open the names of the cells and the categorical columns of `obs`; the counts of genes stay on disk."""
-    anndata = import_extra("anndata", "Reading .h5ad files")
-    try:
-        obs = anndata.read_h5ad(source.file, backed="r").obs
-    except Exception:  # whatever error a broken file leads to
-        raise QuorateError(f"{source.shown} is not an AnnData file that can be read. Check that it is whole.") from None
-    vectors = {"obs_names": obs.index.to_numpy(dtype=object)}
-    for name in candidate_keys(obs):
-        texts = obs[name].astype(object)
-        vectors[name] = texts.where(texts.notna(), None).to_numpy()
-    return _register_vectors(source, vectors)
+    """Open the names of the cells and the categorical columns of `obs`."""
+    return _register_vectors(source, load_obs(source.file, source.shown))
 
 
 def _register_vectors(source: _Source, vectors: dict[str, Any]) -> list[Column]:

@@ -1,7 +1,8 @@
 """Files nobody vouches for: what they declare is checked before it is believed.
 
 A flipped byte in a binary file may send a reader anywhere in memory or ask for all of it; what is found here is refused
-in one sentence, and what passes is safe to read.
+in one sentence, and what passes is safe to read. Formats that cannot be checked beforehand (HDF5, MATLAB's) are read in
+a process of their own, which may crash.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate._support.extras import import_extra
+from quorate._support.annotated import candidate_keys
+from quorate._support.extras import import_extra, require_extra
 from quorate._support.memory import require_memory
+from quorate._support.workers import Failure, answer_apart
 from quorate.errors import QuorateError
 
 # What a text label costs as an object, beside its letters.
@@ -111,3 +114,48 @@ def _check_text(array: Any) -> None:
         low, high = _SURROGATES
         if np.any(block > _LAST_CODE_POINT) or np.any((block >= low) & (block <= high)):
             raise ValueError("text with invalid code points")
+
+
+def load_obs(file: Path, shown: str) -> dict[str, Any]:
+    """Return the names of the cells of an AnnData file and the categorical columns of its `obs`, None where missing."""
+    require_extra("anndata", "Reading .h5ad files")
+    found = answer_apart(_read_obs, file)
+    if isinstance(found, Failure):
+        raise QuorateError(f"{shown} is not an AnnData file that can be read. Check that it is whole.")
+    names, columns = found
+    labels = {name: np.array([*categories, None], dtype=object)[codes] for name, (codes, categories) in columns.items()}
+    return {"obs_names": names, **labels}
+
+
+def _read_obs(file: Path) -> tuple[Any, dict[str, tuple[Any, Any]]]:
+    """Return the names, and number and text of each category; the counts of genes stay on disk."""
+    anndata = import_extra("anndata", "Reading .h5ad files")
+    obs = anndata.read_h5ad(file, backed="r").obs
+    columns = {name: obs[name].array for name in candidate_keys(obs)}
+    return obs.index.to_numpy(dtype=object), {
+        name: (np.asarray(column.codes), column.categories.to_numpy(dtype=object)) for name, column in columns.items()
+    }
+
+
+def load_mat(file: Path, shown: str) -> dict[str, Any]:
+    """Return the arrays of a MATLAB file: of version 7.3, which is HDF5, or of the versions before."""
+    with open(file, "rb") as opened:
+        modern = opened.read(128).startswith(b"MATLAB 7.3")
+    if modern:
+        require_extra("h5py", "MATLAB files of version 7.3")
+    found = answer_apart(_read_hdf5 if modern else _read_mat, file)
+    if isinstance(found, Failure):
+        raise QuorateError(f"{shown} cannot be read as a MATLAB file: {found.status}. Check that it is whole.")
+    return found
+
+
+def _read_hdf5(file: Path) -> dict[str, Any]:
+    h5py = import_extra("h5py", "MATLAB files of version 7.3")
+    with h5py.File(file, "r") as opened:
+        return {name: np.asarray(item).T for name, item in opened.items() if hasattr(item, "shape")}
+
+
+def _read_mat(file: Path) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    return {name: np.asarray(array) for name, array in loadmat(file).items() if not name.startswith("__")}

@@ -50,9 +50,9 @@ def run_in_workers(
     """
     waiting = _Shared(tasks)
     answers: queue.SimpleQueue[tuple[Any, Any] | BaseException | None] = queue.SimpleQueue()
-    workers = [_Worker() for _ in range(n_jobs)]
+    workers = [Worker() for _ in range(n_jobs)]
 
-    def serve(worker: _Worker) -> None:
+    def serve(worker: Worker) -> None:
         try:
             for task in waiting:
                 answers.put((task, worker.answer(work, task, timeout)))
@@ -82,6 +82,16 @@ def run_in_workers(
             thread.join()
 
 
+def answer_apart(work: Callable[[Any], Any], task: Any) -> Any:
+    """Return the answer of a process for this task alone, or a `Failure`: for libraries that crash on bad files."""
+    worker = Worker()
+    try:
+        return worker.answer(work, task)
+    finally:
+        worker.kill()
+        worker.close()
+
+
 class _Shared:
     """An iterator that several threads may read."""
 
@@ -103,16 +113,15 @@ class _Shared:
             return next(self._tasks)
 
 
-class _Worker:
+class Worker:
     """A process that is started when first needed, and again after it was lost."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._killed = False
 
-    def answer(self, work: Callable[[Any], Any], task: Any, timeout: float | None) -> Any:
+    def answer(self, work: Callable[[Any], Any], task: Any, timeout: float | None = None) -> Any:
         """Return the answer to a task, or why there is none."""
-
         message = cloudpickle.dumps((work, task))
         if self._killed:
             return Failure("was not begun")

@@ -10,8 +10,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.mutations import originals
+from benchmarks.mutations import N_ROWS, originals
 
+from quorate.bench.pools import read_pool
 from quorate.cli import main
 
 pytest.importorskip("anndata", reason="the campaign mutates files of anndata too")
@@ -22,8 +23,10 @@ NO_TABLES = ("features", "model", "saved", "work")
 
 def test_every_original_is_fine(tmp_path, capsys):
     for name, content in originals().items():
-        if not name.startswith(NO_TABLES):
-            (tmp_path / name).write_bytes(content)
+        (tmp_path / name).write_bytes(content)
+        if name.endswith(".mat"):
+            assert read_pool(tmp_path / name).labels.shape == (N_ROWS, 4)
+        elif not name.startswith(NO_TABLES):
             assert main(["combine", str(tmp_path / name), "-k", "2", "-q", "--json"]) == 0, capsys.readouterr().err
 
 

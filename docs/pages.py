@@ -10,6 +10,7 @@ from typing import Any
 from docutils.nodes import SkipNode
 
 import quorate as qt
+from quorate.consensus.base import PROMISES
 
 __all__ = ["SkipNode", "escape_docstring", "write_all"]
 
@@ -80,7 +81,7 @@ def method_page(info: Any) -> str:
     """Return the page of one method: the idea, its equation, cost, promises and parameters."""
     name = info.estimator.__name__
     defaults = "".join(f"| `{key}` | `{value!r}` |\n" for key, value in info.parameters.items())
-    exceptions = "".join(f"- {promise}: {reason}\n" for promise, reason in info.exceptions.items())
+    exceptions = "".join(_exception(*exception) for exception in info.exceptions.items())
     guide = "".join(_section(title, getattr(info, field, "")) for title, field in GUIDE.items())
     return f"""# `{info.name}`
 
@@ -127,6 +128,11 @@ def _section(title: str, text: str) -> str:
     if title == "The equation" and "$" not in text:
         text = f"$$\n{text}\n$$" if "\\" in text else f"    {text}"
     return f"## {title}\n\n{text}\n\n"
+
+
+def _exception(promise: str, reason: str) -> str:
+    kind, _, where = promise.partition(", ")
+    return f"- That {PROMISES[kind]}{f' ({where})' if where else ''}: {reason}.\n"
 
 
 def _cost(cost: str) -> str:

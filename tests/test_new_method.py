@@ -11,7 +11,7 @@ import quorate as qt
 from quorate._support.checks import check_integer
 from quorate._support.numbering import number_by_size
 from quorate.consensus import registry
-from quorate.consensus.base import ConsensusMethod, Cuts
+from quorate.consensus.base import FACTS, PROMISES, ConsensusMethod, Cuts
 from quorate.ensemble import Ensemble
 
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
@@ -58,6 +58,11 @@ class Oracle(ConsensusMethod):
     """Believe one member."""
 
     name: ClassVar[str] = "oracle"
+    idea: ClassVar[str] = "Believe one member."
+    equation: ClassVar[str] = "label(u) = label of u in one member"
+    strength: ClassVar[str] = "Nothing is quicker."
+    weakness: ClassVar[str] = "The others are not heard."
+    when: ClassVar[str] = "One member is known to be right."
     citation: ClassVar[str] = "nobody"
     cost: ClassVar[str] = "m"
     exact: ClassVar[str] = "all of it"
@@ -109,9 +114,9 @@ def test_the_method_works_wherever_methods_do(registered, tmp_path):
         qt.consensus(MEMBERS, 2, method="oracle", member=-1)
 
 
-@pytest.mark.parametrize("lacking", ["name", "citation", "cost", "exact"])
+@pytest.mark.parametrize("lacking", FACTS)
 def test_a_method_that_says_too_little_fails_when_it_is_made(lacking):
-    facts = {fact: "something" for fact in ("name", "citation", "cost", "exact") if fact != lacking}
+    facts = {fact: "something" for fact in FACTS if fact != lacking}
     with pytest.raises(TypeError, match=f"The consensus function Silent lacks {lacking}: give the class these texts"):
         type("Silent", (ConsensusMethod,), facts)
 
@@ -120,14 +125,23 @@ def test_bases_of_methods_say_nothing_yet():
     class Base(ConsensusMethod, abstract=True):
         pass
 
-    with pytest.raises(TypeError, match="Mute lacks name, citation, cost, exact"):
+    with pytest.raises(TypeError, match="Mute lacks " + ", ".join(FACTS)):
         type("Mute", (Base,), {})
+
+
+def test_a_method_is_excused_only_from_what_is_promised():
+    facts = dict.fromkeys(FACTS, "something")
+    type("Excused", (ConsensusMethod,), {**facts, "exceptions": {"components, single link": "chains"}})
+    with pytest.raises(
+        TypeError, match="exceptions of Sloppy must be promises of all methods, exactly k, .*got 'order'"
+    ):
+        type("Sloppy", (ConsensusMethod,), {**facts, "exceptions": {"order": "it depends"}})
 
 
 def test_the_steps_name_everything_there_is_to_do():
     text = CONTRIBUTING.read_text()
     steps = text[text.index("## Adding a consensus function") :]
     needed = [name for name in vars(Cuts) if not name.startswith("_")]
-    needed += ["name", "citation", "cost", "exact", "exceptions", "limited_by_clusters", "_check", "_solve", "METHODS"]
+    needed += [*FACTS, *PROMISES, "exceptions", "limited_by_clusters", "_check", "_memory", "_solve", "METHODS"]
     needed += ["number_by_size", "n_clusters", "weights", "beta", "normalise", "__init__.pyi", "README", "changelog"]
     assert [word for word in needed if word not in steps] == []

@@ -93,5 +93,12 @@ def test_no_method_imports_another():
     assert not found
 
 
+def test_contributing_maps_the_top_level():
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text()
+    found = {path.name + "/" * path.is_dir() for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    named = {line.split()[0] for line in text.partition("quorate/\n")[2].partition("```")[0].splitlines()}
+    assert sorted(found - named - {"__init__.py", "__main__.py", "__pycache__/"}) == []
+
+
 def test_the_top_level_holds_the_data_and_the_mathematics_of_the_paper():
     assert len([path for path in SOURCE.glob("*.py") if not path.stem.startswith("__")]) <= 13

@@ -41,6 +41,16 @@ from quorate.linkage import LINKS, Dendrogram, Link, link_evidence
 from quorate.patterns import CodeColumn, group_rows
 from quorate.tcut import ReducedGraph, TransferCut
 
+FACTS = ("name", "idea", "equation", "strength", "weakness", "when", "citation", "cost", "exact")
+"""The texts that every method has; lists of methods and their pages show them."""
+PROMISES = {
+    "exactly k": "as many clusters come back as were asked for, where so many rows can be told apart",
+    "clear answers": "names and order of members change nothing where no tie decides",
+    "components": "groups of rows that share no cluster with others are told apart before anything else",
+    "member without weight": "a member of weight 0 changes nothing",
+    "repeated rows": "a row of weight w counts like w equal rows",
+}
+"""What the tests hold every method to, unless its `exceptions` say why not."""
 _MOST_AUTOMATIC = 32  # clusters that an automatic choice considers
 
 
@@ -70,13 +80,13 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     name: ClassVar[str]
     """The name in the registry."""
-    idea: ClassVar[str] = ""
+    idea: ClassVar[str]
     """What it does, in one sentence."""
-    equation: ClassVar[str] = ""
+    equation: ClassVar[str]
     """What it computes, in plain signs."""
-    strength: ClassVar[str] = ""
-    weakness: ClassVar[str] = ""
-    when: ClassVar[str] = ""
+    strength: ClassVar[str]
+    weakness: ClassVar[str]
+    when: ClassVar[str]
     """When to use it."""
     citation: ClassVar[str]
     cost: ClassVar[str]
@@ -84,7 +94,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     exact: ClassVar[str]
     """What comes out of patterns exactly as it would out of all rows."""
     exceptions: ClassVar[Mapping[str, str]] = {}
-    """What all methods promise and this one cannot, with the reason."""
+    """Those of `PROMISES` that it cannot hold, with the reason; "components, complete link" for one link alone."""
     limited_by_clusters: ClassVar[bool] = False
     """Whether k can be at most the number of clusters of the ensemble."""
     finds_k: ClassVar[bool] = False
@@ -102,12 +112,18 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Refuse a method that does not say what there is to know about it."""
         super().__init_subclass__(**options)
-        lacking = [fact for fact in ("name", "citation", "cost", "exact") if not hasattr(cls, fact)]
+        lacking = [fact for fact in FACTS if not hasattr(cls, fact)]
         if lacking and not abstract:
             raise TypeError(
                 f"The consensus function {cls.__name__} lacks {', '.join(lacking)}: give the class these texts, or "
                 "declare it a base of others with abstract=True."
             )
+        for exception in cls.exceptions:
+            if exception.split(", ")[0] not in PROMISES:
+                raise TypeError(
+                    f"The exceptions of {cls.__name__} must be promises of all methods, {', '.join(PROMISES)}; "
+                    f"got {exception!r}."
+                )
 
     def _check(self) -> None:
         """Check the method's own parameters."""

@@ -217,6 +217,12 @@ def test_bad_folders_are_explained(tmp_path, files, message):
         gather_pools(tmp_path)
 
 
+@pytest.mark.parametrize(("method", "message"), [("", "''"), ("run 'it {table} {output}", "no closing quotation")])
+def test_methods_that_say_nothing_are_explained(method, message):
+    with pytest.raises(qt.QuorateError, match=message):
+        make_contestant(method, "mine")
+
+
 def test_bad_pools_are_explained(pools, tmp_path):
     with pytest.raises(qt.QuorateError, match="has 59 classes for 60 rows"):
         make_pool("short", pools["one"][0], pools["one"][1][1:])

@@ -338,6 +338,20 @@ def test_a_device_is_written_to_not_replaced(labels, capsys):
     assert Path(os.devnull).is_char_device()
 
 
+def test_names_that_span_lines_are_told_in_one(tmp_path, capsys):
+    path = tmp_path / "odd.parquet"
+    pd.DataFrame({"a\nb\x1b[31m": [1, 1, 2], "c": [1, 2, 2]}).to_parquet(path)
+    assert main(["evaluate", str(path), "--truth", "class"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert r"a\nb\x1b[31m" in said
+
+
+def test_a_path_through_a_file_is_bad_input(labels, capsys):
+    assert main(["reproduce", "report", str(labels)]) == 2
+    assert "Check that path" in capsys.readouterr().err
+
+
 def test_warnings_are_one_line(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n1,1\n1,1\n2,2\n,\n")
     printed = run("combine", tmp_path / "t.csv", "-k", 2, capsys=capsys)

@@ -227,14 +227,22 @@ def make_contestant(method: Any, name: str | None = None) -> Contestant:
             return Function(name or str(getattr(method, "__name__", "function")), method)
         raise QuorateError(f"A method is a name, a function or has fit_predict; got {type(method).__name__}.")
     if "{output}" in method:
-        return Program(name or Path(shlex.split(method)[0]).name, method)
+        first = _words(method)[0]
+        return Program(name or Path(first).name, method)
     if ":" in method:
         find_function(method)  # better now than after hours
         return Function(name or method.rpartition(":")[2], method)
-    estimator, *settings = method.split()
+    estimator, *settings = method.split() or [""]
     params = dict(_setting(setting) for setting in settings)
     make_method(estimator, 2, params)
     return Registered(name or method, estimator, params)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise QuorateError(f"The program {command!r} cannot be called: {str(error).lower()}.") from None
 
 
 def _setting(text: str) -> tuple[str, Any]:

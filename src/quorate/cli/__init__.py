@@ -94,8 +94,13 @@ def _explain(error: BaseException, arguments: Sequence[str]) -> int:
 
 def _complain(message: str, code: int) -> int:
     with contextlib.suppress(OSError):  # nobody hears it
-        print(f"Error: {message}", file=sys.stderr, flush=True)
+        print(f"Error: {_one_line(message)}", file=sys.stderr, flush=True)
     return code
+
+
+def _one_line(message: str) -> str:
+    """Return a message with control signs, as names of columns may hold them, shown and not obeyed."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message)
 
 
 def _open_streams() -> None:
@@ -128,4 +133,4 @@ def _in_flags(message: str, arguments: Sequence[str]) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], arguments: Sequence[str]) -> None:
     if issubclass(category, QuorateWarning):
-        print(f"Warning: {_in_flags(str(message), arguments)}", file=sys.stderr)
+        print(f"Warning: {_one_line(_in_flags(str(message), arguments))}", file=sys.stderr)

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
@@ -69,14 +70,14 @@ def _mathml(self: Any, node: Any, display: str) -> None:
 
 def _inline(self: Any, node: Any) -> None:
     _mathml(self, node, "inline")
-    raise pages.SkipNode
+    raise SkipNode
 
 
 def _block(self: Any, node: Any) -> None:
     self.body.append(self.starttag(node, "div", CLASS="math"))
     _mathml(self, node, "block")
     self.body.append("</div>\n")
-    raise pages.SkipNode
+    raise SkipNode
 
 
 def setup(app: Sphinx) -> None:

@@ -7,21 +7,47 @@ import re
 from pathlib import Path
 from typing import Any
 
-from docutils.nodes import SkipNode
-
 import quorate as qt
 from quorate.consensus.base import PROMISES
 
-__all__ = ["SkipNode", "escape_docstring", "write_all"]
+__all__ = ["escape_docstring", "write_all"]
 
 REFERENCE = {
+    "Combine clusterings": ["consensus", "ConsensusResult", "ConsensusCluster", "Split", "methods", "MethodInfo"],
+    "Whom to trust": ["trust", "crowd_trust", "CrowdTrust", "agreement", "cai", "ncai", "member_weights"],
+    "How many clusters, and are there any": [
+        "choose_k",
+        "Choice",
+        "Candidate",
+        "structure",
+        "Structure",
+        "label_structure",
+        "LabelStructure",
+    ],
+    "How good is it": ["evaluate", "Scores", "bench", "Comparison"],
+    "Show it": ["report", "explore", "Explorer"],
     "An ensemble": ["Ensemble", "ensemble_from_frame", "save", "load"],
-    "The consensus": ["consensus", "ConsensusResult", "ConsensusCluster", "Split", "ConsensusClustering"],
-    "Tables of any size": ["consensus_frame", "consensus_file", "FileConsensus", "memory_limit"],
-    "Whom to trust": ["agreement", "cai", "ncai", "member_weights"],
-    "Links and evidence": ["jaccard", "sact", "coassociation", "Dendrogram"],
-    "How good is it": ["evaluate", "Scores"],
-    "Methods": ["methods", "MethodInfo"],
+    "Tables of any size": [
+        "consensus_frame",
+        "consensus_file",
+        "FileConsensus",
+        "memory_limit",
+        "time_limit",
+        "progress",
+    ],
+    "From features": [
+        "ConsensusClustering",
+        "cluster_frame",
+        "cluster_file",
+        "FileClusters",
+        "FeatureModel",
+        "USPEC",
+        "RPCL",
+        "HMAC",
+        "ODISVC",
+    ],
+    "Links and evidence": ["coassociation", "cluster_certainty", "jaccard", "sact", "Dendrogram"],
+    "Consensus functions": [info.estimator.__name__ for info in qt.methods()],
     "Errors": ["QuorateError", "QuorateWarning"],
 }
 ROOMS = {
@@ -38,22 +64,12 @@ def write_all(folder: Path) -> None:
         _write(folder / "methods" / f"{info.name}.md", method_page(info))
     _write(folder / "methods" / "index.md", methods_index())
     _write(folder / "api.md", reference_page())
-    _write(folder / "more.md", more_page(folder.parent))
 
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
-
-
-def more_page(docs: Path) -> str:
-    """Return a list of the pages that the start page does not name, so that none is out of reach."""
-    named = (docs / "index.md").read_text().splitlines()
-    others = sorted(page.stem for page in docs.glob("*.md") if page.stem not in (*named, "index"))
-    listed = "\n".join(f"../{name}" for name in others)
-    toctree = f"```{{toctree}}\n{listed}\n```\n" if others else "All pages are in the menu.\n"
-    return f"# More\n\n{toctree}"
 
 
 def methods_index() -> str:
@@ -64,12 +80,31 @@ def methods_index() -> str:
     names = "\n".join(info.name for info in qt.methods())
     return f"""# Methods
 
-Every method takes the same ensembles, weights and numbers of clusters, and promises the same things; what one cannot
-promise stands on its page. These pages are made from what `qt.methods()` says.
+Which one to take? [Choose a method](../../how-to/which-method.md) says it in one table. If you name none, `lwgp` runs
+with members weighed by trust. Every method takes the same ensembles, weights and numbers of clusters, and promises the
+same things; what one cannot promise stands on its page.
 
 | method | what it does | from |
 |---|---|---|
 {rows}
+## Signs
+
+The pages write equations with these signs:
+
+| sign | meaning |
+|---|---|
+| i, j; u, v | rows; patterns, that is groups of rows with the same label in every member |
+| l, w_l | a member, and its weight |
+| c_l(i) | the cluster of row i in member l |
+| H | rows x clusters of all members: 1 where the row is in the cluster, else 0 |
+| B | the same with weights: how strongly each row is linked to each cluster |
+| S(i, j) | how similar two rows are: in the simplest case the share of members that put them together |
+| k, m, M, n_c | clusters of the answer, patterns, members, clusters of all members |
+| NCAI, SACT | agreement of a member with the crowd; similarity of clusters (Huang, Lai, Wang 2015) |
+| ECI(c) | how certain the other members are of cluster c (`cluster_certainty`) |
+| WCT, Jaccard | similarity of clusters: through third clusters that both meet; rows shared over rows in either |
+| transfer cut | spectral clustering of the graph B, computed over the few clusters instead of the many rows |
+
 ```{{toctree}}
 :hidden:
 {names}
@@ -82,21 +117,30 @@ def method_page(info: Any) -> str:
     name = info.estimator.__name__
     defaults = "".join(f"| `{key}` | `{value!r}` |\n" for key, value in info.parameters.items())
     exceptions = "".join(_exception(*exception) for exception in info.exceptions.items())
-    guide = "".join(_section(title, getattr(info, field, "")) for title, field in GUIDE.items())
     return f"""# `{info.name}`
 
 {_summary(info.estimator)}
 
-*{info.citation}.* Members count {"by their crowd agreement" if info.weighted else "the same"} unless told otherwise.
+| | |
+|---|---|
+| when to use it | {info.when} |
+| strength | {info.strength} |
+| weakness | {info.weakness} |
+| time and memory | {_cell(info.cost)} |
+| exact, though only distinct rows are computed | {_cell(info.exact)} |
+| members count | {"by their agreement with the crowd" if info.weighted else "the same"}, unless told otherwise |
+| from | {info.citation} |
 
-{guide}
-## Cost and exactness
+## What it computes
 
-{_cost(info.cost)}
+{info.idea}
 
-From patterns instead of rows: {info.exact}.
+    {info.equation}
 
-{"What it cannot promise:" if exceptions else ""}
+The [signs](index.md#signs) are the same on all pages; m, M, n_c and k are the numbers of patterns, members, clusters of
+all members, and clusters of the answer.
+
+{"What other methods promise and this one cannot:" if exceptions else ""}
 
 {exceptions}
 ## Try it
@@ -109,34 +153,18 @@ fitted = qt.{name}(n_clusters=3).fit(labels)
 | parameter | default |
 |---|---|
 {defaults}
-All of it: [`qt.{name}`](../api/quorate.{name}.rst).
+What they mean, and what else a fitted estimator knows: [`qt.{name}`](../api/quorate.{name}.rst). How it fares beside
+the others: [the leaderboard](../../leaderboard.md).
 """
 
 
-GUIDE = {
-    "The idea": "idea",
-    "The equation": "equation",
-    "Strength": "strength",
-    "Weakness": "weakness",
-    "When to use it": "when",
-}
-
-
-def _section(title: str, text: str) -> str:
-    if not text:
-        return ""
-    if title == "The equation" and "$" not in text:
-        text = f"$$\n{text}\n$$" if "\\" in text else f"    {text}"
-    return f"## {title}\n\n{text}\n\n"
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _exception(promise: str, reason: str) -> str:
     kind, _, where = promise.partition(", ")
     return f"- That {PROMISES[kind]}{f' ({where})' if where else ''}: {reason}.\n"
-
-
-def _cost(cost: str) -> str:
-    return f"{cost}, with m patterns, M members, n_c clusters of all members and k clusters of the answer."
 
 
 def _summary(thing: Any) -> str:
@@ -164,16 +192,12 @@ def _escape(text: str) -> str:
 
 def reference_page() -> str:
     """Return the reference: every public name, in groups; a name without a group is an error."""
-    estimators = [info.estimator.__name__ for info in qt.methods()]
-    clusterers = ["RPCL", "HMAC", "ODISVC"]
-    grouped = {**REFERENCE, "Consensus functions": estimators, "Base clusterers": clusterers}
-    known = {name for names in grouped.values() for name in names} | ROOMS.keys()
-    missing = sorted(set(qt.__all__) - known)
-    if missing:
-        grouped["More"] = missing
-    text = "# Reference\n\nPublic names, from their docstrings. `import quorate as qt` brings all of them.\n"
-    for title, names in grouped.items():
-        text += f"\n## {title}\n\n" + _autosummary([f"quorate.{name}" for name in names if name in qt.__all__])
+    grouped = {name for names in REFERENCE.values() for name in names} | ROOMS.keys()
+    if grouped != set(qt.__all__):
+        raise LookupError(f"REFERENCE must have every public name once; it differs in {grouped ^ set(qt.__all__)}.")
+    text = "# Reference\n\nAll public names. `import quorate as qt` brings them: `quorate.trust` is `qt.trust`.\n"
+    for title, names in REFERENCE.items():
+        text += f"\n## {title}\n\n" + _autosummary(f"quorate.{name}" for name in names)
     for name, module in ROOMS.items():
         text += f"\n## `qt.{name}`\n\n" + _autosummary(f"{module}.{item}" for item in _public(module))
     return text

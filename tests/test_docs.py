@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from docs import pages
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
@@ -30,6 +31,28 @@ def test_examples_are_true(page):
 
 def test_the_tour_has_examples():
     assert doctest.testfile(str(ROOT / "docs" / "guide.md"), module_relative=False).attempted > 10
+
+
+def test_the_reference_has_every_public_name_once():
+    listed = re.findall(r"^   quorate\.(\w+)$", pages.reference_page(), re.MULTILINE)
+    assert sorted(listed) == sorted(set(qt.__all__) - pages.ROOMS.keys())
+
+
+@pytest.mark.parametrize("info", qt.methods(), ids=lambda info: info.name)
+def test_the_page_of_a_method_says_all_it_knows(info):
+    page = pages.method_page(info)
+    for text in (
+        info.idea,
+        info.equation,
+        info.strength,
+        info.weakness,
+        info.when,
+        info.citation,
+        info.cost,
+        info.exact,
+    ):
+        assert text in page.replace("\\|", "|")
+    assert all(reason in page for reason in info.exceptions.values())
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -233,7 +233,8 @@ def test_a_full_disk_leaves_nothing_behind(rows, tmp_path, monkeypatch):
     ("change", "how", "message"),
     [
         ({"a": "text", "c": "more"}, {"features": NAMES}, "text or the like, are in 'a', 'c'"),
-        ({"a": np.inf, "c": -np.inf}, {}, "Some features hold infinite values: 'a' 300, 'c' 300"),
+        ({"a": np.inf, "c": -np.inf}, {}, "hold infinite values, or values beyond 1e\\+140: 'a' 300, 'c' 300"),
+        ({"a": 5e305}, {}, "values beyond 1e\\+140: 'a' 300"),
         ({"a": 1.0, "b": 2.0, "c": 3.0}, {}, "All rows have the same features"),
         ({}, {"n_clusters": 301}, "n_clusters must be at most the number of rows; got 301"),
         ({}, {"fit_rows": 50, "n_clusters": 60}, "60 clusters cannot be found by members fitted on 50 rows"),

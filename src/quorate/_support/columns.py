@@ -84,6 +84,10 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
 
+LARGEST_FEATURE = 1e140
+"""Squares of larger numbers, summed over rows, are beyond what numbers can be."""
+
+
 def features_told(X: Any) -> str | None:
     """Return all columns of features that are text, or else all with gaps, and the way out; None if there are none."""
     columns = _columns_of(X)

@@ -127,6 +127,11 @@ FLAGS = {
     "method": "--method",
     "scale": "--scale",
     "n_jobs": "--jobs",
+    "features": "--features",
+    "missing": "--missing",
+    "fit_rows": "--fit-rows",
+    "k_range": "--k-range",
+    "n_members": "--number",
 }
 """The options by the library's names of parameters."""
 _OTHER_FLAGS = {"evaluate": {"members": "--labels"}, "generate": {"members": "--features"}}

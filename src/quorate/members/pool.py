@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from quorate._support.checks import check_choice, check_integer, check_jobs, check_number
+from quorate._support.columns import LARGEST_FEATURE
 from quorate._support.progress import track
 from quorate._support.resume import Store, fingerprint, pack, unpack
 from quorate._support.typing import Floats
@@ -185,6 +186,8 @@ def check_pool_features(X: Floats) -> Floats:
             f"X must be finite; got {X[row, column]} in row {row}, column {column}. Fill in missing values or leave "
             "them out."
         )
+    if np.abs(X).max(initial=0.0) > LARGEST_FEATURE:
+        raise QuorateError(f"X holds numbers beyond {LARGEST_FEATURE:g}. Replace or rescale them.")
     if len(X) < 4:
         raise QuorateError(f"X must have at least 4 rows; got n_samples = {len(X)}.")
     if not np.ptp(X, axis=0).any():

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import check_choice
+from quorate._support.columns import LARGEST_FEATURE
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.extension import RowClusters
 from quorate.consensus.from_features import ConsensusClustering
@@ -94,7 +95,7 @@ class FeatureProfile:
 
     def add(self, block: NDArray[Any]) -> None:
         """Add some rows (b, d), NaN where a number is missing."""
-        self.infinite += np.isinf(block).sum(axis=0)
+        self.infinite += (np.abs(block) > LARGEST_FEATURE).sum(axis=0)
         values = plain_values(block)
         gaps = np.isnan(values)
         moments = Moments.of(values)
@@ -124,7 +125,7 @@ class FeatureProfile:
 def plain_values(block: NDArray[Any]) -> Floats:
     """Return a copy of some rows as float64, with one NaN, of the many there are, for all that is no number."""
     values = np.array(block, dtype=np.float64, order="C")
-    values[~np.isfinite(values)] = np.nan
+    values[~(np.abs(values) <= LARGEST_FEATURE)] = np.nan
     return values
 
 
@@ -193,7 +194,8 @@ def _check_profile(profile: FeatureProfile) -> Moments:
     infinite = _counted(profile.names, profile.infinite)
     if infinite:
         raise QuorateError(
-            f"Some features hold infinite values: {infinite}. Replace them, or leave the columns out with features=."
+            f"Some features hold infinite values, or values beyond {LARGEST_FEATURE:g}: {infinite}. Replace them, or "
+            "leave the columns out with features=."
         )
     gaps = profile.n_rows - moments.n
     empty = [name for name, n in zip(profile.names, moments.n, strict=True) if n == 0]

@@ -147,7 +147,7 @@ def _commanded(chosen: list[str], out: Path, *, exact: bool) -> dict[str, Any]:
     """Run a command in this process; if `exact`, its arguments are as they should be."""
     from quorate.cli import main
 
-    printed, said = io.StringIO(), io.StringIO()
+    printed, said = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()  # tables are written as bytes
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
         code = main(chosen)
     told: dict[str, Any] = {"command": chosen[0], "code": code, "said": said.getvalue()[:160]}

@@ -4,6 +4,7 @@ import doctest
 import graphlib
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,13 @@ def test_imports_point_downwards():
 
 def test_imports_have_no_cycles():
     graphlib.TopologicalSorter(imports.import_graph()).prepare()
+
+
+def test_the_map_shows_every_room():
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
+    shown = set(re.findall(r"^  (\w+)(?:\.py|/) ", text, flags=re.MULTILINE))
+    rooms = {module.split(".")[1] for module in imports.module_files()} - {"__main__"}
+    assert shown == rooms
 
 
 def test_hidden_imports_are_seen(tmp_path):

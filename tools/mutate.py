@@ -1,38 +1,58 @@
 """Change the package's code in small ways, one at a time, and see whether the nearest tests notice.
 
-    python tools/mutate.py MODULE [MODULE ...] [--per-module N] [--timeout SECONDS] [--results FILE]
+    python tools/mutate.py MODULE [MODULE ...] [--per-module N] [--lines N [N ...]] [--results FILE]
 
-A mutant differs from a module of `quorate` in one comparison, sum or product, number, or truth value. Its tests run in
-a process of their own on a copy of the package. Verdicts are appended to FILE as they come; a mutant that is there
-already is not run again.
+A mutant differs from a module of `quorate` in one comparison, sum or product, number, or truth value. It takes the
+module's place in a copy of the package that keeps its compiled kernels. Its tests run in a fork of a process that has
+imported everything but the package, the quickest first. Verdicts are appended to FILE as they come, with the processor
+time they took; a mutant that is there already is not run again, unless its line is asked for.
 """
 
 import argparse
 import ast
 import copy
+import importlib
 import json
 import os
 import random
+import re
+import resource
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+import numba
+import pytest
+from hypothesis import Phase, settings
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quorate"
+BLOCKS = ["tests/test_tables.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
 TESTS = {
-    "kmeans.py": ["test_kmeans.py"],
-    "_kernels/lloyd.py": ["test_kmeans.py"],
-    "scale/blocks.py": ["test_tables.py -k blocks_of_patterns"],
-    "scale/blockwise.py": ["test_tables.py -k blocks_of_patterns"],
-    "linkage.py": ["test_linkage.py"],
-    "crowd.py": ["test_crowd.py"],
-    "links.py": ["test_links.py", "test_baselines.py -k 'wct or srs'"],
-    "tcut.py": ["test_tcut.py"],
-    "patterns.py": ["test_ensemble.py", "test_growing.py"],
+    "kmeans.py": ["tests/test_kmeans.py"],
+    "_kernels/lloyd.py": ["tests/test_kmeans.py"],
+    "scale/blocks.py": BLOCKS,
+    "scale/blockwise.py": BLOCKS,
+    "linkage.py": ["tests/test_linkage.py"],
+    "_kernels/linkage.py": ["tests/test_linkage.py"],
+    "crowd.py": ["tests/test_crowd.py"],
+    "links.py": ["tests/test_links.py", "tests/test_baselines.py", "-k", "test_links or wct or srs"],
+    "tcut.py": ["tests/test_tcut.py"],
+    "patterns.py": ["tests/test_ensemble.py", "tests/test_growing.py"],
+    "_kernels/patterns.py": ["tests/test_ensemble.py", "tests/test_growing.py"],
 }
+"""The arguments of pytest for the tests nearest to each module."""
+IMPORTED = ["_hypothesis_pytestplugin", "duckdb", "pandas", "polars", "pyarrow.dataset", "pyarrow.parquet"]
+IMPORTED += ["scipy.cluster.hierarchy", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.stats"]
+IMPORTED += ["sklearn.cluster", "sklearn.metrics"]
+"""What tests and the package import, so that no fork has to."""
+OPTIONS = ["-o", "addopts=", "-m", "not slow", "-x", "-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
+OPTIONS += ["--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+MEMORY = 16 << 30
 _COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -90,60 +110,128 @@ def mutant(source: str, number: int) -> tuple[str, str]:
     """Return the source with one node changed, and a line that says where and how."""
     tree = ast.parse(source)
     node = list(ast.walk(tree))[number]
-    before, line = ast.unparse(node), getattr(node, "lineno", 0)
+    before, place = ast.unparse(node), f"line {node.lineno}, column {node.col_offset}"  # type: ignore[attr-defined]
     after = mutate(node)
-    return ast.unparse(tree), f"line {line}: {before} -> {after}"
+    return ast.unparse(tree), f"{place}: {before} -> {after}"
 
 
-def verdict(folder: Path, module: str, timeout: float) -> str:
-    """Return what the nearest tests say about the package in a folder: killed, survived or timeout."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
-    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / "hypothesis")
-    for tests in TESTS[module]:
-        name, *choice = tests.split(" ", 1)
-        command = f"{sys.executable} -m pytest -x -q -n 0 -p no:cacheprovider tests/{name} {' '.join(choice)}"
+class Quickest:
+    """A plugin of pytest that runs the tests known to be quick first, and notes how long each takes."""
+
+    def __init__(self, notes: Path) -> None:
+        self._notes = notes
+        self._seconds: dict[str, float] = json.loads(notes.read_text()) if notes.exists() else {}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the quickest first."""
+        items.sort(key=lambda item: self._seconds.get(item.nodeid, 0.0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the time of a test, with what it prepares."""
+        self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Write the notes if all went well."""
+        if exitstatus == 0 and not self._notes.exists():
+            self._notes.write_text(json.dumps(self._seconds))
+
+
+def test_here(folder: Path, module: str, seconds: int) -> int:
+    """Be the process of the tests; return the exit code of pytest."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.alarm(20 * seconds)  # for those that wait for ever
+    said = os.open(folder / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])  # for processes that tests start
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.chdir(ROOT)
+    sys.path[:0] = [str(folder), str(ROOT)]
+    sys.dont_write_bytecode = True
+    notes = folder / f"{module.replace('/', '.')}.json"
+    return pytest.main([*OPTIONS, *TESTS[module]], plugins=[Quickest(notes)])
+
+
+def run_tests(folder: Path, module: str, seconds: int) -> tuple[str, float]:
+    """Run the nearest tests in a fork, on the package in a folder; return the verdict and the processor time."""
+    process = os.fork()
+    if not process:
+        code = 1
         try:
-            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout, shell=True)
-        except subprocess.TimeoutExpired:
-            return "timeout"
-        if done.returncode not in (0, 5):
-            return "killed"
-    return "survived"
+            code = test_here(folder, module, seconds)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    _, status, used = os.wait4(process, 0)
+    code = os.waitstatus_to_exitcode(status)
+    verdict = "survived" if code == 0 else "timeout" if -code in (signal.SIGXCPU, signal.SIGALRM) else "killed"
+    return verdict, used.ru_utime + used.ru_stime
+
+
+def forget_kernels(package: Path, module: str) -> None:
+    """Remove what was compiled of a module of kernels, and of those that import it: numba looks at one file alone."""
+    folder, name = package / "_kernels", Path(module).stem
+    if (package / module).parent == folder:
+        importers = [file.stem for file in folder.glob("*.py") if f"from quorate._kernels.{name} " in file.read_text()]
+        for stem in (name, *importers):
+            for compiled in (folder / "__pycache__").glob(f"{stem}.*.nb?"):
+                compiled.unlink()
+
+
+def run_mutants(module: str, chosen: list[tuple[str, str]], folder: Path) -> Iterator[dict[str, object]]:
+    """Yield what came of each mutant, a source and a line that says what it is."""
+    package = folder / "quorate"
+    verdict, clean = run_tests(folder, module, seconds=600)
+    if verdict != "survived":
+        sys.exit(f"The tests of {module} fail without any change:\n{(folder / 'said').read_text()}")
+    for source, what in chosen:
+        forget_kernels(package, module)
+        (package / module).write_text(source)
+        verdict, seconds = run_tests(folder, module, seconds=int(30 + 4 * clean))
+        yield {"module": module, "what": what, "verdict": verdict, "seconds": round(seconds, 1)}
+    shutil.copy2(SOURCE / module, package / module)
+    forget_kernels(package, module)
 
 
 def main() -> None:
     """Run what is not in the results yet, and count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", choices=TESTS)
-    parser.add_argument("--per-module", type=int, default=30)
-    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--per-module", type=int, default=40)
     parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"))
+    parser.add_argument("--lines", type=int, nargs="+", default=[], help="all mutants of these lines, known or not")
     arguments = parser.parse_args()
-    known = (
-        [json.loads(line) for line in arguments.results.read_text().splitlines()] if arguments.results.exists() else []
-    )
+    lines = arguments.results.read_text().splitlines() if arguments.results.exists() else []
+    known = {(one["module"], one["what"]): one["verdict"] for one in map(json.loads, lines)}
+    for name in IMPORTED:
+        importlib.import_module(name)
+    numba.njit(lambda x: x)(1.0)  # prepares the compiler
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    phases = [Phase.explicit, Phase.generate]  # a failure is enough, it need not be made simple
+    settings.register_profile("mutants", deadline=None, max_examples=60, database=None, derandomize=True, phases=phases)
     with tempfile.TemporaryDirectory() as temporary:
-        copied = Path(temporary) / "quorate"
-        shutil.copytree(SOURCE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+        folder = Path(temporary)
+        shutil.copytree(SOURCE, folder / "quorate")
         for module in arguments.modules:
             source = (SOURCE / module).read_text()
-            if verdict(Path(temporary), module, arguments.timeout) != "survived":
-                sys.exit(f"The tests of {module} fail without any change.")
-            numbers = list(places(ast.parse(source)))
-            random.Random(0).shuffle(numbers)
-            for number in numbers[: arguments.per_module]:
-                changed, what = mutant(source, number)
-                if any(one["module"] == module and one["what"] == what for one in known):
-                    continue
-                (copied / module).write_text(changed)
-                known.append(
-                    {"module": module, "what": what, "verdict": verdict(Path(temporary), module, arguments.timeout)}
-                )
+            mutants = [mutant(source, number) for number in places(ast.parse(source))]
+            random.Random(0).shuffle(mutants)
+            if arguments.lines:
+                chosen = [one for one in mutants if int(re.split("[ ,]", one[1])[1]) in arguments.lines]
+            else:
+                chosen = [one for one in mutants[: arguments.per_module] if (module, one[1]) not in known]
+            for one in run_mutants(module, chosen, folder):
+                known[module, one["what"]] = one["verdict"]
+                if one["verdict"] == "survived":
+                    print(module, one["what"], flush=True)
                 with arguments.results.open("a") as results:
-                    results.write(json.dumps(known[-1]) + "\n")
-            (copied / module).write_text(source)
+                    results.write(json.dumps(one) + "\n")
     for module in arguments.modules:
-        found = [one["verdict"] for one in known if one["module"] == module]
+        found = [verdict for (name, _), verdict in known.items() if name == module]
         print(f"{module}: {len(found) - found.count('survived')} of {len(found)} noticed")
 
 

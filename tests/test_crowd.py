@@ -4,11 +4,13 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.stats import chi2_contingency
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
 import oracles
 import quorate as qt
 from quorate._kernels import chance
+from quorate.crowd import resolve_influence, trusted_influence
 
 SKLEARN = {"sqrt": "geometric", "max": "max", "arithmetic": "arithmetic", "min": "min"}
 
@@ -177,6 +179,56 @@ def test_chance_alone_is_called_so(seed):
         fitted = qt.HBGF(3, weights="trust").fit(labels)
     assert fitted.member_weights_ == pytest.approx([1 / 12] * 12)
     assert fitted.trust_ == pytest.approx(crowd.index)
+
+
+def test_with_large_clusters_chance_is_that_of_chi_squared():
+    rng = np.random.default_rng(6)
+    a, b, c = (rng.integers(0, k, 4000) for k in (4, 3, 5))
+    b = np.where(rng.random(4000) < 0.03, a % 3, b)
+    c = np.where(a == 0, -1, c)  # who says nothing of a whole cluster of the first
+    p_values = qt.crowd_trust([a, b, c]).p_values
+    assert np.diagonal(p_values).tolist() == [1, 1, 1]
+    for i, j, x, y in ((0, 1, a, b), (0, 2, a, c), (1, 2, b, c)):
+        both = (x >= 0) & (y >= 0)
+        table = np.zeros((5, 5))
+        np.add.at(table, (x[both], y[both]), 1)
+        table = table[table.any(axis=1)][:, table.any(axis=0)]
+        expected = chi2_contingency(table, lambda_="log-likelihood", correction=False).pvalue
+        assert p_values[i, j] == p_values[j, i] == pytest.approx(expected, rel=0.02)
+
+
+def test_chance_is_left_behind_below_one_in_ten_thousand_over_all_pairs():
+    rows = np.arange(100)
+    half, quarter = rows // 50, rows % 2
+    seen = []
+    for n_others in range(20, 45):
+        other = np.where(rows * 7 % 100 < n_others, 1 - half, half)
+        for members, n_pairs in (([half, other], 1), ([half, other, quarter], 3)):
+            crowd = qt.crowd_trust(members)
+            p_value = crowd.p_values[0, 1]
+            assert (crowd.verdict == "beyond chance") == bool(crowd.agrees[0]) == (p_value < 1e-4 / n_pairs)
+            seen.append(p_value * n_pairs)
+    assert any(5e-5 < p_value < 1e-4 for p_value in seen)
+    assert any(1e-4 < p_value < 2e-4 for p_value in seen)
+
+
+def test_who_agrees_with_nobody_has_no_influence_whatever_beta():
+    _, good, junk = good_and_junk(np.random.default_rng(7), 240, 3)
+    assert trusted_influence(qt.crowd_trust(good + junk), 0.0).tolist() == [1, 1, 1, 0, 0, 0]
+    alone = qt.crowd_trust(good[:1])
+    assert (alone.agrees.tolist(), alone.verdict) == ([True], "beyond chance")
+
+
+def test_influence_is_named_or_given(running_example):
+    ens = qt.Ensemble(running_example)
+    index = qt.ncai(ens)
+    assert resolve_influence(ens, "ncai", 2.0).tolist() == (index**2).tolist()
+    assert resolve_influence(ens, "ncai", 1.0, index=np.array([1.0, 0.5, 0.2])).tolist() == [1.0, 0.5, 0.2]
+    assert resolve_influence(ens, "equal", 2.0).tolist() == [1.0] * 3
+    assert resolve_influence(ens, [1, 2, 4], 2.0).tolist() == [0.25, 0.5, 1.0]
+    for bad in ([1, -1, 2], [1, np.nan, 2], [1, np.inf, 2], [0, 0, 0]):
+        with pytest.raises(qt.QuorateError, match="weights must be finite, not negative, and not all zero"):
+            resolve_influence(ens, bad, 2.0)
 
 
 def test_few_rows_are_not_called_chance(running_example):

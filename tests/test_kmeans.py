@@ -166,6 +166,25 @@ def test_kmeans_finds_separated_blobs(start):
     assert oracles.partition(found.labels) == oracles.partition(truth)
 
 
+def dense_from_first(points, k):
+    """The first point, then repeatedly the first of those farthest from all chosen; nothing is rounded."""
+    chosen = [0]
+    while len(chosen) < k:
+        chosen.append(int(np.argmax([min(between(point, points[c]) for c in chosen) for point in points])))
+    return points[chosen]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_authors_start_is_the_point_seen_first(seed):
+    points, weights = drawn(seed, decimals=6)
+    seen = np.random.default_rng(seed).permutation(len(points))
+    order = np.argsort(seen)
+    for k in (2, 5, 12, 40):
+        expected = dense_lloyd(points[order], weights[order], dense_from_first(points[order], k))
+        found = weighted_kmeans(points, weights, k, start="first-row", first_seen=seen).labels
+        assert found[order].tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("start", ["ward", "heaviest"])
 def test_weights_pull_the_centres(start):
     points = np.array([[0.0], [4.0], [5.0], [9.0]])
@@ -223,6 +242,14 @@ def test_of_two_emptied_clusters_each_takes_a_point_of_its_own():
     centres = np.array([[0.0], [1000.0], [2000.0]])
     found = lloyd([Points(points, weights)], centres, 3)
     assert found.labels(points, 0)[0].tolist() == [0, 0, 2, 1]
+
+
+def test_a_cluster_gives_away_no_more_than_all_but_one_of_its_points():
+    # Nothing is near the last two centres. The farthest points are those at 111 and 90, which are one cluster.
+    points, weights = np.array([[0.0], [1.0], [2.0], [90.0], [111.0]]), np.ones(5)
+    centres = np.array([[0.0], [100.0], [10000.0], [20000.0]])
+    found = lloyd([Points(points, weights)], centres, 4)
+    assert found.labels(points, 0)[0].tolist() == [0, 0, 3, 1, 2]
 
 
 def test_clusters_without_rows_are_reseeded_though_fixed_points_are_in_them():

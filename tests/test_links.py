@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
@@ -32,10 +33,10 @@ def test_running_example_without_influence(running_example):
     assert np.allclose(qt.sact(ens, beta=0), sact_similarity(jaccard_links(ens), np.ones(7)))
 
 
-@given(oracles.label_matrices(missing=True))
-def test_the_operator_multiplies_as_the_matrix_does(labels):
+@given(oracles.label_matrices(missing=True), st.sampled_from([1.0, 0.1, 0.0]))
+def test_the_operator_multiplies_as_the_matrix_does(labels, largest):
     ens = Ensemble(list(labels.T))
-    influence = (qt.ncai(ens) ** 2)[ens.cluster_member]
+    influence = largest * (qt.ncai(ens) ** 2)[ens.cluster_member]
     matrix, operator = sact_similarity(jaccard_links(ens), influence), SactOperator(jaccard_links(ens), influence)
     vectors = np.eye(ens.n_clusters)
     assert np.allclose(np.transpose([operator @ x for x in vectors]), matrix, rtol=0, atol=1e-13)

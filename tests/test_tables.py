@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 
 import duckdb
 import numpy as np
@@ -237,7 +238,13 @@ class PatternsInMemory:
         return self.codes[start:stop], self.counts[start:stop]
 
 
-@pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
+def warned(work):
+    """What some work returns, and what it warns of."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", qt.QuorateWarning)
+        return work(), sorted(str(one.message) for one in heard)
+
+
 @pytest.mark.parametrize("start", ["ward", "heaviest"])
 @pytest.mark.parametrize("method", [qt.GPMGLA, qt.HBGF])
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
@@ -252,12 +259,20 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
     stored = blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
     assert (stored.n_patterns, stored.total) == (ens.n_patterns, ens.total)
     np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
+    # Memory is needed for two blocks, one being read while another is still there.
+    assert stored.numbers.patterns == pytest.approx(2 * ens.n_patterns / stored.n_blocks)
     for k in (1, 2, 4, 11, 40, "auto"):
-        expected, found = method(k, start=start).fit(ens), fit_blocks(method(k, start=start), stored)
+        estimator = method(k, start=start)
+        expected, said = warned(lambda: estimator.fit(ens))  # noqa: B023
+        found, said_of_blocks = warned(lambda: fit_blocks(estimator, stored))  # noqa: B023
+        assert said_of_blocks == said
         labels_of = np.concatenate([labels for labels, _ in found.answers()])
         assert labels_of.tolist() == expected.pattern_labels_.tolist()
         parts = zip(*(certain for _, certain in found.answers()), strict=True)
         for part, whole in zip(parts, expected.pattern_certainty_, strict=True):
             np.testing.assert_allclose(np.concatenate(part), whole, atol=1e-12)
-        assert [c.stability for c in found.clusters] == pytest.approx([c.stability for c in expected.clusters_])
+        for attribute in ("size", "stability", "cohesion", "chance", "merge_cost"):
+            values = [getattr(cluster, attribute) for cluster in expected.clusters_]
+            assert [getattr(cluster, attribute) for cluster in found.clusters] == pytest.approx(values)
+        assert found.member_weights == pytest.approx(expected.member_weights_)
         assert found.n_clusters == expected.n_clusters_

@@ -75,7 +75,7 @@ def test_components_of_the_graph_are_the_clusters():
 
 def test_more_components_than_clusters_still_gives_k_clusters():
     blocks = np.repeat(np.arange(6), [7, 6, 5, 4, 3, 2])
-    with pytest.warns(qt.QuorateWarning, match="eigengap at 3 clusters is below 1e-09"):
+    with pytest.warns(qt.QuorateWarning, match="eigengap at 3 clusters is below 1e-09.* 3 clusters from 4"):
         gp = qt.GPMGLA(n_clusters=3).fit([blocks, blocks])
     assert gp.n_clusters_ == 3
 
@@ -130,6 +130,35 @@ def test_many_components_are_forecast():
     graph = bipartite_graph(ens, np.ones(50))
     with qt.memory_limit(24 * 50 * 50 - 1), pytest.raises(qt.QuorateError, match="50 separate components needs about"):
         graph.trivial  # noqa: B018
+
+
+def test_embeddings_and_dense_eigenvectors_are_forecast():
+    ens = Ensemble(np.random.default_rng(0).integers(0, 4, (60, 3)))
+    cut = qt.HBGF(3).fit(ens)._cuts
+    needed = 24 * ens.n_patterns * 3
+    with qt.memory_limit(needed):
+        assert cut.embedding(3).shape == (ens.n_patterns, 3)
+    what = f"The embedding of {ens.n_patterns} patterns for 3 clusters needs about"
+    with qt.memory_limit(needed - 1), pytest.raises(qt.QuorateError, match=what):
+        cut.embedding(3)
+    with qt.memory_limit(32 * 12**2):
+        assert len(leading_spectrum(cut.graph, 3).values) == 12
+    what = "Many eigenvectors of a graph of 12 clusters needs about"
+    with qt.memory_limit(32 * 12**2 - 1), pytest.raises(qt.QuorateError, match=what):
+        leading_spectrum(cut.graph, 3)
+
+
+def test_the_heaviest_component_comes_first():
+    blocks = np.repeat(np.arange(3), [3, 7, 5])
+    graph = bipartite_graph(Ensemble([blocks]), np.ones(3))
+    assert graph.trivial.T.tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+
+
+def test_patterns_without_evidence_are_in_no_cluster():
+    ens = Ensemble([[0, 0, 1, 1, None], [0, 0, 1, 2, None]])
+    cut = TransferCut(ens, bipartite_graph(ens, np.ones(5)), row_links(ens, np.ones(5)))
+    assert cut.cut(1)[ens.row_pattern].tolist() == [0, 0, 0, 0, -1]
+    assert cut.cut(2)[ens.row_pattern].tolist() == [0, 0, 1, 1, -1]
 
 
 def test_long_work_is_announced_and_told(monkeypatch):

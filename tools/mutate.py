@@ -15,7 +15,6 @@ import importlib
 import json
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -24,26 +23,32 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numba
 import pytest
 from hypothesis import Phase, settings
+from numba.core import caching
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quorate"
+PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
 BLOCKS = ["tests/test_tables.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
 TESTS = {
     "kmeans.py": ["tests/test_kmeans.py"],
     "_kernels/lloyd.py": ["tests/test_kmeans.py"],
     "scale/blocks.py": BLOCKS,
     "scale/blockwise.py": BLOCKS,
-    "linkage.py": ["tests/test_linkage.py"],
+    "linkage.py": ["tests/test_linkage.py", "tests/test_field.py", "-k", "test_linkage or (local and linked)"],
     "_kernels/linkage.py": ["tests/test_linkage.py"],
-    "crowd.py": ["tests/test_crowd.py"],
-    "links.py": ["tests/test_links.py", "tests/test_baselines.py", "-k", "test_links or wct or srs"],
+    "crowd.py": ["tests/test_crowd.py", "tests/test_field.py", "-k", "test_crowd or certainty"],
+    "links.py": [
+        *("tests/test_links.py", "tests/test_baselines.py", "tests/test_field.py"),
+        *("-k", "test_links or walks or simrank or running_example and triples or dense_way and WCT"),
+    ],
     "tcut.py": ["tests/test_tcut.py"],
-    "patterns.py": ["tests/test_ensemble.py", "tests/test_growing.py"],
-    "_kernels/patterns.py": ["tests/test_ensemble.py", "tests/test_growing.py"],
+    "patterns.py": PATTERNS,
+    "_kernels/patterns.py": PATTERNS,
 }
 """The arguments of pytest for the tests nearest to each module."""
 IMPORTED = ["_hypothesis_pytestplugin", "duckdb", "pandas", "polars", "pyarrow.dataset", "pyarrow.parquet"]
@@ -53,6 +58,7 @@ IMPORTED += ["sklearn.cluster", "sklearn.metrics"]
 OPTIONS = ["-o", "addopts=", "-m", "not slow", "-x", "-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 OPTIONS += ["--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 MEMORY = 16 << 30
+DECLARING = {"strict", "frozen", "repr", "init"}  # arguments that say how something is held or checked
 _COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -96,23 +102,38 @@ def mutate(node: ast.AST) -> str | None:
 
 
 def places(tree: ast.Module) -> Iterator[int]:
-    """Yield the numbers of nodes that can be changed, in the order of `ast.walk`; types and texts are left alone."""
+    """Yield the numbers of nodes that can be changed, in the order of `ast.walk`; types and declarations stay."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
-        annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        skipped |= {id(part) for annotation in annotations if annotation for part in ast.walk(annotation)}
+        declared = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        declared += [node.value] if isinstance(node, ast.keyword) and node.arg in DECLARING else []
+        skipped |= {id(part) for declaration in declared if declaration for part in ast.walk(declaration)}
     for number, node in enumerate(ast.walk(tree)):
         if id(node) not in skipped and mutate(copy.deepcopy(node)) is not None:
             yield number
 
 
-def mutant(source: str, number: int) -> tuple[str, str]:
-    """Return the source with one node changed, and a line that says where and how."""
+class Mutant(NamedTuple):
+    """A module with one change."""
+
+    source: str
+    what: str
+    """Where and how it differs."""
+    line: int
+    function: str | None
+    """The function that differs, if any."""
+
+
+def mutant(source: str, number: int) -> Mutant:
+    """Return the source with one node changed."""
     tree = ast.parse(source)
     node = list(ast.walk(tree))[number]
-    before, place = ast.unparse(node), f"line {node.lineno}, column {node.col_offset}"  # type: ignore[attr-defined]
+    function = next(
+        (f.name for f in ast.iter_child_nodes(tree) if isinstance(f, ast.FunctionDef) and node in ast.walk(f)), None
+    )
+    before, line, column = ast.unparse(node), node.lineno, node.col_offset  # type: ignore[attr-defined]
     after = mutate(node)
-    return ast.unparse(tree), f"{place}: {before} -> {after}"
+    return Mutant(ast.unparse(tree), f"line {line}, column {column}: {before} -> {after}", line, function)
 
 
 class Quickest:
@@ -172,29 +193,57 @@ def run_tests(folder: Path, module: str, seconds: int) -> tuple[str, float]:
     return verdict, used.ru_utime + used.ru_stime
 
 
-def forget_kernels(package: Path, module: str) -> None:
-    """Remove what was compiled of a module of kernels, and of those that import it: numba looks at one file alone."""
-    folder, name = package / "_kernels", Path(module).stem
-    if (package / module).parent == folder:
-        importers = [file.stem for file in folder.glob("*.py") if f"from quorate._kernels.{name} " in file.read_text()]
-        for stem in (name, *importers):
-            for compiled in (folder / "__pycache__").glob(f"{stem}.*.nb?"):
-                compiled.unlink()
+def trust_compiled(package: Path) -> None:
+    """Let compiled kernels of a copied package count as those of the original, whatever its files hold."""
+    locator = caching._SourceFileBackedLocatorMixin
+    stamp = locator.get_source_stamp
+
+    def stamp_of_original(self: Any) -> Any:
+        path, self = Path(self._py_file), copy.copy(self)
+        if path.is_relative_to(package):
+            self._py_file = str(SOURCE / path.relative_to(package))
+        return stamp(self)
+
+    locator.get_source_stamp = stamp_of_original
 
 
-def run_mutants(module: str, chosen: list[tuple[str, str]], folder: Path) -> Iterator[dict[str, object]]:
-    """Yield what came of each mutant, a source and a line that says what it is."""
+def forget_compiled(package: Path, changed: str | None) -> None:
+    """Remove what was compiled of a kernel, of all that call it, and of those that do, or of all kernels."""
+    uses: dict[str, set[str]] = {}
+    for file in (package / "_kernels").glob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+                uses[node.name] = uses.get(node.name, set()) | names
+    stale = set(uses) if changed is None else {changed}
+    while more := {name for name in uses.keys() - stale if uses[name] & stale}:
+        stale |= more
+    for compiled in (package / "_kernels" / "__pycache__").glob("*.nb?"):
+        if compiled.name.split(".")[1].rpartition("-")[0] in stale:
+            compiled.unlink()
+
+
+def run_mutants(module: str, chosen: list[Mutant], folder: Path) -> Iterator[dict[str, object]]:
+    """Yield what came of each mutant."""
     package = folder / "quorate"
+    # Written as mutants are, so that what was compiled of a function is found by its line in all of them.
+    (package / module).write_text(ast.unparse(ast.parse((SOURCE / module).read_text())))
     verdict, clean = run_tests(folder, module, seconds=600)
     if verdict != "survived":
         sys.exit(f"The tests of {module} fail without any change:\n{(folder / 'said').read_text()}")
-    for source, what in chosen:
-        forget_kernels(package, module)
-        (package / module).write_text(source)
+    compiled, saved = package / "_kernels" / "__pycache__", folder / "compiled"
+    shutil.copytree(compiled, saved, dirs_exist_ok=True)
+    for one in chosen:
+        (package / module).write_text(one.source)
+        if module.startswith("_kernels/"):
+            shutil.rmtree(compiled)
+            shutil.copytree(saved, compiled)
+            forget_compiled(package, one.function)
         verdict, seconds = run_tests(folder, module, seconds=int(30 + 4 * clean))
-        yield {"module": module, "what": what, "verdict": verdict, "seconds": round(seconds, 1)}
+        yield {"module": module, "what": one.what, "verdict": verdict, "seconds": round(seconds, 1)}
     shutil.copy2(SOURCE / module, package / module)
-    forget_kernels(package, module)
+    shutil.rmtree(compiled)
+    shutil.copytree(saved, compiled)
 
 
 def main() -> None:
@@ -212,18 +261,19 @@ def main() -> None:
     numba.njit(lambda x: x)(1.0)  # prepares the compiler
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     phases = [Phase.explicit, Phase.generate]  # a failure is enough, it need not be made simple
-    settings.register_profile("mutants", deadline=None, max_examples=60, database=None, derandomize=True, phases=phases)
+    settings.register_profile("mutants", deadline=None, max_examples=25, database=None, derandomize=True, phases=phases)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         shutil.copytree(SOURCE, folder / "quorate")
+        trust_compiled(folder / "quorate")
         for module in arguments.modules:
             source = (SOURCE / module).read_text()
             mutants = [mutant(source, number) for number in places(ast.parse(source))]
             random.Random(0).shuffle(mutants)
             if arguments.lines:
-                chosen = [one for one in mutants if int(re.split("[ ,]", one[1])[1]) in arguments.lines]
+                chosen = [one for one in mutants if one.line in arguments.lines]
             else:
-                chosen = [one for one in mutants[: arguments.per_module] if (module, one[1]) not in known]
+                chosen = [one for one in mutants[: arguments.per_module] if (module, one.what) not in known]
             for one in run_mutants(module, chosen, folder):
                 known[module, one["what"]] = one["verdict"]
                 if one["verdict"] == "survived":

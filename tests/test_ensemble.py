@@ -14,6 +14,7 @@ from hypothesis import given
 
 import oracles
 import quorate as qt
+from quorate import _kernels
 from quorate.ensemble import Ensemble
 
 
@@ -76,6 +77,25 @@ def test_many_members_need_several_words():
     ens = Ensemble(labels)
     assert ens.n_patterns == 200
     assert np.array_equal(ens.patterns[ens.row_pattern] - 3 * np.arange(120), labels)
+
+
+def test_members_of_many_clusters_are_ordered_over_several_words():
+    labels = np.random.default_rng(1).integers(0, [5000, 9, 70_000, 3, 4100, 2**40, 6], (500, 7))
+    labels[::5] = labels[0]
+    labels[::7, 5:] = labels[0, 5:]
+    distinct, inverse = np.unique(labels, axis=0, return_inverse=True)
+    ens = Ensemble(labels)
+    assert np.array_equal(ens.row_pattern, inverse.ravel())
+    values = [ens.levels[j][ens.patterns[:, j] - np.flatnonzero(ens.cluster_member == j)[0]] for j in range(7)]
+    assert np.array_equal(np.transpose(values), distinct)
+    assert ens.find_patterns(ens.cluster_ids(labels)).tolist() == inverse.ravel().tolist()
+
+
+def test_amounts_are_added_by_group_and_cluster_by_hand():
+    patterns = np.array([[0, 2], [0, -1], [1, 3], [1, 2]], dtype=np.int32)
+    found = np.zeros((2, 4))
+    _kernels.patterns.add_by_group(patterns, np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, -1]), found)
+    assert found.tolist() == [[1, 0, 1, 0], [2, 4, 0, 4]]
 
 
 def test_layouts_and_integer_types_do_not_matter(tmp_path, running_example):

@@ -9,6 +9,8 @@ from scipy.spatial.distance import squareform
 
 import oracles
 import quorate as qt
+from quorate._kernels.linkage import first_leaves, keep_leaves
+from quorate._support.patience import Pace
 from quorate.ensemble import Ensemble
 from quorate.linkage import LINKS, link_evidence, link_similarity
 
@@ -145,6 +147,37 @@ def test_scipy_accepts_the_tree_over_patterns_and_rows(labels):
     assert np.allclose(over_rows[len(labels) - ens.n_patterns :, 2], tree.heights)
 
 
+def test_leaves_are_found_and_left_out_by_hand():
+    nodes = np.array([[0, 1], [2, 3], [5, 6], [4, 7]])
+    assert first_leaves(nodes).tolist() == [[0, 1], [2, 3], [0, 2], [4, 0]]
+    pairs, positions = keep_leaves(nodes, np.array([0, 2, 4]))
+    assert (pairs.tolist(), positions.tolist()) == ([[0, 1], [2, 0]], [2, 3])
+    pairs, positions = keep_leaves(nodes, np.array([1, 3]))
+    assert (pairs.tolist(), positions.tolist()) == ([[0, 1]], [2])
+    pairs, positions = keep_leaves(nodes, np.array([3]))
+    assert (pairs.tolist(), positions.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_equal_rows_are_one_leaf_unless_another_pattern_is_nearer(link):
+    ens = Ensemble([[0, 0, 1, 2]])
+    similarity = np.array([[0.9, 0.5, 0.2], [0.5, 0.9, 0.3], [0.2, 0.3, 0.9]])
+    tree = link_similarity(ens, similarity.copy(), link, np.arange(3))
+    assert tree.leaf_pattern.tolist() == [0, 1, 2]
+    assert tree.leaf_heights == pytest.approx([0.1, 0, 0])  # a row alone is at height 0
+    assert tree.heights[0] == pytest.approx(0.5)
+    similarity[0, 0] = 0.4
+    tree = link_similarity(ens, similarity.copy(), link, np.arange(3))
+    assert tree.leaf_pattern.tolist() == [0, 0, 1, 2]
+    assert tree.leaf_heights is None
+    assert tree.max_clusters == 3
+    what = "The similarity of 4 rows and patterns of rows that differ needs about"
+    with qt.memory_limit(8 * 4**2 - 1), pytest.raises(qt.QuorateError, match=what):
+        link_similarity(ens, similarity.copy(), link, np.arange(3))
+    with qt.memory_limit(8 * 4**2):
+        assert link_similarity(ens, similarity.copy(), link, np.arange(3)).leaf_heights is None
+
+
 def test_groups_without_common_evidence_join_last_at_distance_one():
     tree = qt.WEAC(n_clusters=2).fit([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2]]).dendrogram_
     assert tree.heights.tolist() == [1.0, 1.0]
@@ -175,6 +208,21 @@ def test_a_long_tree_is_announced_and_told(monkeypatch):
     assert len(shares) > 8
     assert shares == sorted(shares)
     assert shares[-1] > 0.9
+
+
+def test_a_slow_beginning_is_not_taken_for_the_pace(monkeypatch):
+    """Compiling comes before the first word; a moment's delay is no pace."""
+    times = iter([100.0, 100.9, 102.0, 103.0])
+    monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(times))
+    quick = Pace("Quick work", "No advice.")
+    for share in (0.01, 0.02, 0.06, 0.1):
+        quick.at(share)
+    times = iter([0.0, 2.0, 200.0])
+    slow = Pace("Slow work", "Try less.")
+    slow.at(0.01)
+    with pytest.warns(qt.QuorateWarning, match="Slow work will take about 100 seconds. Try less."):
+        slow.at(0.03)
+    slow.at(0.04)  # said once
 
 
 def test_whoever_listens_can_end_the_work():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import oracles
 import quorate as qt
 from quorate.ensemble import Ensemble
-from quorate.links import SactOperator, connected_triples, jaccard_links, sact_similarity
+from quorate.links import SactOperator, connected_triples, jaccard_links, sact_similarity, trajectory_similarity
 
 A, B, C, D, E, F, G = range(7)
 
@@ -64,3 +64,16 @@ def test_links_are_refused_where_memory_does_not_allow_them():
     rows = np.arange(2100)
     with qt.memory_limit("1MB"), pytest.raises(qt.QuorateError, match="2,100 clusters needs about 35.3 MB.*1 MB.*WEAC"):
         qt.sact([rows // 3, rows % 700, (rows + 1) // 3 % 700])
+
+
+def test_walks_are_refused_where_memory_does_not_allow_them():
+    links = np.ones((5, 5)) - np.eye(5)
+    with qt.memory_limit(8 * 6 * 5**2):
+        assert trajectory_similarity(links, np.ones(5), 3) == pytest.approx(
+            trajectory_similarity(links, np.full(5, 7.0), 3)
+        )
+    with (
+        qt.memory_limit(8 * 6 * 5**2 - 1),
+        pytest.raises(qt.QuorateError, match="Random walks over 5 nodes needs about"),
+    ):
+        trajectory_similarity(links, np.ones(5), 3)

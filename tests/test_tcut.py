@@ -125,6 +125,13 @@ def test_a_cut_at_the_last_eigenvalue_gives_no_caution():
     assert "eigengap at 3 clusters" in cuts.caution(3)
 
 
+def test_the_criterion_is_the_gap_behind_each_eigenvalue(running_example):
+    name, gaps = qt.GPMGLA(2).fit(running_example)._cuts.criterion()
+    assert (name, list(gaps)) == ("eigengap", [2, 3, 4, 5, 6])
+    assert gaps[2] == pytest.approx(0.7670 - 0.1961, abs=1e-4)
+    assert gaps[3] == pytest.approx(0.1961 - 0.0262, abs=1e-4)
+
+
 def test_many_components_are_forecast():
     ens = Ensemble([np.arange(50)])
     graph = bipartite_graph(ens, np.ones(50))

@@ -15,6 +15,7 @@ import importlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -240,7 +241,8 @@ def run_mutants(module: str, chosen: list[Mutant], folder: Path) -> Iterator[dic
             shutil.copytree(saved, compiled)
             forget_compiled(package, one.function)
         verdict, seconds = run_tests(folder, module, seconds=int(30 + 4 * clean))
-        yield {"module": module, "what": one.what, "verdict": verdict, "seconds": round(seconds, 1)}
+        by = re.findall("^(?:FAILED|ERROR) (\\S+)", (folder / "said").read_text(errors="replace"), re.MULTILINE)
+        yield {"module": module, "what": one.what, "verdict": verdict, "by": by, "seconds": round(seconds, 1)}
     shutil.copy2(SOURCE / module, package / module)
     shutil.rmtree(compiled)
     shutil.copytree(saved, compiled)

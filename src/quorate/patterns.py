@@ -248,7 +248,7 @@ class _HashTable:
         self.n_groups = 0
         self._store = np.empty((0, n_words), dtype=np.int64)
         self.first = np.empty(0, dtype=np.int64)
-        self._slots = np.full(1, -1, dtype=np.int32)
+        self._slots = np.empty(0, dtype=np.int32)
 
     @property
     def words(self) -> Ints:

@@ -13,6 +13,7 @@ _limit: ContextVar[float] = ContextVar("quorate_time_limit", default=3600.0)
 _PER_SECOND = 1e10  # multiplications and additions of large matrices, on one core of a plain machine
 _WORTH_TELLING = 60.0
 _ENOUGH_TO_TELL = 0.01  # the share of the work that tells how long all of it will take
+_LONG_ENOUGH_TO_TELL = 1.0  # seconds, of which a delay of some moments is not the most
 
 
 @contextmanager
@@ -38,20 +39,27 @@ def require_time(operations: float, what: str, advice: str) -> None:
 
 
 class Pace:
-    """How fast long work goes: whoever listens hears how far it is, and what will take minutes is announced early."""
+    """How fast long work goes: whoever listens hears how far it is, and what will take minutes is announced early.
+
+    The clock starts when the first share of the work is done: what comes before, such as compiling, comes once.
+    """
 
     def __init__(self, what: str, advice: str) -> None:
         self._what, self._advice = what, advice
-        self._begun = perf_counter()
+        self._begun: tuple[float, float] | None = None
         self._announced = False
 
     def at(self, share: float) -> None:
         """Tell that a share of the work is done."""
         tell(self._what, min(share, 1.0))
-        if share < _ENOUGH_TO_TELL or self._announced:
+        now = perf_counter()
+        if self._begun is None:
+            self._begun = now, share
+        begun, before = self._begun
+        if self._announced or now - begun < _LONG_ENOUGH_TO_TELL or share - before < _ENOUGH_TO_TELL:
             return
         self._announced = True
-        seconds = (perf_counter() - self._begun) / share
+        seconds = (now - begun) / (share - before)
         if seconds > _WORTH_TELLING:
             warn(f"{self._what} will take about {show_seconds(seconds)}. {self._advice}")
 

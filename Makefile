@@ -40,10 +40,11 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Statement and branch coverage; kernels are compiled, so that their lines count as never run. Slower than `make test`.
+# Statement and branch coverage, of the workers and of processes that tests start too; kernels are compiled, so that their
+# lines would count as never run. Slower than `make test`.
 coverage: $(INSTALLED)
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n 0
+	$(BIN)/python -m coverage run -m pytest
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 

@@ -253,9 +253,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", choices=TESTS)
     parser.add_argument("--per-module", type=int, default=40)
-    parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"))
+    parser.add_argument("--results", type=Path, default=ROOT / ".cache" / "mutants.jsonl")
     parser.add_argument("--lines", type=int, nargs="+", default=[], help="all mutants of these lines, known or not")
     arguments = parser.parse_args()
+    arguments.results.parent.mkdir(exist_ok=True)
     lines = arguments.results.read_text().splitlines() if arguments.results.exists() else []
     known = {(one["module"], one["what"]): one["verdict"] for one in map(json.loads, lines)}
     for name in IMPORTED:

@@ -86,7 +86,7 @@ _ARITHMETIC = {
 def mutate(node: ast.AST) -> str | None:
     """Change one node in place and say how, or return None where there is nothing to change."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS:
-        node.ops[0] = _COMPARISONS[type(node.ops[0])]()
+        node.ops = [_COMPARISONS[type(node.ops[0])](), *node.ops[1:]]
     elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in _ARITHMETIC:
         node.op = _ARITHMETIC[type(node.op)]()
     elif isinstance(node, ast.BoolOp):
@@ -110,7 +110,7 @@ def places(tree: ast.Module) -> Iterator[int]:
         declared += [node.value] if isinstance(node, ast.keyword) and node.arg in DECLARING else []
         skipped |= {id(part) for declaration in declared if declaration for part in ast.walk(declaration)}
     for number, node in enumerate(ast.walk(tree)):
-        if id(node) not in skipped and mutate(copy.deepcopy(node)) is not None:
+        if id(node) not in skipped and mutate(copy.copy(node)) is not None:
             yield number
 
 
@@ -135,6 +135,19 @@ def mutant(source: str, number: int) -> Mutant:
     before, line, column = ast.unparse(node), node.lineno, node.col_offset  # type: ignore[attr-defined]
     after = mutate(node)
     return Mutant(ast.unparse(tree), f"line {line}, column {column}: {before} -> {after}", line, function)
+
+
+def choose(module: str, n_mutants: int, lines: list[int], known: dict[tuple[str, str], str]) -> list[Mutant]:
+    """Return all mutants of some lines, or those of the first so many, in a fixed random order, that are not known."""
+    source = (SOURCE / module).read_text()
+    tree = ast.parse(source)
+    numbers = list(places(tree))
+    random.Random(0).shuffle(numbers)
+    if lines:
+        nodes = list(ast.walk(tree))
+        return [mutant(source, number) for number in numbers if nodes[number].lineno in lines]  # type: ignore[attr-defined]
+    found = [mutant(source, number) for number in numbers[:n_mutants]]
+    return [one for one in found if (module, one.what) not in known]
 
 
 class Quickest:
@@ -270,14 +283,8 @@ def main() -> None:
         shutil.copytree(SOURCE, folder / "quorate")
         trust_compiled(folder / "quorate")
         for module in arguments.modules:
-            source = (SOURCE / module).read_text()
-            mutants = [mutant(source, number) for number in places(ast.parse(source))]
-            random.Random(0).shuffle(mutants)
-            if arguments.lines:
-                chosen = [one for one in mutants if one.line in arguments.lines]
-            else:
-                chosen = [one for one in mutants[: arguments.per_module] if (module, one.what) not in known]
-            for one in run_mutants(module, chosen, folder):
+            chosen = choose(module, arguments.per_module, arguments.lines, known)
+            for one in run_mutants(module, chosen, folder) if chosen else ():
                 known[module, one["what"]] = one["verdict"]
                 if one["verdict"] == "survived":
                     print(module, one["what"], flush=True)

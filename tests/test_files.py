@@ -428,14 +428,34 @@ def test_a_failed_write_names_the_output(tmp_path, ending, monkeypatch):
             write_table(rows, tmp_path / f"out.{ending}")
 
 
+def packed(text, path):
+    path.write_bytes(gzip.compress(text, 1) if path.suffix == ".gz" else pa.Codec("zstd").compress(text, asbytes=True))
+    return path
+
+
 @pytest.mark.parametrize("ending", ["gz", "zst"])
-@pytest.mark.parametrize("newline", ["", "\n"])
-def test_an_endless_last_line_of_a_packed_table(tmp_path, ending, newline):
-    """The engine would drop it without a word."""
-    path = tmp_path / f"labels.csv.{ending}"
-    text = ("a,b\n" + "0,1\n1,0\n" * 20 + "1," + "x" * (33 << 20) + newline).encode()
-    path.write_bytes(gzip.compress(text, 1) if ending == "gz" else pa.Codec("zstd").compress(text, asbytes=True))
-    with pytest.raises(qt.QuorateError, match="has a line of 33 MB"):
+@pytest.mark.parametrize(
+    "before, length, behind", [(20, 33 << 20, ""), (1 << 22, 5 << 19, ""), (1 << 22, 5 << 19, "0,1\n" * 1000)]
+)
+def test_an_endless_line_of_a_packed_table(tmp_path, ending, before, length, behind):
+    """The engine would drop it without a word, and all that is behind it."""
+    text = "a,b\n" + "0,1\n" * before + "1," + "x" * length + "\n" + behind
+    with pytest.raises(qt.QuorateError, match="has a line of more than 2 MB"):
+        open_table(packed(text.encode(), tmp_path / f"labels.csv.{ending}"))
+
+
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+def test_the_longest_line_of_a_packed_table(tmp_path, ending):
+    text = "a,b\n" + "0,1\n" * (1 << 21) + "1," + "x" * ((1 << 21) - 3) + "\n" + "0,1\n" * 1000
+    with open_table(packed(text.encode(), tmp_path / f"labels.csv.{ending}")) as table:
+        assert table.n_rows == (1 << 21) + 1001
+
+
+def test_an_endless_line_of_a_text_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("quorate.scale.files.opening._LONGEST_LINE", 1 << 22)
+    path = tmp_path / "labels.csv"
+    path.write_text("a,b\n" + "0,1\n" * 100_000 + "1," + "x" * (9 << 20) + "\n" + "0,1\n" * 1000)
+    with pytest.raises(qt.QuorateError, match="has a line of more than 2 MB"):
         open_table(path)
 
 

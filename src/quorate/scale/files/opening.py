@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _HEAD_BYTES = 1 << 18
-# The engine drops a last line without a word that is longer than what it reads at once, which is sixteen times this.
-# That costs nothing but where a packed table is read; there the last line is looked at, if it can be in little time.
-_LONGEST_LINE, _LONGEST_PACKED_LINE, _READ_AT_ONCE = 1 << 29, 1 << 21, 1 << 25
-_SMALL_PACKED, _SMALL_UNPACKED = 1 << 25, 1 << 30
+# The engine may drop a line that is longer than it was told, and all behind it, without a word. It reads sixteen such
+# lines at once, which costs memory only where a table is packed; so lines are looked at before it reads them.
+_LONGEST_LINE, _LONGEST_PACKED_LINE = 1 << 29, 1 << 21
 # The engine keeps to this much memory and spills to disk beyond it, so that tables larger than memory can be read.
 _ENGINE_MEMORY = "800MB"
 
@@ -234,7 +233,7 @@ def _text_view(source: _Source) -> list[Column]:
     elif source.format.compression in ("bz2", "xz"):
         source = _unpack(source)
     head = _read_head(source)
-    _refuse_endless_line(source)
+    _refuse_endless_lines(source)
     prefer = source.format.delimiter
     dialect = find_dialect(head, source.shown, delimiter=source.delimiter, header=source.header, prefer=prefer)
     if source.delimiter is not None and len(dialect.columns) == 1:
@@ -314,26 +313,46 @@ def _read_head(source: _Source) -> str:
         raise QuorateError(f"{source.shown} is not text in UTF-8. {NAME_ENCODING}") from None
 
 
-def _refuse_endless_line(source: _Source) -> None:
-    """Refuse a packed table whose last line is longer than what the engine reads at once, as it would drop it."""
-    if source.format.compression not in ("gzip", "zstd") or source.file.stat().st_size > _SMALL_PACKED:
-        return
+def _refuse_endless_lines(source: _Source) -> None:
+    """Refuse a text table with a line that the engine may drop."""
+    if source.format.compression is None:
+        bound, endless = _LONGEST_LINE // 2, _has_endless_window(source.file)
+    else:
+        bound, endless = _LONGEST_PACKED_LINE, _has_endless_line(source)
+    if endless:
+        raise QuorateError(
+            f"{source.shown} has a line of more than {bound >> 20} MB, which is no line of a table. Check that it is "
+            "whole, and that it is a text table."
+        )
+
+
+def _has_endless_window(file: Path) -> bool:
+    """Return whether no line ends in some window of half the longest line: only there is a longer one seen for sure."""
+    window, size = _LONGEST_LINE // 2, file.stat().st_size
+    with open(file, "rb") as text:
+        for start in range(0, size - window, window):
+            text.seek(start)
+            if not any(b"\n" in text.read(_HEAD_BYTES) for _ in range(window // _HEAD_BYTES)):
+                return True
+    return False
+
+
+def _has_endless_line(source: _Source) -> bool:
+    """Return whether a packed table has a line that is too long; to unpack it costs little beside reading it."""
     if source.format.compression == "gzip":
         opened: Any = gzip.open(source.file)  # noqa: SIM115
     else:
         arrow = import_extra("pyarrow", "Reading tables packed by zstd")
         opened = arrow.input_stream(str(source.file), compression="zstd")
-    line = longest = unpacked = 0
+    line = 0
     with opened as packed:
-        while unpacked < _SMALL_UNPACKED and (part := packed.read(1 << 20)):
+        while part := packed.read(_HEAD_BYTES):
             first = part.find(b"\n")
             line += len(part) if first < 0 else first
-            longest, unpacked = max(longest, line), unpacked + len(part)
+            if line > _LONGEST_PACKED_LINE:
+                return True
             line = line if first < 0 else len(part) - part.rfind(b"\n") - 1
-    if longest > _READ_AT_ONCE:
-        raise QuorateError(
-            f"{source.shown} has a line of {longest >> 20} MB, which is no line of a table. Check that it is whole."
-        )
+    return False
 
 
 def _refuse_wrong_delimiter(source: _Source, head: str) -> None:

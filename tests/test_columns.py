@@ -111,9 +111,9 @@ def test_odd_tables_are_said_to_be(tmp_path, capsys):
 
 def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):
     frame.rename(columns={"m0": "k, small"}).to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["--members", "k, small", "--members", "m1,m2", "-k", 3, "--json"]
-    found = json.loads(run("combine", tmp_path / "t.csv", *arguments, capsys=capsys).out)
-    assert [member["name"] for member in found["members"]] == ["k, small", "m1", "m2"]
+    for arguments in (["--members", "k, small", "--members", "m1,m2"], ["--members", '"k, small",m1,m2']):
+        found = json.loads(run("combine", tmp_path / "t.csv", *arguments, "-k", 3, "--json", capsys=capsys).out)
+        assert [member["name"] for member in found["members"]] == ["k, small", "m1", "m2"]
 
 
 def test_odd_columns_of_frames_in_memory_are_named(frame):
@@ -250,3 +250,47 @@ def test_frames_that_are_hardly_ensembles_are_told():
         qt.Ensemble(copies[["a"]])
     with pytest.warns(qt.QuorateWarning, match="4 rows and 30 members.*looks transposed"):
         qt.Ensemble(copies.T)
+
+
+def test_features_among_members_are_named_all_at_once():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "a": np.arange(40) % 2, "y": rng.normal(size=40)})
+    with pytest.raises(qt.QuorateError, match="Members 'x', 'y' hold .*each is a feature, not a clustering"):
+        qt.consensus(frame, 2)
+    with pytest.raises(qt.QuorateError, match="Member 'x' holds .*that is a feature, not a clustering"):
+        qt.consensus(frame[["x", "a"]], 2)
+
+
+def test_lists_among_few_rows_are_no_labels(tmp_path, capsys):
+    pl.DataFrame({f"m{j}": [[1, 2], [3]] for j in range(4)}).write_parquet(tmp_path / "t.parquet")
+    assert (
+        "Labels must be numbers, text or categories"
+        in run("combine", tmp_path / "t.parquet", code=2, capsys=capsys).err
+    )
+
+
+def test_what_is_no_feature_is_said_in_words_of_the_command(frame, tmp_path, capsys):
+    frame.assign(x=np.arange(60) % 7, y=np.arange(60) % 11)[["cell", "x", "y"]].assign(t="NL").to_csv(
+        tmp_path / "f.csv"
+    )
+    printed = run("cluster", tmp_path / "f.csv", "-k", 2, "-o", tmp_path / "out.csv", capsys=capsys)
+    assert "Name the features with --features if that is wrong." in printed.err
+
+
+@pytest.mark.parametrize("method", ["lwgp", "weac"])
+def test_several_numbers_of_clusters_without_the_automatic_one_are_solved_once(
+    frame, tmp_path, capsys, monkeypatch, method
+):
+    from quorate.consensus.registry import make_method
+
+    kind = type(make_method(method, 3, {}))
+    solve, times = kind._solve, []
+    monkeypatch.setattr(kind, "_solve", lambda *given: times.append(1) or solve(*given))
+    frame[MEMBERS].to_csv(tmp_path / "t.csv", index=False)
+    printed = run("combine", tmp_path / "t.csv", "-k", "5:7", "--method", method, "-q", capsys=capsys)
+    assert len(times) == 1
+    assert "5 to 7 clusters were asked for; these are the 5. The automatic choice would be 3 clusters" in printed.out
+    monkeypatch.undo()
+    expected = qt.consensus(frame[MEMBERS], 5, method=method)
+    run("combine", tmp_path / "t.csv", "-k", "5:7", "--method", method, "-q", "-o", tmp_path / "o.csv", capsys=capsys)
+    assert pd.read_csv(tmp_path / "o.csv")["consensus_5"].tolist() == expected.labels.tolist()

@@ -435,7 +435,7 @@ def packed(text, path):
 
 @pytest.mark.parametrize("ending", ["gz", "zst"])
 @pytest.mark.parametrize(
-    "before, length, behind", [(20, 33 << 20, ""), (1 << 22, 5 << 19, ""), (1 << 22, 5 << 19, "0,1\n" * 1000)]
+    ("before", "length", "behind"), [(20, 33 << 20, ""), (1 << 22, 5 << 19, ""), (1 << 22, 5 << 19, "0,1\n" * 1000)]
 )
 def test_an_endless_line_of_a_packed_table(tmp_path, ending, before, length, behind):
     """The engine would drop it without a word, and all that is behind it."""
@@ -469,3 +469,43 @@ def test_folders_whose_name_is_no_text(tmp_path, ending, capsys):
     assert {file.name for file in folder.iterdir()} == {out.name, report.name}
     with open_table(out) as table:
         assert table.n_rows == 20
+
+
+@pytest.mark.parametrize("first", ["id,", ""])
+def test_columns_named_by_their_number_of_labels_that_are_counted_from_one(tmp_path, first):
+    rows = [f"{f'r{i},' if first else ''}{i % 5 + 1},{i % 10 + 1},{i % 20 + 1}" for i in range(100)]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join([f"{first}5,10,20", *rows]))
+    with pytest.warns(qt.QuorateWarning, match="is taken for names of columns"):
+        table = open_table(path)
+    with table:
+        assert table.columns[-3:] == ("5", "10", "20")
+        assert table.n_rows == 100
+
+
+def test_a_first_line_that_may_be_names_but_is_taken_for_data(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(["2,3,4", *(f"{i % 2 + 1},{i % 3 + 1},{i % 4 + 1}" for i in range(50))]))
+    with pytest.warns(qt.QuorateWarning, match="is taken for data. Pass header=True"):
+        table = open_table(path)
+    with table:
+        assert table.n_rows == 51
+    with open_table(path, header=True) as table:
+        assert table.n_rows == 50
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": {"0": 1, "1": 2}, "b": {"0": 1, "1": 2}}', '{"a": [1, 1, 2, 2], "b": [1, 1, 2, 3]}', "[[1, 2], [1, 3]]"],
+)
+def test_json_by_columns(tmp_path, text):
+    """As pandas writes it unless told otherwise."""
+    (tmp_path / "labels.json").write_text(text)
+    with pytest.raises(qt.QuorateError, match="one object per row.*orient="):
+        open_table(tmp_path / "labels.json")
+
+
+def test_an_output_that_is_no_path(tmp_path):
+    (tmp_path / "labels.csv").write_text("a,b\n" + "0,0\n1,1\n" * 10)
+    with pytest.raises(qt.QuorateError, match="out must be the path of the file to write; got 3.*n_clusters="):
+        qt.consensus_file(tmp_path / "labels.csv", 3)

@@ -137,7 +137,7 @@ def test_a_fit_is_forecast_by_its_arrays():
     kept = 12 * 2500 + 8 * 100 * 5 + 12 * overlaps
     rows = 2 * 8 * 500
     dense = 5 * 8 * 100**2
-    assert forecast(qt.GPMGLA(2), ens) == kept + max(44 * overlaps, 36 * overlaps + dense) + rows
+    assert forecast(qt.GPMGLA(2), ens) == kept + max(72 * overlaps, 36 * overlaps + dense) + rows
     assert forecast(qt.LWGP(2), ens) == kept + 12 * overlaps + 4 * 8 * 100**2 + rows
     assert forecast(qt.WEAC(2), ens) == kept + 2 * 12 * 2500 + (1.75 * 16 * 12 + 15 * 8) * 500 + rows
     assert forecast(qt.WEAC(2, linkage="complete"), ens) == kept + 8 * 500**2 + rows
@@ -161,10 +161,10 @@ def test_overlaps_are_bounded_where_patterns_are_elsewhere():
     assert super(qt.Ensemble, ens).expected_overlaps == min(5**2 - 2**2 - 3**2 + 5, 3 * 2**2)
 
 
-def test_two_blocks_of_stored_patterns_are_counted():
+def test_three_blocks_of_stored_patterns_are_counted():
     class Store:
-        n_patterns = 3 * BLOCK
+        n_patterns = 4 * BLOCK
 
     stored = StoredEnsemble(["a", "b"], [np.arange(600), np.arange(700)], "missing", 10**6, Store())
-    assert stored.numbers.patterns == 2 * BLOCK
+    assert stored.numbers.patterns == 3 * BLOCK
     assert stored.numbers.rows == 0

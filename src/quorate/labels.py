@@ -297,6 +297,25 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
     )
 
 
+def encode_all(vectors: Mapping[str, Vector], noise: Noise) -> list[LabelColumn]:
+    """Return the labels of several members, by name, as codes; where features are among them, all are named."""
+    columns, features = [], []
+    for name, vector in vectors.items():
+        try:
+            columns.append(encode(vector, name, noise))
+        except _FeatureError as error:
+            features.append(error)
+    if len(features) == 1:
+        raise features[0]
+    if features:
+        raise QuorateError(
+            f"Members {quoted(error.name for error in features)} hold {features[0].held} ({features[0].name!r}) and "
+            "the like: each is a feature, not a clustering. Pass cluster labels, or cluster the features first, as "
+            "qt.ConsensusClustering does."
+        )
+    return columns
+
+
 def _unmasked(vector: np.ma.MaskedArray[Any, Any]) -> Vector:
     """Return an array with NaN or None where labels are masked; whole numbers must not be."""
     values: Vector = vector.data.astype(object) if vector.dtype.kind in "UT" else vector.data.copy()
@@ -338,11 +357,19 @@ def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[
     column = _sorted_column(present, noise, ~missing)
     n_present = len(present) if row_counts is None else int(row_counts[~missing].sum())
     if len(column.levels) > n_present / 2:
-        raise QuorateError(
-            f"Member {name!r} holds {len(column.levels)} distinct fractional numbers in {n_present} rows: "
-            "that is a feature, not a clustering. Pass cluster labels, or cluster the features first."
-        )
+        raise _FeatureError(name, f"{len(column.levels)} distinct fractional numbers in {n_present} rows")
     return column
+
+
+class _FeatureError(QuorateError):
+    """A member that holds a feature."""
+
+    def __init__(self, name: str, held: str) -> None:
+        self.name, self.held = name, held
+        super().__init__(
+            f"Member {name!r} holds {held}: that is a feature, not a clustering. Pass cluster labels, or cluster the "
+            "features first, as qt.ConsensusClustering does."
+        )
 
 
 def _sorted_column(present: Vector, noise: Noise, where: Vector | None = None) -> LabelColumn:

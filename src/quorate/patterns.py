@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._support.typing import Bools, Ints
 from quorate.errors import QuorateError
-from quorate.labels import Lines, Noise, Vector, encode, is_plain
+from quorate.labels import Lines, Noise, Vector, encode, encode_all, is_plain
 
 _BLOCK = 1 << 14
 # A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
@@ -295,7 +295,8 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
         for j, (low, high) in zip(plain, found, strict=True):
             if high - low < _WIDEST_SPAN:
                 columns[j] = CodeColumn(np.asarray(vectors[j]), high - low + 1, low)
-    encoded = {j: encode(vectors[j], names[j], noise) for j in order if j not in columns}
+    others = [j for j in order if j not in columns]
+    encoded = dict(zip(others, encode_all({names[j]: vectors[j] for j in others}, noise), strict=True))
     grouping = group_rows([encoded.get(j) or columns[j] for j in order], len(vectors[0]))
     for j, column in columns.items():
         encoded[j] = encode(grouping.codes[:, j].astype(np.int64) + column.base, names[j], noise)

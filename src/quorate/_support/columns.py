@@ -136,5 +136,8 @@ def looks_transposed(rows: Sequence[Sequence[Any]] | NDArray[Any], n_members: in
     """
     if not 0 < len(rows) < n_members:
         return None
-    most = max(len(set(np.asarray(row).tolist())) for row in rows)
+    try:
+        most = max(len(set(np.asarray(row).tolist())) for row in rows)
+    except TypeError:  # lists and the like, which are no labels
+        return None
     return most if most <= n_members // 2 else None

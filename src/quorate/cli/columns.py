@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -69,10 +70,10 @@ class Source:
 
 
 def listed(options: Sequence[str], table: LabelTable) -> list[str]:
-    """Return the names in options: each is a column, or several split by commas."""
+    """Return the names in options: each is a column, or several split by commas, quoted if they hold some."""
     names = []
     for option in options:
-        parts = [option] if option in table.columns else option.split(",")
+        parts = [option] if option in table.columns else next(csv.reader([option], skipinitialspace=True), [])
         names += [part.strip() for part in parts if part.strip()]
     return names
 

@@ -150,7 +150,7 @@ def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict
     """Return what came out; where patterns were read in blocks, as much of it as can be known then."""
     if found.fitted is None:
         return _outline(request, found)
-    return summarise(found.fitted, _origin(request, found), n_clusters=_swept(request, ks, found.fitted))
+    return summarise(found.fitted, _origin(request, found, ks), n_clusters=_swept(request, ks, found.fitted))
 
 
 def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequ
     return None if request.report or request.summary else [fitted.n_clusters_]
 
 
-def _origin(request: Request, found: TableConsensus) -> Origin:
+def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origin:
     wanted = request.report is not None or request.summary is not None
     columns, counted = found.columns, found.counted
     described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
@@ -208,6 +208,7 @@ def _origin(request: Request, found: TableConsensus) -> Origin:
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
+        asked=ks if len(ks) > 1 else (),
         command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),
         look=look if wanted else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
     )

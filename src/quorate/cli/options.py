@@ -125,6 +125,8 @@ FLAGS = {
     "n_clusters": "-k",
     "beta": "--beta",
     "method": "--method",
+    "features": "--features",
+    "missing": "--missing",
     "scale": "--scale",
     "n_jobs": "--jobs",
     "features": "--features",

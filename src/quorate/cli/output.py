@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -54,14 +55,19 @@ def bar(value: float, width: int = 12) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
-    """Return a titled table; cells that are not text are right-aligned. Text is shown as it is, never as markup."""
-    numbers = [all(not isinstance(row[j], str) for row in rows) and bool(rows) for j in range(len(columns))]
+    """Return a titled table; columns of numbers are right-aligned. Text is shown as it is, never as markup."""
+    numbers = [bool(rows) and all(_is_number(row[j]) for row in rows) for j in range(len(columns))]
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, is_number in zip(columns, numbers, strict=True):
         grid.add_column(Text(name, style="dim"), justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else Text(show(cell)) for cell in row))
     return Group(Text(title, style="bold"), grid)
+
+
+def _is_number(cell: Any) -> bool:
+    """Return whether a cell is a number, a share or empty."""
+    return not isinstance(cell, str) or re.fullmatch(r"[\d.,]*%?", cell) is not None
 
 
 def show(value: Any) -> str:

@@ -170,6 +170,17 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         cuts = self._solve(ens, influence)
         automatic = self.n_clusters == "auto"
         wanted = self._choose(ens, cuts).within(cuts.max_clusters) if automatic else int(self.n_clusters)
+        self._take(ens, index, influence, cuts, wanted)
+        return self
+
+    def _cut_again(self, k: int) -> None:
+        """Take the answer with k clusters instead, out of what is solved already."""
+        self.n_clusters = k
+        index, influence = self._weigh(self.ensemble_)
+        self._take(self.ensemble_, index, influence, self._cuts, k)
+
+    def _take(self, ens: Ensemble, index: Floats, influence: Floats, cuts: Cuts, wanted: int) -> None:
+        """Store the answer with so many clusters."""
         labels = cuts.cut(wanted)
         self.ensemble_ = ens
         self.ncai_ = index
@@ -180,7 +191,6 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._crowd: CrowdTrust | None = None
         self._solved: Cuts | None = cuts
         self._warn_of_surprises(wanted)
-        return self
 
     def restore(
         self,

@@ -58,9 +58,9 @@ class StoredEnsemble(Clusterings):
 
     @property
     def numbers(self) -> Numbers:
-        """What the memory that is needed comes from: one block is read while another is still there."""
+        """What the memory that is needed comes from: a block is read while two are there, one with its answer."""
         one = super().numbers
-        return one._replace(patterns=min(2 * one.patterns, self.n_patterns))
+        return one._replace(patterns=min(3 * one.patterns, self.n_patterns))
 
     def block(self, i: int) -> Ensemble:
         """Return some consecutive patterns as an ensemble with the clusters of the whole."""

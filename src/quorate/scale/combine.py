@@ -149,8 +149,7 @@ def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int
     """Fit; of several numbers of clusters, at the automatic choice or, if it is none of them, at the nearest."""
     fitted = estimator.fit(ens)
     if len(n_clusters) > 1 and fitted.n_clusters_ not in n_clusters:
-        nearest = min(n_clusters, key=lambda k: (abs(k - fitted.n_clusters_), k))
-        fitted = estimator.set_params(n_clusters=nearest).fit(ens)
+        fitted._cut_again(min(n_clusters, key=lambda k: (abs(k - fitted.n_clusters_), k)))
     return fitted
 
 

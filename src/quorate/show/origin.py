@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,8 @@ class Origin:
     command: str | None = None
     command_at: Callable[[int], str] | None = None
     """Gives the command that writes the labels at some number of clusters."""
+    asked: Sequence[int] = ()
+    """The numbers of clusters that were asked for, if there were several."""
     look: Look | None = None
     """Gives names for some patterns, and at most so many rows; None: the rows are the ensemble's, by their numbers."""
     features: FeatureRows | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -36,14 +37,15 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def explain_choice(k: int, choice: Choice | None, *, automatic: bool) -> str:
-    """Return why there are k clusters, and if they were asked for, what the automatic choice would be."""
+def explain_choice(k: int, choice: Choice | None, *, automatic: bool, asked: Sequence[int] = ()) -> str:
+    """Return why there are k clusters, and if they (or several numbers) were asked for, what the choice would be."""
     if automatic and choice is not None:
         return choice.sentence
-    asked = f"{k} clusters were asked for."
+    several = f"{min(asked)} to {max(asked)} clusters were asked for; these are the {k}." if len(asked) > 1 else None
+    asked_for = several or f"{k} clusters were asked for."
     if choice is None:
-        return asked
-    return f"{asked} {'The automatic choice would be ' if choice.candidates else ''}{choice.sentence}"
+        return asked_for
+    return f"{asked_for} {'The automatic choice would be ' if choice.candidates else ''}{choice.sentence}"
 
 
 def describe_structure(ens: Clusterings, features: Structure | None = None) -> dict[str, Any]:

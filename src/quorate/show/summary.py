@@ -85,7 +85,7 @@ def summarise(
         "source": _source(ens, origin),
         "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
         "structure": describe_structure(ens, origin.structure),
-        "choice": _choice(fitted, sweep),
+        "choice": _choice(fitted, sweep, origin.asked),
         "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
         "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
         "agreement": _agreement(fitted, members),
@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _choice(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
+def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> dict[str, Any]:
     """Return the number of clusters and, in words, how it was chosen."""
     automatic = isinstance(fitted.n_clusters, str)
     k, choice = fitted.n_clusters_, sweep.choice
@@ -136,7 +136,7 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
     return {
         "k": k,
         "automatic": automatic,
-        "explanation": explain_choice(k, choice, automatic=automatic),
+        "explanation": explain_choice(k, choice, automatic=automatic, asked=asked),
         "criterion": sweep.criterion_name,
         "values": dict(zip(map(str, sweep.ks), values, strict=True)),
         "suggested": choice.n_clusters,

@@ -6,9 +6,11 @@ instead of being read as something else.
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from quorate.errors import QuorateError, warn
 
@@ -18,6 +20,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL",
 
 _OTHER_DELIMITERS = {":": "a colon", " ": "a blank"}
 _SAMPLE_ROWS = 1000
+_HARDLY_CHANCE = 1000
 # In fewer rows numbers may all differ by chance.
 _FEW_ROWS = 4
 _CELLS_SHOWN, _SIGNS_SHOWN = 12, 30
@@ -73,6 +76,11 @@ def find_dialect(
             warn(
                 f"The first line of {name} ({_shown(rows[0], delimiter)}) is taken for names of columns. Pass "
                 "header=False if it is data."
+            )
+        elif not header and _may_be_names(rows):
+            warn(
+                f"The first line of {name} ({_shown(rows[0], delimiter)}) is taken for data. Pass header=True if it "
+                "names the columns."
             )
     if trailing:
         warn(f"Every line of {name} ends with {delimiter!r}, behind which nothing stands: that column is left out.")
@@ -138,7 +146,8 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 def _has_numbers_for_names(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row names columns though numbers are among the names, such as each one's k.
 
-    In tables of labels the same numbers come again and again; those of the first row do not come again at all.
+    In tables of labels the same numbers come again and again; those of the first row do not come again at all, or each
+    says how many labels its column has.
     """
     first, *others = rows
     cells = [cell.strip() for cell in first]
@@ -148,7 +157,15 @@ def _has_numbers_for_names(rows: Sequence[Sequence[str]]) -> bool:
         return False
     below = _below(others, len(cells))
     fresh = not any(cell in seen for cell, seen in zip(cells, below, strict=True) if cell)
-    return fresh and all(len(below[j]) <= len(others) / 2 for j in labels)
+    labels_told = math.prod(len(below[j]) for j in numbers)  # so rarely would a row of data have all largest labels
+    counted = labels_told >= _HARDLY_CHANCE and all(cells[j] == str(len(below[j])) for j in numbers)
+    return (fresh or counted) and all(len(below[j]) <= len(others) / 2 for j in labels)
+
+
+def _may_be_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row, taken for data, rises like numbers of clusters: 2,3,4 or r1,5,10."""
+    numbers = [float(cell) for cell in rows[0] if _is_number(cell.strip())]
+    return len(numbers) > 1 and min(numbers) > 1 and all(one < next_ for one, next_ in pairwise(numbers))
 
 
 def _below(others: Sequence[Sequence[str]], n_columns: int) -> list[set[str]]:

@@ -475,6 +475,11 @@ def _json_view(source: _Source) -> list[Column]:
     relation = connection.read_json(
         source.pattern, sample_size=-1, maximum_depth=2, compression=source.format.compression or "none"
     )
+    if all(str(kind).endswith("]") or str(kind).startswith("STRUCT") for kind in relation.types):
+        raise QuorateError(
+            f"{source.shown} holds lists or objects where cells are expected. Save one object per row, as pandas does: "
+            'frame.to_json(path, orient="records", lines=True).'
+        )
     relation.create_view(VIEW)
     return _columns_of(relation)
 

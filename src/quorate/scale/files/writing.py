@@ -34,6 +34,8 @@ def check_output(path: str | Path | None, *, force: bool = False, source: str | 
 
     It must not be the `source` that is read, one of its files, or a file that would be read with them the next time.
     """
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise QuorateError(f"out must be the path of the file to write; got {path!r}. Pass numbers as n_clusters=.")
     if path is not None and str(path) == STREAM and sys.__stdout__ is None:
         raise QuorateError("Standard output is closed. Name a file to write to.")
     if path is None or str(path) == STREAM:

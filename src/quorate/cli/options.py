@@ -125,8 +125,6 @@ FLAGS = {
     "n_clusters": "-k",
     "beta": "--beta",
     "method": "--method",
-    "features": "--features",
-    "missing": "--missing",
     "scale": "--scale",
     "n_jobs": "--jobs",
     "features": "--features",

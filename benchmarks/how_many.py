@@ -1,10 +1,11 @@
 """How many clusters: what `choose_k` says of mixtures, of small cases and of real pools, beside lifetimes of trees.
 
-`python -m benchmarks.how_many` keeps finished cases in .cache/trust/how_many.jsonl and prints the table of all so far.
+`python -m benchmarks.how_many [SEED]` keeps finished cases in .cache/trust/how_many and prints the table of all so far.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from quorate.bench.pools import read_pool
 from quorate.bench.tables import markdown_table
 from quorate.choice import MOST_CLUSTERS
 
-STORE = Path(".cache/trust/how_many.jsonl")
+FOLDER = Path(".cache/trust/how_many")
 CASES = 100
 SEED = 31415
 N_MEMBERS = 20
@@ -40,18 +41,18 @@ def measure(labels: np.ndarray, true_k: int) -> dict[str, object]:
     }
 
 
-def fill(store: Store) -> None:
+def fill(store: Store, seed: int) -> None:
     """Measure what is not there yet."""
     for number in range(CASES):
         for group, make in (("mixtures", wide_case), ("small cases", small_case)):
             key = f"{group}/{number}"
             if key not in store:
-                case: Case = make(number, SEED, N_MEMBERS)
+                case: Case = make(number, seed, N_MEMBERS)
                 store.add(key, measure(case.labels, len(np.unique(case.classes))))
     for path in sorted(SHARED.glob("lwea_*.npz"), key=lambda path: path.stat().st_size):
         if f"real pools/{path.stem}" not in store:
             pool = read_pool(path)
-            store.add(f"real pools/{path.stem}", measure(pool.draw(N_MEMBERS, 0, SEED), pool.n_classes))
+            store.add(f"real pools/{path.stem}", measure(pool.draw(N_MEMBERS, 0, seed), pool.n_classes))
 
 
 def rates(found: np.ndarray, true_k: Floats) -> list[float]:
@@ -60,11 +61,12 @@ def rates(found: np.ndarray, true_k: Floats) -> list[float]:
     return [float(np.mean(away == 0)), float(np.mean(away <= 1)), float(np.mean(np.abs(np.log(found / true_k))))]
 
 
-def run() -> list[Result]:
+def run(seed: int = SEED) -> list[Result]:
     """Measure what is missing, print the table, and return whether the bars are reached."""
-    with warnings.catch_warnings(), Store(STORE, {"task": "how many", "version": 1, "seed": SEED}) as store:
+    about = {"task": "how many", "version": 2, "seed": seed}
+    with warnings.catch_warnings(), Store(FOLDER / f"{seed}.jsonl", about) as store:
         warnings.simplefilter("ignore")
-        fill(store)
+        fill(store, seed)
         pieces = dict(store)
     lines, results = [], []
     for group in ("mixtures", "small cases", "real pools"):
@@ -95,4 +97,4 @@ def _judged(what: str, value: float, bar: float, *, lower: bool) -> Result:
 
 
 if __name__ == "__main__":
-    run()
+    run(*map(int, sys.argv[1:2]))

@@ -25,7 +25,7 @@ def test_blobs_are_counted_and_the_evidence_is_kept(blobs):
     assert [candidate.n_clusters for candidate in chosen.curve] == list(range(2, 2 + len(chosen.curve)))
     assert len(chosen.candidates) == 3
     assert chosen.sentence.startswith("4 clusters: the eigenvalues of the graph fall by")
-    eigenvalues = qt.GPMGLA(4).fit(blobs).eigenvalues_
+    eigenvalues = qt.HBGF(4, weights="trust").fit(blobs).eigenvalues_
     for candidate in chosen.curve[:20]:
         k = candidate.n_clusters
         assert candidate.eigengap == pytest.approx(eigenvalues[k - 1] - eigenvalues[k], abs=1e-9)
@@ -33,13 +33,22 @@ def test_blobs_are_counted_and_the_evidence_is_kept(blobs):
 
 
 def test_stability_is_the_rand_index_of_halves(blobs):
-    expected = np.zeros(2)
+    expected, influence = np.zeros(2), qt.trust(blobs) ** 2
     for split in range(4):
         order = np.random.default_rng(split).permutation(8)
-        halves = [blobs.select(np.sort(half).tolist()) for half in (order[:4], order[4:])]
+        halves = [np.sort(half) for half in (order[:4], order[4:])]
         for i, k in enumerate((3, 5)):
-            expected[i] += adjusted_rand_score(*(qt.WEAC(k).fit(half).labels_ for half in halves)) / 4
-    assert half_stability(split_in_halves(blobs), np.array([3, 5])) == pytest.approx(expected)
+            answers = (qt.WEAC(k, weights=influence[half]).fit(blobs.select(half.tolist())).labels_ for half in halves)
+            expected[i] += adjusted_rand_score(*answers) / 4
+    assert half_stability(split_in_halves(blobs), np.array([3, 5]), influence) == pytest.approx(expected)
+
+
+def test_junk_does_not_choose():
+    random = np.random.default_rng(0)
+    classes = random.integers(4, size=400)
+    good = [np.where(random.random(400) < 0.1, random.integers(4, size=400), classes) for _ in range(4)]
+    junk = [random.integers(n_clusters, size=400) for n_clusters in (20, 60, 100, 180)]
+    assert qt.choose_k([*good, *junk]).n_clusters == qt.choose_k(good).n_clusters == 4
 
 
 def test_the_order_of_rows_does_not_matter(blobs):
@@ -80,7 +89,7 @@ def test_many_patterns_are_compared_on_a_sample_of_their_rows(monkeypatch):
 
 
 def test_without_eigenvalues_the_halves_decide(blobs):
-    found = choice.choose(blobs, None)
+    found = choice.choose(blobs, None, np.ones(blobs.n_members))
     assert found.n_clusters == max(found.curve, key=lambda candidate: candidate.stability).n_clusters
     assert "which are unknown" in found.sentence
     assert all(np.isnan(candidate.eigengap) and candidate.score <= 1 for candidate in found.curve)
@@ -125,7 +134,7 @@ def test_a_graph_that_does_not_fit_is_done_without(blobs, monkeypatch):
     def refuse(*_):
         raise qt.QuorateError("no memory")
 
-    monkeypatch.setattr(number, "multi_granularity_graph", refuse)
+    monkeypatch.setattr(number, "bipartite_graph", refuse)
     fitted = qt.WEAC("auto").fit(blobs.patterns[blobs.row_pattern])
     assert 2 <= fitted.n_clusters_ <= 32
     assert "which are unknown" in fitted.choice_.sentence

@@ -1,4 +1,4 @@
-"""How many clusters: the gap between eigenvalues of the graph of clusters, times how well halves of members repeat it.
+"""How many clusters: the gap between eigenvalues of the graph of rows and clusters, times what halves of members repeat.
 
 No rule finds the number of clusters always, so the evidence is kept: a value for each k, and the best candidates.
 """
@@ -13,14 +13,13 @@ import numpy as np
 
 from quorate._support.keeping import kept_with
 from quorate._support.typing import Floats, Ints
-from quorate.crowd import influence, ncai
 from quorate.ensemble import Clusterings, Ensemble, from_lines
 from quorate.linkage import link_evidence
 from quorate.scores import adjusted_rand
 
 MOST_CLUSTERS = 32
 """The largest number of clusters that is ever chosen."""
-MOST_ROWS = 5000
+MOST_ROWS = 2000
 """The most patterns that halves of the members are compared on; of more, those of so many rows."""
 _MEMBERS_TO_SPLIT = 4  # two in each half
 _SPLITS = 4
@@ -37,7 +36,7 @@ class Candidate:
     score: float
     """Eigengap times stability, or what of it is known."""
     eigengap: float
-    """How far the eigenvalues of the graph of clusters fall behind the k-th; NaN where they cannot be had."""
+    """How far the eigenvalues of the graph of rows and clusters fall behind the k-th; NaN where they cannot be had."""
     stability: float
     """Mean adjusted Rand index between answers of halves of the members; NaN with fewer than four members."""
 
@@ -59,11 +58,12 @@ class Choice:
         return max(min(self.n_clusters, most), 1)
 
 
-def choose(ens: Clusterings, eigenvalues: Floats | None) -> Choice:
+def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> Choice:
     """Return the number of clusters k >= 2 with the largest (lambda_k - lambda_{k+1}) stab(k), the smallest such k.
 
     `eigenvalues` are the leading ones of a graph over clusters, descending, at most 33 of which are looked at; None if
-    they cannot be had. Where one of the two factors is unknown the other counts alone.
+    they cannot be had. `influence` (M,) is how far each member counts in the halves. Where one of the two factors is
+    unknown the other counts alone.
     """
     if ens.n_members == 1:
         k = len(ens.levels[0])
@@ -80,7 +80,7 @@ def choose(ens: Clusterings, eigenvalues: Floats | None) -> Choice:
     if eigenvalues is not None:
         gaps = np.maximum(eigenvalues[1:most] - eigenvalues[2 : most + 1], 0.0)
     halves = split_in_halves(ens)
-    stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks)
+    stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks, influence)
     known_gaps, known_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
     scores = known_gaps * np.maximum(known_stability, 0.0)
     curve = tuple(
@@ -127,6 +127,8 @@ class Half:
     """Half of the members of an ensemble."""
 
     ensemble: Ensemble
+    members: Ints
+    """The members of the whole that it holds."""
     place: Ints
     """(m,) the pattern of the half of each pattern of the whole."""
 
@@ -141,14 +143,14 @@ class Halves:
     sampled: bool
     """Whether the patterns are those of some rows only."""
 
-    def agreement(self, cut: Callable[[Ensemble], Ints]) -> Floats:
+    def agreement(self, cut: Callable[[Half], Ints]) -> Floats:
         """(ks,) ARI over rows between what is found in two halves, the mean over all splits.
 
         `cut` gives (patterns, ks) labels of the patterns of a half, for some numbers of clusters.
         """
         found = []
         for split in self.splits:
-            one, other = (cut(half.ensemble)[half.place] for half in split)
+            one, other = (cut(half)[half.place] for half in split)
             found.append([_rand(a, b, self.counts) for a, b in zip(one.T, other.T, strict=True)])
         return np.mean(found, axis=0)
 
@@ -157,7 +159,7 @@ class Halves:
 def split_in_halves(ens: Clusterings) -> Halves | None:
     """Return the halves of some fixed orders of the members that label anything; None if these are fewer than four.
 
-    Of many patterns, those of 5,000 rows are looked at.
+    Of many patterns, those of 2,000 rows are looked at.
     """
     whole = _without_rows(sample_rows(ens))
     members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
@@ -184,11 +186,11 @@ def _half(whole: Ensemble, members: Ints) -> Half:
     codes = whole.patterns[:, members]
     shift = half._offsets[:-1] - whole._offsets[members]
     place = half.find_patterns(np.where(codes >= 0, codes + shift, -1).astype(np.int32))
-    return Half(half, place.astype(np.int64))
+    return Half(half, members, place.astype(np.int64))
 
 
 def sample_rows(ens: Clusterings) -> Ensemble:
-    """Return all patterns if there are few, else those of 5,000 rows: every so-many-th in the order of patterns."""
+    """Return all patterns if there are few, else those of 2,000 rows: every so-many-th in the order of patterns."""
     few = ens.n_patterns <= MOST_ROWS
     if few and ens.n_blocks == 1:
         return ens.block(0)
@@ -205,11 +207,15 @@ def sample_rows(ens: Clusterings) -> Ensemble:
     return from_lines(some.lines(), noise="cluster")[0]  # without the clusters that none of these rows is in
 
 
-def half_stability(halves: Halves, ks: Ints) -> Floats:
-    """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; the mean over all splits."""
+def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
+    """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; the mean over all splits.
 
-    def cut(half: Ensemble) -> Ints:
-        tree = link_evidence(half, influence(ncai(half), 2.0), "average")
+    Members count by the influence they have in the whole; in a half where none has any, all count the same.
+    """
+
+    def cut(half: Half) -> Ints:
+        of_members = influence[half.members]
+        tree = link_evidence(half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average")
         return np.stack([tree.cut(int(k)) for k in ks], axis=1)
 
     with warnings.catch_warnings():

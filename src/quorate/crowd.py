@@ -69,7 +69,7 @@ def agreement(ens: Any, normalise: Normalise = "sqrt", measure: Measure = "nmi")
         "ami" takes off what members of the same cluster sizes share by chance (adjusted mutual information): it is near
         0 for members that have nothing to do with each other, however many clusters they have, and below 0 for members
         that agree less than that. Where chance alone gives all there is (a single cluster, or each row its own) it
-        is 0. Expected values are exact, but for means above 2,000 rows, with an error below 4e-10 in all. Under row
+        is 0. Expected values are exact, but for means above 200 rows, with an error below 4e-10 in all. Under row
         weights chance is that of the effective number of rows, (sum of w)^2 / (sum of w^2).
 
     Returns

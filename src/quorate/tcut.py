@@ -115,14 +115,14 @@ class Spectrum:
     vectors: Floats
 
 
-def leading_spectrum(graph: ReducedGraph, k: int) -> Spectrum:
-    """Return at least the k leading eigenpairs (all of them if there are fewer).
+def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH) -> Spectrum:
+    """Return at least the k leading eigenpairs, in whole batches (all of them if there are fewer).
 
     The eigenvectors of eigenvalue 1 are known: one per connected component. The others are found on the graph without
     them, by a dense solver or by Lanczos iterations from a fixed vector.
     """
     n_nodes, n_trivial = graph.trivial.shape
-    wanted = min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, n_nodes)
+    wanted = min(-(-k // batch) * batch, n_nodes)
     values, vectors = np.ones(n_trivial), graph.trivial
     if wanted > n_trivial:
         more, found = _other_eigenpairs(graph, wanted - n_trivial)

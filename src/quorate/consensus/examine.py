@@ -158,7 +158,7 @@ def _from_labels(ens: Clusterings) -> LabelStructure | None:
     whole = sample_rows(ens)
     try:
         ks, cuts = _cuts(whole)
-        stability = halves.agreement(lambda half: _cuts_at(half, ks))
+        stability = halves.agreement(lambda half: _cuts_at(half.ensemble, ks))
     except QuorateError:  # halves that tell nothing apart
         return LabelStructure(0.0, 0.0, 1)
     shared = np.array([_shared_information(whole, cut) for cut in cuts.T])

@@ -1,4 +1,4 @@
-"""How many clusters: the gap between eigenvalues of the graph of rows and clusters, times what halves of members repeat.
+"""How many clusters: the gap between eigenvalues of a graph of rows and clusters, times what halves of members repeat.
 
 No rule finds the number of clusters always, so the evidence is kept: a value for each k, and the best candidates.
 """

@@ -15,6 +15,7 @@ from scipy.special import gammaincc
 
 from quorate import _kernels
 from quorate._support.checks import check_choice, check_number, check_weight_range
+from quorate._support.keeping import kept_with
 from quorate._support.sizes import require_agreement
 from quorate._support.typing import Bools, Floats, Ints
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings
@@ -366,8 +367,7 @@ def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
     """
     ens = as_clusterings(ens)
     check_choice("normalise", normalise, tuple(NORMALISERS))
-    known = _information(ens)
-    chance = _by_chance(ens, known.common)
+    known, chance = _information_and_chance(ens)
     ami = _adjusted(known, chance, normalise)
     variance = _variance(ens, known.common, chance)
     p_values = _p_values(chance.rows * known.mutual, chance, variance)
@@ -380,6 +380,13 @@ def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
     elif not np.any(best_possible < level):
         verdict = "too few rows to tell"
     return CrowdTrust(_mean_agreement(ami, known.common), ami, p_values, verdict, agrees)
+
+
+@kept_with
+def _information_and_chance(ens: Clusterings) -> tuple[_Information, _Chance]:
+    """Return both; the fit, the choice of k and what is said about members all ask for them."""
+    known = _information(ens)
+    return known, _by_chance(ens, known.common)
 
 
 def _mean_agreement(ami: Floats, common: Floats) -> Floats:

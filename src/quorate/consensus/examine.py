@@ -20,9 +20,9 @@ from quorate.evidence import shared_rows
 
 KS = range(2, 9)
 """Numbers of clusters at which structure is looked for."""
-CLEAR, DOUBTFUL = 0.926, 0.3
-"""From which value on labels alone speak of structure: members that cut one cloud rarely pass the first; those that err
-each on their own, but agree on the whole, pass the second."""
+CLEAR, DOUBTFUL = 0.926, 0.5
+"""From which value on labels alone speak of structure: of clouds that members cut one in twenty passes the first; of
+sets with clusters, whatever their members, one in twenty stays below the second (docs/trust.md)."""
 _MOST_ROWS = 10_000
 
 
@@ -136,7 +136,7 @@ class LabelStructure:
         """What this can and cannot tell."""
         told = "Labels alone tell whether members repeat one another, not why they do: "
         if self.verdict == "none to be seen":
-            return told + "clusters that members miss, or cut much finer than they are, look like none."
+            return told + "many clusters, or clusters that members miss or cut much finer, look like none."
         return told + "one long cloud that all of them cut alike looks like clusters."
 
 

@@ -3,6 +3,7 @@
 `python -m benchmarks.paper_start [DATASET ...]` measures, or goes on, in .cache/trust/paper (by default all eight
 datasets: hours) and prints the table of what there is. Pools and ensembles are those of `quorate reproduce all`: its
 own column is measured again as a check, and those of the other methods are read from docs/reproduction/compare.csv.
+What the paper says of GP-MGLA in this comparison is judged for both starts, by the code of the reproduction.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 
 from quorate.bench.tables import markdown_table
 from quorate.paper import reproduce
-from quorate.paper.spec import FULL, Method
-from quorate.paper.tables import Results
+from quorate.paper.claims import OPEN, check_claims
+from quorate.paper.spec import EXPERIMENTS, FULL, Method
+from quorate.paper.tables import Results, Summary
 
 FOLDER = Path(".cache/trust/paper")
 OTHERS = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "compare.csv"
@@ -25,35 +27,57 @@ WARD = "GP-MGLA (ward)"
 SPEC = replace(FULL, name="start", methods=(FULL.method("GP-MGLA"), Method(WARD, "gp-mgla", {"start": "ward"})))
 
 
-def known() -> dict[tuple[str, str], dict[str, float]]:
-    """Return the mean max-NMI of all methods of the reproduction, by dataset and choice of k."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+def known(datasets: tuple[str, ...]) -> list[Summary]:
+    """Return the mean max-NMI of all methods of the reproduction on some datasets."""
     with OTHERS.open() as file:
-        for row in csv.DictReader(file):
-            if row["score"] == "max":
-                found.setdefault((row["dataset"], row["k"]), {})[row["method"]] = float(row["mean"])
+        rows = [row for row in csv.DictReader(file) if row["score"] == "max" and row["dataset"] in datasets]
+    for row in rows:
+        del row["difference"]
+    numbers = {"runs": int, "mean": float, "spread": float, "published": lambda text: float(text) if text else None}
+    return [Summary(**{name: numbers.get(name, str)(value) for name, value in row.items()}) for row in rows]
+
+
+def measured(results: Results) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return the mean max-NMI of GP-MGLA measured again and of that with Ward, by dataset and choice of k."""
+    found = {}
+    for dataset in results.datasets:
+        again, ward = (results.scores(dataset, method, "max") for method in SPEC.methods)
+        found |= {(dataset, k): (float(again[k].mean()), float(ward[k].mean())) for k in again}
     return found
 
 
-def table(results: Results) -> str:
+def table(ours: dict[tuple[str, str], tuple[float, float]], others: list[Summary]) -> str:
     """Return a line for every dataset and choice of k that is complete, and the means over all."""
-    others, lines, ranks = known(), [], []
-    for dataset in results.datasets:
-        columns = [results.scores(dataset, method, "max") for method in SPEC.methods]
-        for k in columns[0]:
-            again, ward = (float(column[k].mean()) for column in columns)
-            rest = {name: mean for name, mean in others[dataset, k].items() if not name.startswith("GP-MGLA")}
-            best = max(rest, key=rest.__getitem__)
-            gpmgla = others[dataset, k]["GP-MGLA"]
-            ranks.append([1 + sum(mean > own for mean in rest.values()) for own in (gpmgla, ward)])
-            figures = [f"{value:.3f}" for value in (gpmgla, again, ward)]
-            lines.append([f"{dataset}, {k}", *figures, f"{best} {rest[best]:.3f}", *map(str, ranks[-1])])
+    lines, ranks = [], []
+    for (dataset, k), (again, ward) in ours.items():
+        column = {row.method: row.mean for row in others if (row.dataset, row.k) == (dataset, k)}
+        rest = {name: mean for name, mean in column.items() if not name.startswith("GP-MGLA")}
+        best = max(rest, key=rest.__getitem__)
+        gpmgla = column["GP-MGLA"]
+        ranks.append([1 + sum(mean > own for mean in rest.values()) for own in (gpmgla, ward)])
+        figures = [f"{value:.3f}" for value in (gpmgla, again, ward)]
+        lines.append([f"{dataset}, {k}", *figures, f"{best} {rest[best]:.3f}", *map(str, ranks[-1])])
     means = [f"{np.mean([float(line[j]) for line in lines]):.3f}" for j in (1, 2, 3)]
     lines.append(["mean", *means, "", *(f"{rank:.1f}" for rank in np.mean(ranks, axis=0))])
     header = ["column", "GP-MGLA", "again", "start=ward", "best other", "rank of GP-MGLA", "rank with ward"]
     return markdown_table(header, lines)
 
 
+def claims(ours: dict[tuple[str, str], tuple[float, float]], others: list[Summary]) -> str:
+    """Return what the paper says of GP-MGLA in the comparison, judged with the start as it was and with Ward."""
+    started = [row._replace(mean=ours[row.dataset, row.k][1]) if row.method == "GP-MGLA" else row for row in others]
+    judged = [check_claims({**{name: [] for name in EXPERIMENTS}, "compare": rows}) for rows in (others, started)]
+    lines = [
+        [was.statement, f"{was.measured}: {was.verdict}", f"{now.measured}: {now.verdict}"]
+        for was, now in zip(*judged, strict=True)
+        if was.statement.startswith("GP-MGLA") and was.verdict != OPEN
+    ]
+    return markdown_table(["statement", "farthest-first", "start=ward"], lines)
+
+
 if __name__ == "__main__":
     pieces = reproduce(FOLDER, SPEC, experiments=["compare"], datasets=sys.argv[1:] or None, n_jobs=1)
-    print(table(Results(SPEC, pieces)))
+    ours = measured(Results(SPEC, pieces))
+    others = known(tuple({dataset for dataset, _ in ours}))
+    print(table(ours, others))
+    print(claims(ours, others))

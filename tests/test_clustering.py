@@ -188,7 +188,7 @@ def test_new_rows(rows, answer):
 def test_missing_numbers(rows):
     values = rows[0].copy()
     values[::50, 1] = np.nan
-    with pytest.raises(QuorateError, match="missing values in 1,500 rows: 'feature_1' 30. Pass missing"):
+    with pytest.raises(QuorateError, match="missing values: 'feature_1' in 30 of 1,500 rows. Pass missing"):
         qt.cluster_frame(values, n_clusters=4, n_members=6)
     dropped = qt.cluster_frame(values, n_clusters=4, n_members=6, missing="drop")
     assert (dropped[::50] == -1).all()
@@ -233,8 +233,12 @@ def test_a_full_disk_leaves_nothing_behind(rows, tmp_path, monkeypatch):
     ("change", "how", "message"),
     [
         ({"a": "text", "c": "more"}, {"features": NAMES}, "text or the like, are in 'a', 'c'"),
-        ({"a": np.inf, "c": -np.inf}, {}, "hold infinite values, or values beyond 1e\\+140: 'a' 300, 'c' 300"),
-        ({"a": 5e305}, {}, "values beyond 1e\\+140: 'a' 300"),
+        (
+            {"a": np.inf, "c": -np.inf},
+            {},
+            "hold infinite values, or values beyond 1e\\+140: 'a' in 300, 'c' in 300 of 300 rows",
+        ),
+        ({"a": 5e305}, {}, "values beyond 1e\\+140: 'a' in 300"),
         ({"a": 1.0, "b": 2.0, "c": 3.0}, {}, "All rows have the same features"),
         ({}, {"n_clusters": 301}, "n_clusters must be at most the number of rows; got 301"),
         ({}, {"fit_rows": 50, "n_clusters": 60}, "60 clusters cannot be found by members fitted on 50 rows"),

@@ -97,6 +97,31 @@ def test_evaluate(table, labels):
     assert "main class" in done.stdout
 
 
+def test_evaluate_tells_how_many_rows_count(tmp_path, capsys):
+    rows = "\n".join(f"{i % 2},{i % 2},{'' if i < 12 else i % 2}" for i in range(40))
+    (tmp_path / "t.csv").write_text("class,all,some\n" + rows)
+    assert main(["evaluate", str(tmp_path / "t.csv"), "--truth", "class"]) == 0
+    lines = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert ["all", "40"] in lines
+    assert ["some", "28"] in lines
+
+
+def test_what_nobody_hears_is_not_worked_out(labels, tmp_path, monkeypatch):
+    monkeypatch.setattr("quorate.cli.combining.summarise", lambda *_, **__: 1 / 0)
+    assert main(["combine", str(labels), "-k", "3", "-q", "-o", str(tmp_path / "out.csv")]) == 0
+    assert main(["combine", str(labels), "-k", "3", "-q"]) == 1
+
+
+def test_all_missing_columns_are_named(labels, capsys):
+    assert main(["combine", str(labels), "--members", "one,two,fair_0"]) == 2
+    assert "has no columns 'one', 'two'. Its columns are" in capsys.readouterr().err
+
+
+def test_parameters_of_a_method_are_named_by_their_option(labels, capsys):
+    assert main(["combine", str(labels), "--set", "beta=-1"]) == 2
+    assert "Error: --set beta must be" in capsys.readouterr().err
+
+
 def test_generate(tmp_path):
     out = tmp_path / "labels.parquet"
     done = process("generate", "iris", "-m", 5, "--method", "kmeans", "--method", "rpcl", "--seed", 4, "-o", out)

@@ -73,11 +73,13 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         )
         if request.output is not None:
             found.write(request.output, format=request.output_format, force=request.force)
-        summary = _summary(request, found, ks)
-    _write_reports(request, summary)
+        heard = json or request.output is None or not quiet
+        summary = _summary(request, found, ks) if heard or request.report or request.summary else None
+    if summary is not None:
+        _write_reports(request, summary)
     if json:
         print_json(summary)
-    elif request.output is None or not quiet:
+    elif heard and summary is not None:
         print_summary(summary, to_stderr=STREAM in (request.output, request.report, request.summary))
     say_guesses(columns, quiet=quiet)
     for written in (request.output, request.report, request.summary):

@@ -33,9 +33,11 @@ def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: b
         print_json({"truth": source.truth, "clusterings": scored})
         return
     out = console()
-    rows = [(name, *result["scores"].values()) for name, result in scored.items()]
-    titles = ("clustering", "NMI (sqrt)", "NMI (max)", "ARI", "AMI", "purity")
-    out.print(table(f"Against {source.truth}", titles, [(r[0], *map(_figure, r[1:])) for r in rows]))
+    rows = [(name, result["rows"], *map(_figure, result["scores"].values())) for name, result in scored.items()]
+    titles = ("clustering", "rows", "NMI (sqrt)", "NMI (max)", "ARI", "AMI", "purity")
+    out.print(table(f"Against {source.truth}", titles, rows))
+    if len({result["rows"] for result in scored.values()}) > 1:
+        out.print("Each is scored on the rows that it labels and whose class is known.")
     if len(scored) == 1:
         out.print()
         out.print(_cluster_table(next(iter(scored.values()))))
@@ -100,7 +102,7 @@ def _cells(opened: LabelTable, name: str, pairs: str) -> NDArray[Any]:
 
 
 def _evaluation(cells: NDArray[Any]) -> dict[str, Any]:
-    """Return scores and, for each cluster, its size, its most frequent class and that class's share."""
+    """Return how many rows are scored, the scores and each cluster's size, most frequent class and that one's share."""
     labels, row = np.unique(cells[0].astype(str), return_inverse=True)
     classes, column = np.unique(cells[1].astype(str), return_inverse=True)
     counts = np.zeros((len(labels), len(classes)))
@@ -116,7 +118,7 @@ def _evaluation(cells: NDArray[Any]) -> dict[str, Any]:
         }
         for c in order
     ]
-    return {"scores": asdict(score_table(counts)), "clusters": clusters}
+    return {"rows": int(sizes.sum()), "scores": asdict(score_table(counts)), "clusters": clusters}
 
 
 def _cluster_table(result: dict[str, Any]) -> Any:

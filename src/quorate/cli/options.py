@@ -134,7 +134,11 @@ FLAGS = {
     "n_members": "--number",
 }
 """The options by the library's names of parameters."""
-_OTHER_FLAGS = {"evaluate": {"members": "--labels"}, "generate": {"members": "--features"}}
+_OTHER_FLAGS = {
+    "combine": {"beta": "--set beta"},
+    "evaluate": {"members": "--labels"},
+    "generate": {"members": "--features"},
+}
 _SWITCHES = {"header=False": "--no-header", "header=True": "--header", "force=True": "--force"}
 
 

@@ -194,8 +194,8 @@ def _check_profile(profile: FeatureProfile) -> Moments:
     infinite = _counted(profile.names, profile.infinite)
     if infinite:
         raise QuorateError(
-            f"Some features hold infinite values, or values beyond {LARGEST_FEATURE:g}: {infinite}. Replace them, or "
-            "leave the columns out with features=."
+            f"Some features hold infinite values, or values beyond {LARGEST_FEATURE:g}: {infinite} of "
+            f"{profile.n_rows:,} rows. Replace them, or leave the columns out with features=."
         )
     gaps = profile.n_rows - moments.n
     empty = [name for name, n in zip(profile.names, moments.n, strict=True) if n == 0]
@@ -204,7 +204,7 @@ def _check_profile(profile: FeatureProfile) -> Moments:
     some = _counted(profile.names, np.where(gaps < profile.n_rows, gaps, 0))
     if profile.missing == "error" and some:
         raise QuorateError(
-            f'Some features have missing values in {profile.n_rows:,} rows: {some}. Pass missing="drop" to leave such '
+            f'Some features have missing values: {some} of {profile.n_rows:,} rows. Pass missing="drop" to leave such '
             'rows without a cluster, or missing="mean" to fill in the mean.'
         )
     if profile.n_used < 4:
@@ -214,7 +214,7 @@ def _check_profile(profile: FeatureProfile) -> Moments:
 
 def _counted(names: Sequence[str], counts: NDArray[Any]) -> str:
     """Return the features with a count, and the counts, for a message."""
-    return ", ".join(f"{name!r} {n:,}" for name, n in zip(names, counts, strict=True) if n)
+    return ", ".join(f"{name!r} in {n:,}" for name, n in zip(names, counts, strict=True) if n)
 
 
 def _warn_of_labels(rows: Floats, names: Sequence[str]) -> None:

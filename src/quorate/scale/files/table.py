@@ -234,6 +234,10 @@ def match_columns(table: LabelTable, wanted: Sequence[str]) -> list[str]:
     """Return the columns that names or patterns such as "kmeans_*" stand for, in the order given, each once."""
     found: list[str] = []
     known = set(table.columns)
+    unknown = [name for name in dict.fromkeys(wanted) if name not in known and not any(sign in name for sign in "*?[")]
+    if len(unknown) > 1:
+        listed = ", ".join(map(repr, unknown))
+        raise QuorateError(f"{table.path} has no columns {listed}. Its columns are: {_listed(table.columns)}.")
     for name in wanted:
         matches = [name] if name in known else [c for c in table.columns if fnmatchcase(c, name)]
         if not matches and any(sign in name for sign in "*?["):

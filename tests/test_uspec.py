@@ -11,7 +11,7 @@ import quorate as qt
 from quorate import USPEC, ConsensusClustering, QuorateError
 from quorate.kmeans import weighted_kmeans
 from quorate.members.labelling import Crew, Scaling
-from quorate.members.uspec import Landmarks, embed_landmarks, link_weights, link_width
+from quorate.members.uspec import LandmarkLabeller, Landmarks, embed_landmarks, link_weights, link_width
 
 ORACLES = sorted((Path(__file__).parents[2] / "shared" / "oracle").glob("uspec_*.npz"))
 
@@ -80,6 +80,25 @@ def test_labels_are_those_of_the_embedded_rows():
     clear = gaps[:, 1] - gaps[:, 0] > 1e-4
     assert clear.mean() > 0.95
     np.testing.assert_array_equal(model.labels_[clear], squared.argmin(axis=1)[clear])
+
+
+def test_cells_of_one_cluster_say_what_the_search_says():
+    X = np.concatenate([rings(3000)[0], [[40.0, 0.0], [0.0, 0.0]]])
+    labeller = USPEC(6, n_landmarks=200, random_state=0).fit(X).labeller()
+    *tables, cell_label = labeller.tables
+    assert (cell_label >= 0).mean() > 0.1
+    searched = LandmarkLabeller(labeller.landmarks, (*tables, np.full_like(cell_label, -1)))
+    found, known = np.empty((2, len(X)), dtype=np.int64)
+    labeller.label(X, None, found)
+    searched.label(X, None, known)
+    np.testing.assert_array_equal(found, known)
+
+
+def test_spectral_members_label_rows_together_as_each_alone():
+    X = rings(3000)[0]
+    models = [USPEC(k, n_landmarks=100, random_state=k).fit(X[:1000]) for k in (3, 5)]
+    found = Crew(tuple(models)).label(X)
+    np.testing.assert_array_equal(found, [model.predict(X) for model in models])
 
 
 def test_groups_of_any_shape_and_new_rows():

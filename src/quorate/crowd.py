@@ -33,7 +33,7 @@ _SIZES_PER_TASK = 64
 _LEVEL = 1e-4
 _SAME = 0.99  # members that agree so well are copies of each other
 
-_CLUSTERS_AT_ONCE = 1024
+_CLUSTERS_AT_ONCE = 256
 _LEAST_CERTAINTY = 1e-300  # a cluster always counts a little, however small theta is
 
 NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {

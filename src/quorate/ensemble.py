@@ -313,19 +313,27 @@ class Ensemble(Clusterings):
         return self
 
     @cached_property
+    def pattern_clusters(self) -> tuple[NDArray[np.int32], Ints]:
+        """The clusters of all patterns, one pattern after the other, and (m + 1,) where those of each begin."""
+        present = self.patterns >= 0
+        first = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        if first[-1] < np.iinfo(np.int32).max:
+            first = first.astype(np.int32)
+        return self.patterns.ravel() if present.all() else self.patterns[present], first
+
+    @cached_property
     def incidence(self) -> sp.csr_array:
         """(m, n_clusters) sparse indicator of the clusters of each pattern."""
-        present = self.patterns >= 0
-        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        indices = self.patterns[present]
-        return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(self.n_patterns, self.n_clusters))
+        clusters, first = self.pattern_clusters
+        return sp.csr_array((np.ones(len(clusters)), clusters, first), shape=(self.n_patterns, self.n_clusters))
 
     def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
         """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
         if self.n_clusters <= DENSE_CLUSTERS:
             dense = np.zeros((self.n_clusters, self.n_clusters), dtype=scale.dtype)
             _kernels.patterns.add_pairs(self.patterns, scale, dense)
-            return sp.csr_array(np.where(dense > 0, dense, dense.T))
+            _kernels.links.symmetrise(0, self.n_clusters, dense)
+            return _sparse(dense)
         require_memory(
             _BYTES_PER_OVERLAP * self.expected_overlaps,
             f"The co-occurrence of {self.n_clusters:,} clusters",
@@ -360,9 +368,9 @@ class Ensemble(Clusterings):
     @cached_property
     def _patterns_of_cluster(self) -> sp.csr_array:
         """(n_clusters, m) the patterns of each cluster; values say nothing, and so are small."""
-        incidence = self.incidence
-        ones = np.ones(incidence.nnz, dtype=np.int8)
-        return sp.csr_array((ones, incidence.indices, incidence.indptr), shape=incidence.shape).T.tocsr()
+        clusters, first = self.pattern_clusters
+        ones = np.ones(len(clusters), dtype=np.int8)
+        return sp.csr_array((ones, clusters, first), shape=(self.n_patterns, self.n_clusters)).T.tocsr()
 
     @cached_property
     def expected_overlaps(self) -> float:
@@ -649,6 +657,14 @@ DENSE_CLUSTERS = 2048
 _CLUSTERS_PER_TASK = 64
 _CLUSTERS_TRIED = 100
 _BYTES_PER_OVERLAP = 12.0
+
+
+def _sparse(dense: NDArray[Any]) -> sp.csr_array:
+    """Return what is not 0 of a dense matrix, without the lists of all rows and columns that scipy makes first."""
+    present = dense != 0
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
+    columns = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[present]
+    return sp.csr_array((dense[present], columns, indptr), shape=dense.shape)
 
 
 def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:

@@ -30,6 +30,7 @@ DENSE_NODES = 1200
 # Eigenvectors are computed in multiples of this, so that neighbouring numbers of clusters share the very same ones.
 EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
+_LINES_AT_ONCE = 128
 _STEPS_PER_VECTOR = 4.2  # Lanczos steps for each vector that is kept: 270 to 390 for 84 on the ensembles tried
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
@@ -92,6 +93,22 @@ class ReducedGraph:
         scale = scale if x.ndim == 1 else scale[:, None]
         return scale * self.multiply(scale * x) - 2.0 * (self.trivial @ (self.trivial.T @ x))
 
+    def deflated_matrix(self) -> Floats:
+        """(n_nodes, n_nodes) what `deflated` multiplies with, symmetric to the last bit."""
+        if self.links is not None:
+            matrix = self.deflated(np.eye(len(self.degrees)))
+        else:  # the same, without a second matrix of the size
+            scale = 1.0 / np.sqrt(self.degrees)
+            matrix = self.through_rows.toarray()
+            matrix *= scale
+            matrix *= scale[:, None]
+            for rows in _kernels.threads.blocks(len(matrix), _LINES_AT_ONCE):
+                matrix[rows] -= 2.0 * (self.trivial[rows] @ self.trivial.T)
+        for rows in _kernels.threads.blocks(len(matrix), _LINES_AT_ONCE):
+            mean = (matrix[rows, rows.start :] + matrix[rows.start :, rows].T) / 2
+            matrix[rows, rows.start :], matrix[rows.start :, rows] = mean, mean.T
+        return matrix.T  # the same, in the order of the solvers, which then need no copy
+
 
 def _product(matrix: sp.csr_array, x: Floats) -> Floats:
     """Return matrix @ x; with one vector, as in every step of Lanczos, in threads."""
@@ -145,8 +162,7 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
             pass  # a graph of very low rank has no Krylov space to speak of
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
     with _kernels.threads.linear_algebra(n_nodes):
-        dense = graph.deflated(np.eye(n_nodes))
-        return largest_eigenpairs((dense + dense.T) / 2, n_more)
+        return largest_eigenpairs(graph.deflated_matrix, n_more)
 
 
 def _paced(graph: ReducedGraph, n_vectors: int) -> Callable[[Floats], Floats]:
@@ -167,13 +183,17 @@ def _paced(graph: ReducedGraph, n_vectors: int) -> Callable[[Floats], Floats]:
     return multiply
 
 
-def largest_eigenpairs(matrix: Floats, n: int) -> tuple[Floats, Floats]:
-    """Return the n largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors."""
+def largest_eigenpairs(make: Callable[[], Floats], n: int) -> tuple[Floats, Floats]:
+    """Return the n largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors.
+
+    `make` returns the matrix, and is called once more where the first solver, which overwrites it, gives up.
+    """
+    matrix = make()
     try:
-        values, vectors = eigh(matrix, subset_by_index=[len(matrix) - n, len(matrix) - 1])
+        values, vectors = eigh(matrix, subset_by_index=[len(matrix) - n, len(matrix) - 1], overwrite_a=True)
     except LinAlgError:
         # The solver of some eigenpairs may give up where many eigenvalues are equal; that of all does not.
-        values, vectors = eigh(matrix, driver="ev")
+        values, vectors = eigh(make(), driver="ev", overwrite_a=True)
     return values[-n:], vectors[:, -n:]
 
 

@@ -4,7 +4,10 @@ import numpy as np
 
 from quorate._kernels._jit import jit, jit_fused
 
+TILES, IN_TILE = 16, 16  # a grid over the plane has so many tiles along a side, and a tile so many cells
 _LARGEST = np.float32(3e38)
+_SMALLEST_LINK = np.float32(2.220446049250313e-16)
+_FAR = 1e15  # a row farther away than this is where it would be at this distance: squares must not overflow
 
 
 @jit_fused
@@ -56,76 +59,112 @@ def _keep_nearest_in_plane(x, points, near, low, high, index, distance):
 
 
 @jit_fused
-def _cell(x, corner, per_unit, n_cells):
-    """Return the cell of a grid over the plane that a row is in, or -1."""
-    if x.shape[0] != 2 or n_cells == 0:
-        return -1
+def _cell(x, corner, per_unit):
+    """Return the cell of the grid over the plane that a row is in, tile by tile, or -1."""
     across, up = (x[0] - corner[0]) * per_unit, (x[1] - corner[1]) * per_unit
-    if across < 0 or up < 0 or across >= n_cells or up >= n_cells:
+    if not (across >= 0 and up >= 0 and across < TILES * IN_TILE and up < TILES * IN_TILE):
         return -1
-    return np.int64(across) * n_cells + np.int64(up)
+    a, b = np.int64(across), np.int64(up)
+    return ((a // IN_TILE * TILES + b // IN_TILE) * IN_TILE + a % IN_TILE) * IN_TILE + b % IN_TILE
 
 
 @jit
-def near_cells(points, corner, size, n_cells, n_neighbours, most, first, found):
+def _near(points, some, n_some, x, y, half, nearest, squared, kept, found, most):
+    """Write the landmarks that may be among the K nearest of some row in a square around (x, y); return their number.
+
+    With h half the diagonal of the square and r the distance of its middle to the K-th nearest landmark, the K nearest
+    of any row in it are within r + 2 h of the middle. Where these are more than `most`, 0 is returned.
+
+    some : landmarks to look at, n_some of them; nearest (K,), squared, kept : room; found : written, nearest first
+    """
+    last = nearest.shape[0] - 1
+    nearest[:] = _LARGEST
+    for e in range(n_some):
+        a, b = points[some[e], 0] - x, points[some[e], 1] - y
+        squared[e] = a * a + b * b
+        if squared[e] < nearest[last]:
+            place = last
+            while place > 0 and nearest[place - 1] > squared[e]:
+                nearest[place] = nearest[place - 1]
+                place -= 1
+            nearest[place] = squared[e]
+    reach = (np.sqrt(nearest[last]) + 2 * half) * np.float32(1.0001)
+    n = 0
+    for e in range(n_some):
+        if squared[e] <= reach * reach:
+            if n == most:
+                return 0
+            # Nearest to the middle first: a row then finds its nearest early, and the rest is soon passed over.
+            place = n
+            while place > 0 and kept[place - 1] > squared[e]:
+                found[place], kept[place] = found[place - 1], kept[place - 1]
+                place -= 1
+            found[place], kept[place] = some[e], squared[e]
+            n += 1
+    return n
+
+
+@jit
+def near_cells(points, corner, size, n_neighbours, most, first, found):
     """Write the landmarks that may be among the nearest of some row in each cell of a square grid over the plane.
 
-    With h half the diagonal of a cell and r the distance of its middle to the K-th nearest landmark, the K nearest of
-    any row in it are within r + 2 h of the middle. Cells where these are more than `most` stay empty.
+    Those of a cell are sought among those of its tile. Cells where they are more than `most` stay empty.
 
     points : (p, 2) float32; corner, size : where the grid begins, and the side of a cell
     first : (cells + 1,) written; found : (cells * most,) int32 written
     """
     half = size * np.float32(0.70710678)
     nearest = np.empty(n_neighbours, dtype=np.float32)
-    squared = np.empty(points.shape[0], dtype=np.float32)
-    total = 0
-    for cell in range(n_cells * n_cells):
-        first[cell] = total
-        x = corner[0] + (cell // n_cells + np.float32(0.5)) * size
-        y = corner[1] + (cell % n_cells + np.float32(0.5)) * size
-        nearest[:] = _LARGEST
-        for j in range(points.shape[0]):
-            a, b = points[j, 0] - x, points[j, 1] - y
-            squared[j] = a * a + b * b
-            if squared[j] < nearest[n_neighbours - 1]:
-                place = n_neighbours - 1
-                while place > 0 and nearest[place - 1] > squared[j]:
-                    nearest[place] = nearest[place - 1]
-                    place -= 1
-                nearest[place] = squared[j]
-        reach = (np.sqrt(nearest[n_neighbours - 1]) + 2 * half) * np.float32(1.0001)
-        here = total
-        for j in range(points.shape[0]):
-            if squared[j] <= reach * reach:
-                if here == total + most:
-                    here = total
-                    break
-                # Nearest to the middle first: a row then finds its nearest early, and the rest is soon passed over.
-                place = here
-                while place > total and squared[found[place - 1]] > squared[j]:
-                    found[place] = found[place - 1]
-                    place -= 1
-                found[place] = j
-                here += 1
-        total = here
-    first[n_cells * n_cells] = total
+    squared, kept = np.empty((2, points.shape[0]), dtype=np.float32)
+    everywhere, in_tile = np.arange(points.shape[0]), np.empty(points.shape[0], dtype=np.int64)
+    total = cell = 0
+    for tile in range(TILES * TILES):
+        left, low = tile // TILES * IN_TILE, tile % TILES * IN_TILE
+        x = corner[0] + (left + np.float32(IN_TILE / 2)) * size
+        y = corner[1] + (low + np.float32(IN_TILE / 2)) * size
+        n_near = _near(
+            points,
+            everywhere,
+            len(everywhere),
+            x,
+            y,
+            IN_TILE * half,
+            nearest,
+            squared,
+            kept,
+            in_tile,
+            len(everywhere),
+        )
+        for inside in range(IN_TILE * IN_TILE):
+            first[cell] = total
+            x = corner[0] + (left + inside // IN_TILE + np.float32(0.5)) * size
+            y = corner[1] + (low + inside % IN_TILE + np.float32(0.5)) * size
+            total += _near(points, in_tile, n_near, x, y, half, nearest, squared, kept, found[total:], most)
+            cell += 1
+    first[cell] = total
+
+
+@jit
+def label_cells(cells, near, own, labels):
+    """Write the cluster of each cell all of whose landmarks are in one (own, (p,)); -1 for any other."""
+    for cell in range(cells.shape[0] - 1):
+        label = own[near[cells[cell]]] if cells[cell + 1] > cells[cell] else -1
+        for e in range(cells[cell], cells[cell + 1]):
+            if own[near[e]] != label:
+                label = -1
+                break
+        labels[cell] = label
 
 
 @jit_fused
-def _find(x, points, group_centres, first, member, candidates, corner, per_unit, cells, near, index, distance):
+def _find(x, points, group_centres, first, member, candidates, index, distance):
     """Write the nearest landmarks of a row, nearest first, and their squared distances; ties to the smaller index.
 
-    They are the nearest among those near its cell of the plane, where there is a grid (`near_cells`); otherwise among
-    the candidates of the nearest landmark in the group of the nearest centre.
+    They are the nearest among the candidates of the nearest landmark in the group of the nearest centre.
 
     points : (p, d); group_centres : (z, d); first : (z + 1,), member : (p,) the landmarks of each group
     candidates : (p, c) ascending; index, distance : (K,) written
     """
-    cell = _cell(x, corner, per_unit, np.int64(np.sqrt(cells.shape[0] - 1)))
-    if cell >= 0 and cells[cell + 1] > cells[cell]:
-        _keep_nearest_in_plane(x, points, near, cells[cell], cells[cell + 1], index, distance)
-        return
     nearest, group = _LARGEST, 0
     for g in range(group_centres.shape[0]):
         value = _distance(x, group_centres[g])
@@ -142,7 +181,19 @@ def _find(x, points, group_centres, first, member, candidates, corner, per_unit,
 @jit
 def _load(X, shift, factor, i, x):
     for t in range(X.shape[1]):
-        x[t] = min(max((X[i, t] - shift[t]) * factor[t], -1e15), 1e15)
+        value = (X[i, t] - shift[t]) * factor[t]
+        if abs(value) > _FAR:
+            value = np.copysign(_FAR, value)
+        x[t] = value
+
+
+@jit
+def find_cells(X, shift, factor, corner, per_unit, start, stop, cell):
+    """Write the cells of the rows start..stop; 0 for a row in none."""
+    x = np.empty(2, dtype=np.float32)
+    for i in range(start, stop):
+        _load(X, shift, factor, i, x)
+        cell[i] = max(_cell(x, corner, per_unit), 0)
 
 
 @jit
@@ -164,54 +215,51 @@ def find_nearest(
     index,
     distance,
 ):
-    """Write the nearest landmarks of the rows start..stop and their squared distances: index, distance (n, K)."""
+    """Write the nearest landmarks of the rows start..stop and their squared distances: index, distance (n, K).
+
+    They are sought among those near the row's cell of the plane (`near_cells`), where it is in one.
+    """
+    plane = cells.shape[0] > 1
     x = np.empty(X.shape[1], dtype=np.float32)
     for i in range(start, stop):
         _load(X, shift, factor, i, x)
-        _find(
-            x,
-            points,
-            group_centres,
-            first,
-            member,
-            candidates,
-            corner,
-            per_unit,
-            cells,
-            near,
-            index[i],
-            distance[i],
-        )
+        cell = _cell(x, corner, per_unit) if plane else -1
+        if cell >= 0 and cells[cell + 1] > cells[cell]:
+            _keep_nearest_in_plane(x, points, near, cells[cell], cells[cell + 1], index[i], distance[i])
+        else:
+            _find(x, points, group_centres, first, member, candidates, index[i], distance[i])
 
 
 @jit_fused
-def _label(index, distance, width, products, gram, squares, link, value):
+def _label(index, distance, width, vectors, products, squares, link, point, value):
     """Return the centre nearest to a row in the embedding, from the row's links to its landmarks.
 
     The row is the mean of its landmarks' vectors, at unit length. So its product with a centre is a mean of products of
-    landmarks with centres (products, (p, k)), and its length follows from products of landmarks (gram, (p, p)).
+    landmarks with centres (products, (p, k)).
     """
-    total = 0.0
+    total = np.float32(0)
     for a in range(index.shape[0]):
-        link[a] = max(np.exp(-np.float64(distance[a]) * width), 2.220446049250313e-16)
+        link[a] = max(np.exp(-distance[a] * width), _SMALLEST_LINK)
         total += link[a]
+    point[:] = 0
+    value[:] = 0
+    for a in range(index.shape[0]):
+        share, j = link[a] / total, index[a]
+        for c in range(point.shape[0]):
+            point[c] += share * vectors[j, c]
+        for c in range(value.shape[0]):
+            value[c] += share * products[j, c]
     length = 0.0
-    for a in range(index.shape[0]):
-        link[a] /= total
-        for b in range(a):
-            length += 2 * link[a] * link[b] * gram[index[a], index[b]]
-        length += link[a] * link[a] * gram[index[a], index[a]]
-    scale = 2.0 / (np.sqrt(max(length, 0.0)) + 1e-10)
-    value[:] = squares
-    for a in range(index.shape[0]):
-        factor = np.float32(scale * link[a])
-        row = products[index[a]]
-        for c in range(row.shape[0]):
-            value[c] -= factor * row[c]
-    best, label = value[0], 0
-    for c in range(1, value.shape[0]):
-        if value[c] < best:
-            best, label = value[c], c
+    for c in range(point.shape[0]):
+        length += np.float64(point[c]) * np.float64(point[c])
+    scale = np.float32(2.0 / (np.sqrt(length) + 1e-10))
+    best = _LARGEST
+    for c in range(value.shape[0]):
+        value[c] = squares[c] - scale * value[c]
+        best = min(best, value[c])
+    label = 0
+    while value[label] != best:
+        label += 1
     return label
 
 
@@ -241,25 +289,34 @@ def label_rows(
     near,
     n_neighbours,
     width,
+    vectors,
     products,
-    gram,
     squares,
     own,
+    cell_label,
     start,
     stop,
     labels,
 ):
     """Write the cluster of the rows start..stop to labels (stop - start,).
 
-    A row whose landmarks all are in one cluster (own, (p,)) is in it too.
+    A row whose landmarks all are in one cluster (own, (p,)) is in it too; in some cells every row is (`label_cells`).
     """
+    plane = cells.shape[0] > 1
     x = np.empty(X.shape[1], dtype=np.float32)
     index, distance = np.zeros(n_neighbours, dtype=np.int64), np.empty(n_neighbours, dtype=np.float32)
-    link, value = np.empty(n_neighbours), np.empty(products.shape[1], dtype=np.float32)
+    link, point = np.empty(n_neighbours, dtype=np.float32), np.empty(vectors.shape[1], dtype=np.float32)
+    value = np.empty(products.shape[1], dtype=np.float32)
     for i in range(start, stop):
         _load(X, shift, factor, i, x)
-        _find(x, points, group_centres, first, member, candidates, corner, per_unit, cells, near, index, distance)
-        label = _common(own, index)
+        cell = _cell(x, corner, per_unit) if plane else -1
+        label = cell_label[cell] if cell >= 0 else -1
         if label < 0:
-            label = _label(index, distance, width, products, gram, squares, link, value)
+            if cell >= 0 and cells[cell + 1] > cells[cell]:
+                _keep_nearest_in_plane(x, points, near, cells[cell], cells[cell + 1], index, distance)
+            else:
+                _find(x, points, group_centres, first, member, candidates, index, distance)
+            label = _common(own, index)
+        if label < 0:
+            label = _label(index, distance, width, vectors, products, squares, link, point, value)
         labels[i - start] = label

@@ -29,71 +29,62 @@ def gather(X, offset, scale, start, stop, block):
 
 
 @jit
-def _start(best, label):
+def _start(nearest):
     for i in range(BLOCK):
-        best[i] = _LARGEST
-        label[i] = 0
+        nearest[i] = _LARGEST
+        nearest[BLOCK + i] = 0
+
+
+# Centres come in fours, and so do features: sums stay in registers. What belongs to the rows of a block one after the
+# other is one array (x: features; values: of the four centres; nearest: smallest value, then its centre), since loops
+# over too many arrays, which might overlap for all the compiler knows, do not use the lanes of the processor.
 
 
 @jit_fused
-def _begin_two(block, c, factors, constants, one, other):
-    """Write the values of the centres c and c + 1 for all rows by all features but the last four.
-
-    Features come in fours, so that sums stay in registers.
-    """
-    first, second = constants[c], constants[c + 1]
-    if block.shape[0] == 4:
-        for i in range(BLOCK):
-            one[i] = first
-            other[i] = second
-        return
-    a0, a1, a2, a3 = factors[c, 0], factors[c, 1], factors[c, 2], factors[c, 3]
-    b0, b1, b2, b3 = factors[c + 1, 0], factors[c + 1, 1], factors[c + 1, 2], factors[c + 1, 3]
-    x0, x1, x2, x3 = block[0], block[1], block[2], block[3]
+def _begin(x, factors, constants, values):
+    """Write the values of four centres by the first four features."""
+    a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
+    b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
+    c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
+    d0, d1, d2, d3 = factors[3, 0], factors[3, 1], factors[3, 2], factors[3, 3]
+    k0, k1, k2, k3 = constants[0], constants[1], constants[2], constants[3]
     for i in range(BLOCK):
-        one[i] = first + (a0 * x0[i] + a1 * x1[i] + a2 * x2[i] + a3 * x3[i])
-        other[i] = second + (b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i])
-    for t in range(4, block.shape[0] - 4, 4):
-        a0, a1, a2, a3 = factors[c, t], factors[c, t + 1], factors[c, t + 2], factors[c, t + 3]
-        b0, b1, b2, b3 = factors[c + 1, t], factors[c + 1, t + 1], factors[c + 1, t + 2], factors[c + 1, t + 3]
-        x0, x1, x2, x3 = block[t], block[t + 1], block[t + 2], block[t + 3]
-        for i in range(BLOCK):
-            one[i] += a0 * x0[i] + a1 * x1[i] + a2 * x2[i] + a3 * x3[i]
-            other[i] += b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i]
+        x0, x1, x2, x3 = x[i], x[BLOCK + i], x[2 * BLOCK + i], x[3 * BLOCK + i]
+        values[i] = k0 + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
+        values[BLOCK + i] = k1 + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
+        values[2 * BLOCK + i] = k2 + (c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3)
+        values[3 * BLOCK + i] = k3 + (d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3)
 
 
 @jit_fused
-def _end_two(block, c, factors, one, other, number, best, label):
-    """Add the last four features to the values of the centres c and c + 1, and lower `best` by the smaller of them."""
-    t = block.shape[0] - 4
-    a0, a1, a2, a3 = factors[c, t], factors[c, t + 1], factors[c, t + 2], factors[c, t + 3]
-    b0, b1, b2, b3 = factors[c + 1, t], factors[c + 1, t + 1], factors[c + 1, t + 2], factors[c + 1, t + 3]
-    x0, x1, x2, x3 = block[t], block[t + 1], block[t + 2], block[t + 3]
-    next_number = number + np.float32(1)
+def _add(x, factors, values):
+    """Add four features to the values of four centres."""
+    a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
+    b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
+    c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
+    d0, d1, d2, d3 = factors[3, 0], factors[3, 1], factors[3, 2], factors[3, 3]
     for i in range(BLOCK):
-        value = one[i] + (a0 * x0[i] + a1 * x1[i] + a2 * x2[i] + a3 * x3[i])
-        second = other[i] + (b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i])
-        later = second < value
-        value = second if later else value
-        which = next_number if later else number
-        smaller = value < best[i]
-        best[i] = value if smaller else best[i]
-        label[i] = which if smaller else label[i]
+        x0, x1, x2, x3 = x[i], x[BLOCK + i], x[2 * BLOCK + i], x[3 * BLOCK + i]
+        values[i] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+        values[BLOCK + i] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+        values[2 * BLOCK + i] += c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
+        values[3 * BLOCK + i] += d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
 
 
 @jit_fused
-def _two_features(block, c, factors, constants, number, best, label):
-    """Lower `best` by the values of the centres c .. c + 3 for rows of two features."""
-    x, y = block[0], block[1]
-    a0, a1, a2, a3 = factors[c, 0], factors[c + 1, 0], factors[c + 2, 0], factors[c + 3, 0]
-    b0, b1, b2, b3 = factors[c, 1], factors[c + 1, 1], factors[c + 2, 1], factors[c + 3, 1]
-    c0, c1, c2, c3 = constants[c], constants[c + 1], constants[c + 2], constants[c + 3]
+def _end(x, factors, values, number, nearest):
+    """Add the last four features to the values of four centres, and lower `nearest` by the smallest of them."""
+    a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
+    b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
+    c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
+    d0, d1, d2, d3 = factors[3, 0], factors[3, 1], factors[3, 2], factors[3, 3]
     n0, n1, n2, n3 = number, number + np.float32(1), number + np.float32(2), number + np.float32(3)
     for i in range(BLOCK):
-        v0 = a0 * x[i] + b0 * y[i] + c0
-        v1 = a1 * x[i] + b1 * y[i] + c1
-        v2 = a2 * x[i] + b2 * y[i] + c2
-        v3 = a3 * x[i] + b3 * y[i] + c3
+        x0, x1, x2, x3 = x[i], x[BLOCK + i], x[2 * BLOCK + i], x[3 * BLOCK + i]
+        v0 = values[i] + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
+        v1 = values[BLOCK + i] + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
+        v2 = values[2 * BLOCK + i] + (c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3)
+        v3 = values[3 * BLOCK + i] + (d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3)
         second, fourth = v1 < v0, v3 < v2
         v0 = v1 if second else v0
         low = n1 if second else n0
@@ -102,9 +93,52 @@ def _two_features(block, c, factors, constants, number, best, label):
         later = v2 < v0
         v0 = v2 if later else v0
         low = high if later else low
-        smaller = v0 < best[i]
-        best[i] = v0 if smaller else best[i]
-        label[i] = low if smaller else label[i]
+        smaller = v0 < nearest[i]
+        nearest[i] = v0 if smaller else nearest[i]
+        nearest[BLOCK + i] = low if smaller else nearest[BLOCK + i]
+
+
+@jit_fused
+def _two_features(x, factors, constants, number, nearest):
+    """Lower `nearest` by the values of four centres for rows of two features."""
+    a0, a1, a2, a3 = factors[0, 0], factors[1, 0], factors[2, 0], factors[3, 0]
+    b0, b1, b2, b3 = factors[0, 1], factors[1, 1], factors[2, 1], factors[3, 1]
+    c0, c1, c2, c3 = constants[0], constants[1], constants[2], constants[3]
+    n0, n1, n2, n3 = number, number + np.float32(1), number + np.float32(2), number + np.float32(3)
+    for i in range(BLOCK):
+        x0, x1 = x[i], x[BLOCK + i]
+        v0 = a0 * x0 + b0 * x1 + c0
+        v1 = a1 * x0 + b1 * x1 + c1
+        v2 = a2 * x0 + b2 * x1 + c2
+        v3 = a3 * x0 + b3 * x1 + c3
+        second, fourth = v1 < v0, v3 < v2
+        v0 = v1 if second else v0
+        low = n1 if second else n0
+        v2 = v3 if fourth else v2
+        high = n3 if fourth else n2
+        later = v2 < v0
+        v0 = v2 if later else v0
+        low = high if later else low
+        smaller = v0 < nearest[i]
+        nearest[i] = v0 if smaller else nearest[i]
+        nearest[BLOCK + i] = low if smaller else nearest[BLOCK + i]
+
+
+@jit
+def _four_centres(x, factors, constants, number, values, nearest):
+    """Lower `nearest` by the values of four centres: factors (4, width), constants (4,), the first of them `number`."""
+    width = factors.shape[1]
+    if width == 2:
+        _two_features(x, factors, constants, number, nearest)
+        return
+    if width == 4:
+        for q in range(4):
+            values[q * BLOCK : (q + 1) * BLOCK] = constants[q]
+    else:
+        _begin(x, factors, constants, values)
+    for t in range(4, width - 4, 4):
+        _add(x[t * BLOCK :], factors[:, t:], values)
+    _end(x[(width - 4) * BLOCK :], factors[:, width - 4 :], values, number, nearest)
 
 
 @jit
@@ -113,26 +147,21 @@ def label_rows(X, offset, scale, factors, constants, first, of_centre, start, st
 
     X : (n, d) float32 or float64; offset, scale : (d,) float64, how rows are brought to the centres' scale
     factors : (centres, features padded to a multiple of 4, or 2) float32, -2 c; constants : (centres,) float32, |c|^2
-    first : (M + 1,) where the centres of each member begin, all even, in 2-D multiples of 4; a centre that only fills
-        up has a constant larger than any value
+    first : (M + 1,) where the centres of each member begin, all multiples of 4; a centre that only fills up has a
+        constant larger than any value
     of_centre : (centres,) the label of each centre, among those of its member
     labels : (M, stop - start), written
     """
     block = np.zeros((factors.shape[1], BLOCK), dtype=np.float32)
-    best, label = np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
-    one, other = np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
-    plane = factors.shape[1] == 2
+    values, nearest = np.empty(4 * BLOCK, dtype=np.float32), np.empty(2 * BLOCK, dtype=np.float32)
     for low in range(start, stop, BLOCK):
         high = min(low + BLOCK, stop)
         gather(X, offset, scale, low, high, block)
+        x = block.ravel()
         for member in range(first.shape[0] - 1):
-            _start(best, label)
-            if plane:
-                for c in range(first[member], first[member + 1], 4):
-                    _two_features(block, c, factors, constants, np.float32(c - first[member]), best, label)
-            else:
-                for c in range(first[member], first[member + 1], 2):
-                    _begin_two(block, c, factors, constants, one, other)
-                    _end_two(block, c, factors, one, other, np.float32(c - first[member]), best, label)
+            _start(nearest)
+            for c in range(first[member], first[member + 1], 4):
+                number = np.float32(c - first[member])
+                _four_centres(x, factors[c : c + 4], constants[c : c + 4], number, values, nearest)
             for i in range(high - low):
-                labels[member, low - start + i] = of_centre[first[member] + np.int64(label[i])]
+                labels[member, low - start + i] = of_centre[first[member] + np.int64(nearest[BLOCK + i])]

@@ -28,8 +28,8 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     Equation 15 links a row to each of its clusters with alpha times the influence (n_clusters,) of the cluster; the
     row's degree is the sum, so alpha cancels.
     """
-    incidence = ens.incidence
-    links = sp.csr_array((influence[incidence.indices], incidence.indices, incidence.indptr), shape=incidence.shape)
+    clusters, first = ens.pattern_clusters
+    links = sp.csr_array((influence[clusters], clusters, first), shape=(ens.n_patterns, ens.n_clusters))
     links.data *= np.repeat(ratio(1.0, links.sum(axis=1)), np.diff(links.indptr))
     if not links.data.all():
         links = links.copy()  # its indices are those of the ensemble
@@ -135,7 +135,7 @@ class ClusterCut:
         links[np.diag_indices(n)] += 0.5
         root = 1.0 / np.sqrt(degrees)
         with _kernels.threads.linear_algebra(n // 4):
-            values, vectors = largest_eigenpairs(root[:, None] * links * root, k)
+            values, vectors = largest_eigenpairs(lambda: root[:, None] * links * root, k)
         vectors = vectors[:, ::-1] * root[:, None]
         return values[::-1], vectors / np.linalg.norm(vectors, axis=0)
 

@@ -19,7 +19,7 @@ from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.members.base import nearest
 from quorate.members.rpcl import RPCL
-from quorate.members.uspec import USPEC
+from quorate.members.uspec import USPEC, LandmarkLabeller
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Labels from 0, in the smallest type that holds them."""
@@ -105,8 +105,8 @@ class Nearest:
         middle = points.mean(axis=0)
         size = float(np.abs(points - middle).max()) or 1.0
         n_features = points.shape[1]
-        width, step = (2, 4) if n_features <= 2 else (-(-n_features // 4) * 4, 2)
-        lengths = np.array([-(-len(member.points) // step) * step for member in members])
+        width = 2 if n_features <= 2 else -(-n_features // 4) * 4
+        lengths = np.array([-(-len(member.points) // 4) * 4 for member in members])
         first = np.concatenate([[0], np.cumsum(lengths)])
         factors = np.zeros((first[-1], width), dtype=np.float32)
         constants = np.full(first[-1], np.finfo(np.float32).max, dtype=np.float32)
@@ -166,6 +166,10 @@ class Crew:
     def _nearest(self) -> Nearest:
         return Nearest.of(list(self._centres.values()), self.scaling)
 
+    @cached_property
+    def _landmarks(self) -> dict[int, LandmarkLabeller]:
+        return {j: model.labeller() for j, model in enumerate(self.models) if isinstance(model, USPEC)}
+
     def label(self, X: Any) -> NDArray[Any]:
         """Return (members, n) labels of the rows of X, an array of float32 or float64, or a sparse matrix."""
         if not isinstance(X, np.ndarray):
@@ -176,14 +180,22 @@ class Crew:
             part = labels if len(together) == len(labels) else np.empty((len(together), len(X)), dtype=self._type)
             self._nearest.label(X, part)
             labels[together] = part
-        alone = [j for j in range(len(self.models)) if j not in self._centres]
+        alone = [j for j in range(len(self.models)) if j not in self._centres and j not in self._landmarks]
         rows = X if not alone or self.scaling is None else self.scaling.apply(X)
         for j in alone:
-            if isinstance(self.models[j], USPEC):
-                self.models[j].label_into(X, self.scaling, labels[j])
-            else:
-                labels[j] = self.models[j].predict(rows)
+            labels[j] = self.models[j].predict(rows)
+        self._label_by_landmarks(X, labels)
         return labels
+
+    def _label_by_landmarks(self, X: NDArray[Any], labels: NDArray[Any]) -> None:
+        """Write the labels of spectral members: rows near each other, one after the other, need the same tables."""
+        if not self._landmarks:
+            return
+        order = next(iter(self._landmarks.values())).order(X, self.scaling)
+        rows, found = X[order], np.empty(len(X), dtype=labels.dtype)
+        for j, labeller in self._landmarks.items():
+            labeller.label(rows, self.scaling, found)
+            labels[j, order] = found
 
     @cached_property
     def _type(self) -> np.dtype[Any]:

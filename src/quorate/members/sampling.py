@@ -23,7 +23,8 @@ FIT_ROWS = 10_000
 """How many rows a member is fitted on where there are more."""
 SAMPLE_TIMES = 5
 """The sample holds this many times the rows of one member, so that members see different rows."""
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
+_SLACK = 1.25  # times the size of a sample that a sketch holds before it is cut to that size
 
 
 def check_fit_rows(fit_rows: Any, n_rows: int) -> int | None:
@@ -121,13 +122,14 @@ class Sketch:
         self._rows.append(rows)
         self._counts.append(counts)
         self._held += len(hashes)
-        if self._held > 2 * self._size:
+        if self._held > _SLACK * self._size:
             self._shrink()
 
     def _shrink(self) -> None:
         """Keep the distinct rows of the smallest hashes."""
-        hashes, rows = np.concatenate(self._hashes), np.concatenate(self._rows)
-        counts = np.concatenate(self._counts)
+        hashes, counts = np.concatenate(self._hashes), np.concatenate(self._counts)
+        rows = np.concatenate(self._rows)
+        self._rows.clear()  # the parts need not stay in memory beside the whole
         kept, first, which = np.unique(hashes, return_index=True, return_inverse=True)
         kept, first = kept[: self._size], first[: self._size]
         totals = np.bincount(which, weights=counts).astype(np.int64)[: self._size]

@@ -25,7 +25,7 @@ from quorate.tcut import ReducedGraph, leading_spectrum
 
 _ROWS_PER_LANDMARK = 10  # rows from which landmarks are made
 _CANDIDATES_PER_NEIGHBOUR = 10
-_CELLS, _MOST_IN_CELL = 128, 64  # of the grid over the plane: cells along a side, and landmarks near one
+_MOST_IN_CELL = 64  # landmarks near one cell of the grid over the plane
 _SMALLEST_LINK = 2.220446049250313e-16
 _TASK = 1 << 13
 
@@ -82,12 +82,13 @@ class Landmarks:
 def _grid(points: NDArray[np.float32], n_neighbours: int) -> tuple[Any, ...]:
     """Return the landmarks near each cell of a grid over the plane; without cells where rows have not two features."""
     if points.shape[1] != 2 or np.ptp(points) == 0:
-        return np.zeros(2, dtype=np.float32), np.float32(0), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        return np.zeros(2, dtype=np.float32), np.float32(0), np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32)
+    n_cells = _kernels.landmarks.TILES * _kernels.landmarks.IN_TILE
     corner = points.min(axis=0)
-    size = np.float32(np.ptp(points, axis=0).max() * 1.0001 / _CELLS)
-    first = np.empty(_CELLS**2 + 1, dtype=np.int64)
-    found = np.empty(_CELLS**2 * _MOST_IN_CELL, dtype=np.int32)
-    _kernels.landmarks.near_cells(points, corner, size, _CELLS, n_neighbours, _MOST_IN_CELL, first, found)
+    size = np.float32(np.ptp(points, axis=0).max() * 1.0001 / n_cells)
+    first = np.empty(n_cells**2 + 1, dtype=np.int32)
+    found = np.empty(n_cells**2 * _MOST_IN_CELL, dtype=np.int32)
+    _kernels.landmarks.near_cells(points, corner, size, n_neighbours, _MOST_IN_CELL, first, found)
     return corner, np.float32(1 / size), first, found[: first[-1]].copy()
 
 
@@ -146,6 +147,51 @@ def embed_landmarks(index: Ints, links: Floats, n_landmarks: int, k: int) -> Lan
     vectors = np.zeros((n_landmarks, min(k, found.vectors.shape[1])))
     vectors[used] = found.vectors[:, :k]
     return LandmarkEmbedding(found.values[:k], vectors)
+
+
+@dataclass(frozen=True)
+class LandmarkLabeller:
+    """What puts a row to the nearest of some centres in the embedding, laid out for the kernel."""
+
+    landmarks: Landmarks
+    tables: tuple[Any, ...]
+    """What the kernel takes beside the landmarks."""
+
+    @classmethod
+    def of(cls, landmarks: Landmarks, vectors: Floats, centres: Floats, sigma: float) -> LandmarkLabeller:
+        """Lay out landmarks' vectors (p, k) and centres among them."""
+        lengths = np.linalg.norm(vectors, axis=1)
+        unit = vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
+        own = np.where(lengths > 0, nearest(unit, centres), -1)  # a landmark near no row has no cluster
+        *_, cells, near = landmarks._layout
+        cell_label = np.empty(len(cells) - 1, dtype=np.int32)
+        _kernels.landmarks.label_cells(cells, near, own, cell_label)
+        parts = (vectors, vectors @ centres.T, (centres**2).sum(axis=1))
+        single = (np.ascontiguousarray(part, dtype=np.float32) for part in parts)
+        width = np.float32(landmarks.size**2 / (2 * sigma**2))
+        return cls(landmarks, (landmarks.n_neighbours, width, *single, own, cell_label))
+
+    def label(self, X: NDArray[Any], scaling: Any, out: NDArray[Any]) -> None:
+        """Write the cluster of each row of X, which `scaling` brings to the scale of the landmarks, to out (n,)."""
+        shift, factor, landmarks = self._layout(scaling)
+
+        def some(rows: slice) -> None:
+            _kernels.landmarks.label_rows(X, shift, factor, *landmarks, *self.tables, rows.start, rows.stop, out[rows])
+
+        _kernels.threads.in_threads(some, _kernels.threads.blocks(len(X), _TASK))
+
+    def order(self, X: NDArray[Any], scaling: Any) -> Ints:
+        """Return an order in which rows of the same cell of the plane follow each other; as they are without cells."""
+        shift, factor, (*_, corner, per_unit, cells, _) = self._layout(scaling)
+        if len(cells) == 1:
+            return np.arange(len(X))
+        cell = np.empty(len(X), dtype=np.uint16)
+        _kernels.landmarks.find_cells(X, shift, factor, corner, per_unit, 0, len(X), cell)
+        return np.argsort(cell, kind="stable")
+
+    def _layout(self, scaling: Any) -> tuple[Floats, Floats, list[Any]]:
+        shift, factor, *landmarks = self.landmarks._layout
+        return (shift, factor, landmarks) if scaling is None else (*scaling.before(shift, factor), landmarks)
 
 
 class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -261,45 +307,12 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label(self, X: NDArray[Any]) -> Ints:
         labels = np.empty(len(X), dtype=np.int64)
-        self.label_into(X, None, labels)
+        self.labeller().label(X, None, labels)
         return labels
 
-    def label_into(self, X: NDArray[Any], scaling: Any, out: NDArray[Any]) -> None:
-        """Write the cluster of each row of X, which `scaling` brings to the scale of the fit, to out (n,)."""
-        shift, factor, *landmarks = self.landmarks_._layout
-        if scaling is not None:
-            shift, factor = scaling.before(shift, factor)
-        width = self.landmarks_.size**2 / (2 * self.sigma_**2)
-        products = (self.vectors_ @ self.cluster_centers_.T).astype(np.float32)
-        gram = (self.vectors_ @ self.vectors_.T).astype(np.float32)  # looked up at random: small enough to stay near
-        squares = (self.cluster_centers_**2).sum(axis=1).astype(np.float32)
-        n_neighbours = self.landmarks_.n_neighbours
-        own = self._landmark_labels()
-
-        def some(rows: slice) -> None:
-            _kernels.landmarks.label_rows(
-                X,
-                shift,
-                factor,
-                *landmarks,
-                n_neighbours,
-                width,
-                products,
-                gram,
-                squares,
-                own,
-                rows.start,
-                rows.stop,
-                out[rows],
-            )
-
-        _kernels.threads.in_threads(some, _kernels.threads.blocks(len(X), _TASK))
-
-    def _landmark_labels(self) -> Ints:
-        """(p,) the cluster of each landmark by itself; -1 for one that is near no row."""
-        lengths = np.linalg.norm(self.vectors_, axis=1)
-        unit = self.vectors_ / np.where(lengths > 0, lengths, 1.0)[:, None]
-        return np.where(lengths > 0, nearest(unit, self.cluster_centers_), -1)
+    def labeller(self) -> LandmarkLabeller:
+        """Return what labels rows, laid out for that."""
+        return LandmarkLabeller.of(self.landmarks_, self.vectors_, self.cluster_centers_, self.sigma_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+import quorate as qt
 from quorate import _kernels
 from quorate.kmeans import (
     ROUNDING,
@@ -330,3 +331,10 @@ def test_ward_is_that_of_all_pairs_for_any_weights(seed):
     for k in (1, 2, 3, 4, 6, 9):
         found = _kernels.lloyd.merge_groups(means, weights, k, ROUNDING)
         np.testing.assert_allclose(found, dense_ward(means, weights, k), atol=1e-9)
+
+
+def test_it_is_told_that_clusters_are_looked_for():
+    heard = []
+    with qt.progress(lambda what, share: heard.append((what, share))):
+        weighted_kmeans(np.eye(4), np.ones(4), 2)
+    assert heard == [("The 2 clusters of 4 patterns", None)]

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from quorate import _kernels
+from quorate._support.progress import tell
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
 
@@ -80,6 +81,7 @@ def weighted_kmeans(
     n_init, random_state
         For "k-means++" and "random".
     """
+    tell(f"The {k} clusters of {len(points):,} patterns")
     if start == "first-row":
         assert first_seen is not None
         order = np.argsort(first_seen)

@@ -158,6 +158,15 @@ def test_every_command_has_help_with_examples(command):
     assert f"quorate {command}" in done.stdout
 
 
+@pytest.mark.parametrize("command", ["combine", "weigh", "evaluate", "generate", "cluster", "assign", "explore"])
+def test_every_command_that_reads_a_table_keeps_to_a_memory_limit(command, labels, capsys):
+    """Messages about memory advise to raise it."""
+    needed = {"evaluate": ["--truth", "class"], "assign": ["--model", str(labels)]}.get(command, [])
+    assert main([command, str(labels), "--memory-limit", "much", *needed]) == 2
+    expected = "is no saved model" if command == "assign" else "--memory-limit must be"  # the model is read first
+    assert expected in capsys.readouterr().err
+
+
 def test_a_pipe(table, labels, tmp_path):
     done = process("combine", "-", "-k", 3, "-o", "-", input=labels.read_text())
     assert done.returncode == 0, done.stderr

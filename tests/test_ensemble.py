@@ -241,6 +241,16 @@ def test_select_keeps_rows_and_names(running_example):
     assert ens.select([-1]).names == ("c",)
 
 
+def test_a_selection_may_leave_rows_without_a_label():
+    ens = qt.Ensemble([[0, 0, 1, None], [None, None, None, 2], [None] * 4], names=["a", "b", "c"])
+    assert ens.select(["a"]).n_rows == 4
+    with pytest.warns(qt.QuorateWarning, match="1 row.* labelled by no member"):
+        answer = qt.WEAC(2).fit(ens.select(["a", "c"]))
+    assert answer.labels_.tolist() == [0, 0, 1, -1]
+    with pytest.raises(qt.QuorateError, match="All labels are missing"):
+        ens.select(["c"])
+
+
 def test_a_selection_takes_over_the_overlaps_that_are_known(running_example):
     ens = Ensemble(running_example)
     expected = ens.select([2, 0]).cooccurrence  # counted anew, as the overlaps of all are not known yet

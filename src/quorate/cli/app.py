@@ -153,6 +153,7 @@ def evaluate(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
@@ -160,7 +161,7 @@ def evaluate(
     from quorate.cli.columns import Source
     from quorate.cli.evaluating import run_evaluate
 
-    source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header, encoding)
+    source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
     run_evaluate(source, truth_file, quiet=quiet, json=json)
 
 
@@ -197,6 +198,7 @@ def generate(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     output: opt.Output = None,
     output_format: opt.OutputFormat = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes to use.")] = None,
@@ -210,7 +212,9 @@ def generate(
     from quorate.cli.combining import parse_range
     from quorate.cli.generating import Drawing, run_generate
 
-    source = Source(file, features, id_column, truth, None, "cluster", format, delimiter, header, encoding)
+    source = Source(
+        file, features, id_column, truth, None, "cluster", format, delimiter, header, encoding, memory_limit
+    )
     drawing = Drawing(
         n_members,
         tuple(method or ("kmeans",)),
@@ -260,6 +264,7 @@ def cluster(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     output: opt.Output = None,
     output_format: opt.OutputFormat = None,
     report: Annotated[
@@ -294,7 +299,9 @@ def cluster(
     from quorate.cli.combining import parse_range
     from quorate.scale.clustering import Recipe
 
-    source = Source(file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding)
+    source = Source(
+        file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit
+    )
     how = {
         "members": member or "kmeans",
         "n_members": n_members,
@@ -317,6 +324,7 @@ def assign(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     output: opt.Output = None,
     output_format: opt.OutputFormat = None,
     force: opt.Force = False,
@@ -327,7 +335,7 @@ def assign(
     from quorate.cli.clustering import Outputs, run_assign
     from quorate.cli.columns import Source
 
-    source = Source(file, None, id_column, None, keep, "cluster", format, delimiter, header, encoding)
+    source = Source(file, None, id_column, None, keep, "cluster", format, delimiter, header, encoding, memory_limit)
     run_assign(source, model, Outputs(output, output_format, force=force), quiet=quiet, json=json)
 
 
@@ -423,6 +431,7 @@ def explore(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Open a live page over the clusterings in a table: which members, which method, which k, and what of it.
@@ -432,7 +441,7 @@ def explore(
     from quorate.cli.columns import Source
     from quorate.cli.exploring import run_explore
 
-    source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding=encoding)
+    source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding, memory_limit)
     run_explore(source, features, xy, port, browser=browser, quiet=quiet)
 
 

@@ -20,9 +20,10 @@ from quorate.evidence import shared_rows
 
 KS = range(2, 9)
 """Numbers of clusters at which structure is looked for."""
-CLEAR, DOUBTFUL = 0.926, 0.5
-"""From which value on labels alone speak of structure: of clouds that members cut one in twenty passes the first; of
-sets with clusters, whatever their members, one in twenty stays below the second (docs/trust.md)."""
+CLEAR, DOUBTFUL = 0.926, 0.3
+"""From which value on labels alone speak of structure. Of clouds that members cut, one in twenty passes the first; of
+sets with clusters, one in twenty stays below the second even if each member errs in three rows of ten, on its own
+(docs/trust.md)."""
 _MOST_ROWS = 10_000
 
 

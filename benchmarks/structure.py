@@ -1,6 +1,6 @@
 """Is there structure? False alarms and power on sets with and without clusters.
 
-Run `python -m benchmarks.structure [SEED]`; bounds were chosen on seeds 7, 8, 202 and 301. An alarm is a p-value below
+Run `python -m benchmarks.structure [SEED]`; bounds were chosen on seeds 7, 8 and 301. An alarm is a p-value below
 0.05 of the features, or the word "clear" of the labels alone; it is false on a set without clusters, and power is its
 share among sets with clusters. Every case is written as it is done, and not done again.
 """

@@ -18,6 +18,7 @@ from quorate.cli import main
 SENTENCE = "Error: Interrupted; no file is half-written. Run the same command again.\n"
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 FORKED = Path(__file__).with_name("forked.py")
+HANGS = 500  # seconds after which a process hangs, however busy the machine is
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def work(*_):
 @pytest.mark.parametrize("work", HIDDEN.values(), ids=HIDDEN)
 def test_an_interrupt_where_libraries_lose_exceptions(labels, place, tmp_path, work):
     with process(work, labels, tmp_path) as running:
-        assert running.communicate(timeout=120) == ("", SENTENCE)
+        assert running.communicate(timeout=HANGS) == ("", SENTENCE)
     assert running.returncode == 130
     assert place() == []
 
@@ -158,7 +159,7 @@ def test_an_interrupt_of_endless_work(labels, place, tmp_path, work):
         assert running.stdout.readline() == "at work\n"
         assert len(place()) > 0
         running.send_signal(signal.SIGINT)
-        assert running.wait(120) == 130
+        assert running.wait(HANGS) == 130
         assert running.stderr.read() == SENTENCE
     assert place() == []
 
@@ -171,7 +172,7 @@ from quorate.scale.combine import fit_best as work
 atexit.register(signal.raise_signal, signal.SIGINT)
 """
     with process(work, labels, tmp_path) as running:
-        assert running.communicate(timeout=120) == ("", "")
+        assert running.communicate(timeout=HANGS) == ("", "")
     assert running.returncode == 0
     assert place() == ["out/answer.csv"]
 
@@ -194,9 +195,9 @@ os._exit(130)
         assert running.stderr.readline().strip().isdigit()
         running.stdin.write("\n")
         running.stdin.flush()
-        assert running.wait(120) == 130
+        assert running.wait(HANGS) == 130
         with ThreadPoolExecutor(1) as reader:
-            reader.submit(running.stderr.read).result(120)  # ends when nobody is left who could write
+            reader.submit(running.stderr.read).result(HANGS)  # ends when nobody is left who could write
 
 
 def shell(line, tmp_path):

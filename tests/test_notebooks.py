@@ -56,11 +56,14 @@ def test_an_estimator_before_fit_shows_its_parameters():
     assert "linkage" in qt.WEAC(2)._repr_mimebundle_()["text/html"]
 
 
-def test_a_dendrogram_shows_what_lasts(ens):
-    tree = qt.WEAC(2).fit(ens).dendrogram_
-    shown = Strict(tree._repr_html_())
-    assert "Dendrogram" in shown.texts
-    assert str(2 + int(tree.lifetimes.argmax())) in shown.texts
+def test_a_dendrogram_shows_what_lasts(running_example):
+    """At most five numbers of clusters, the longest lifetimes first."""
+    shown = Strict(qt.WEAC(2).fit(running_example).dendrogram_._repr_html_()).texts
+    facts, lasting = shown[1:10:3], [text.strip() for text in shown[12:]]
+    assert (shown[0], facts) == ("Dendrogram", ["4", "6", "2"])
+    assert lasting == ["2", "0.425", "3", "0.274", "4", "0.241"]
+    many = qt.WEAC(2).fit([[i // j for i in range(24)] for j in (1, 2, 3, 4, 6, 8)]).dendrogram_
+    assert len(Strict(many._repr_html_()).texts[12:]) == 10
 
 
 def test_many_members_are_cut_off_and_long_names_shortened():

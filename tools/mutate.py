@@ -40,7 +40,10 @@ TESTS = {
     "_kernels/lloyd.py": ["tests/test_kmeans.py"],
     "scale/blocks.py": BLOCKS,
     "scale/blockwise.py": BLOCKS,
-    "linkage.py": ["tests/test_linkage.py", "tests/test_field.py", "-k", "test_linkage or (local and linked)"],
+    "linkage.py": [
+        *("tests/test_linkage.py", "tests/test_field.py", "tests/test_notebooks.py"),
+        *("-k", "test_linkage or (local and linked) or dendrogram"),
+    ],
     "_kernels/linkage.py": ["tests/test_linkage.py"],
     "crowd.py": ["tests/test_crowd.py", "tests/test_field.py", "-k", "test_crowd or certainty"],
     "links.py": [

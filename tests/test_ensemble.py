@@ -110,6 +110,16 @@ def test_layouts_and_integer_types_do_not_matter(tmp_path, running_example):
         assert np.array_equal(ens.row_pattern, expected.row_pattern)
 
 
+def test_columns_of_one_matrix_may_come_in_any_order(running_example):
+    matrix = np.ascontiguousarray(running_example)
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2], [0, 1], [2, 2, 0], [1]):
+        found, expected = Ensemble([matrix[:, j] for j in order]), Ensemble([matrix[:, j].copy() for j in order])
+        assert np.array_equal(found.patterns, expected.patterns)
+        assert np.array_equal(found.row_pattern, expected.row_pattern)
+        backwards = Ensemble([matrix[::-1, j] for j in order])
+        assert np.array_equal(backwards.row_pattern, expected.row_pattern[::-1])
+
+
 def test_gaps_and_huge_ids_cost_nothing():
     ens = Ensemble(np.array([[5, 10**15], [900_000_000, -(10**17)], [5, 3]]), noise="cluster")
     assert ens.n_clusters == 5

@@ -89,6 +89,7 @@ def test_members_of_many_clusters_are_ordered_over_several_words():
     values = [ens.levels[j][ens.patterns[:, j] - np.flatnonzero(ens.cluster_member == j)[0]] for j in range(7)]
     assert np.array_equal(np.transpose(values), distinct)
     assert ens.find_patterns(ens.cluster_ids(labels)).tolist() == inverse.ravel().tolist()
+    assert ens.find_patterns(np.full((2, 7), -1, dtype=np.int32)).tolist() == [-1, -1]  # no such pattern
 
 
 def test_amounts_are_added_by_group_and_cluster_by_hand():

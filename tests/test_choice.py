@@ -138,3 +138,14 @@ def test_a_graph_that_does_not_fit_is_done_without(blobs, monkeypatch):
     fitted = qt.WEAC("auto").fit(blobs.patterns[blobs.row_pattern])
     assert 2 <= fitted.n_clusters_ <= 32
     assert "which are unknown" in fitted.choice_.sentence
+
+
+def test_members_whose_agreement_does_not_fit_count_the_same(blobs, monkeypatch):
+    def refuse(*_):
+        raise qt.QuorateError("no memory")
+
+    monkeypatch.setattr(number, "crowd_trust", refuse)
+    chosen = qt.choose_k(blobs.patterns[blobs.row_pattern])
+    eigenvalues = qt.HBGF(4).fit(blobs).eigenvalues_
+    assert chosen.n_clusters == 4
+    assert chosen.candidates[0].eigengap == pytest.approx(eigenvalues[3] - eigenvalues[4], abs=1e-9)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from quorate._support.keeping import kept_with
 from quorate._support.typing import Floats
 from quorate.choice import MOST_CLUSTERS, Choice, choose
@@ -45,8 +47,16 @@ def choose_k(labels: Any) -> Choice:
 
 @kept_with
 def _chosen(ens: Clusterings) -> Choice:
-    influence = trusted_influence(crowd_trust(ens), _BETA)
+    influence = _influence(ens)
     return choose(ens, _eigenvalues(ens, influence) if ens.n_members > 1 else None, influence)
+
+
+def _influence(ens: Clusterings) -> Floats:
+    """(M,) trust, squared; all the same where the memory does not hold the agreement of all members."""
+    try:
+        return trusted_influence(crowd_trust(ens), _BETA)
+    except QuorateError:
+        return np.ones(ens.n_members)
 
 
 def _eigenvalues(ens: Clusterings, influence: Floats) -> Floats | None:

@@ -134,7 +134,7 @@ def test_a_fit_is_forecast_by_its_arrays():
     assert (ens.n_patterns, ens.n_clusters) == (500, 100)
     overlaps = ens.cooccurrence.nnz
     assert ens.expected_overlaps == overlaps  # all 100 clusters were looked at
-    kept = 12 * 2500 + 8 * 100 * 5 + 12 * overlaps
+    kept = 8 * 100 * 5 + 12 * overlaps
     rows = 2 * 8 * 500
     dense = 5 * 8 * 100**2
     assert forecast(qt.GPMGLA(2), ens) == kept + max(72 * overlaps, 36 * overlaps + dense) + rows

@@ -40,15 +40,15 @@ class Numbers(NamedTuple):
 
 
 def kept_by_agreement(size: Numbers) -> float:
-    """Incidence of patterns in clusters, lists of patterns, what members say of clusters, overlaps if they are kept."""
-    by_label = ENTRY if size.counts_densely else ENTRY + _LISTED
+    """Lists of the patterns of clusters where these are many, what members say of clusters, overlaps if kept."""
+    by_label = 0.0 if size.counts_densely else _LISTED
     kept = ENTRY * size.overlaps if size.keeps_overlaps else 0.0
     return by_label * size.labels + NUMBER * size.clusters * size.members + kept
 
 
 def counting(size: Numbers) -> float:
-    """Where clusters are few overlaps are counted first of all, in two dense matrices with a mask."""
-    return 17.0 * size.clusters**2 + ENTRY * size.overlaps if size.counts_densely else 0.0
+    """Where clusters are few overlaps are counted first of all, in a dense matrix with a mask."""
+    return 9.0 * size.clusters**2 + ENTRY * size.overlaps if size.counts_densely else 0.0
 
 
 def passed_by_agreement(size: Numbers) -> float:

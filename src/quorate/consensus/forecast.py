@@ -21,7 +21,7 @@ def graph_cut(size: Numbers, k: int, *, while_made: float, kept: float, dense_ma
     wanted = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
     vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else 5 * wanted + 20
     links = NUMBER * size.labels
-    embedded = links + max(links, size.patterns * NUMBER * (3 * k + 5))
+    embedded = links + max(links, size.patterns * NUMBER * (2 * k + 8))
     overlaps = 0.0 if size.keeps_overlaps else ENTRY * size.overlaps
     after = kept * size.overlaps + max(NUMBER * size.clusters * vectors, embedded)
     return overlaps + max(while_made * size.overlaps, after)

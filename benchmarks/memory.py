@@ -65,7 +65,7 @@ SHAPES = [
     Shape(20_000, 20, 300, "lwgp"),
     Shape(200_000, 10, 50, "gp-mgla", 20),
     Shape(200_000, 10, 50, "lwgp", 20),
-    Shape(200_000, 10, 50, "hbgf", 20),
+    Shape(200_000, 10, 50, "hbgf", 20, fitted=True),
     Shape(400_000, 10, 50, "stored gp-mgla", 10, fitted=True),
     Shape(400_000, 10, 50, "stored lwgp", 10, fitted=True),
     Shape(100_000, 10, 2_000, "lwgp", kind="grouped"),

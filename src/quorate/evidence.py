@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._support.memory import USE_NO_MATRIX, require_memory
-from quorate._support.typing import Floats, Labels
+from quorate._support.typing import Floats, Ints, Labels
 from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.links import symmetrise
@@ -97,6 +97,25 @@ def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
     _kernels.threads.in_threads(fill, tasks)
     symmetrise(out)
     return out
+
+
+def evidence_through_clusters(ens: Ensemble, influence: Floats, similarity: Floats, patterns: Ints) -> Floats:
+    """(p, p) of some patterns: the weighted mean over members of the similarity of their clusters, 1 with itself.
+
+    Where labels are missing it is the sum over the members that label both rows, over sqrt(W_i W_j), W the weight of
+    the members that label a row.
+
+    Parameters
+    ----------
+    similarity : (n_clusters, n_clusters)
+        Of clusters of the same member; 0 between members. It is overwritten.
+    patterns : (p,)
+        Which patterns.
+    """
+    similarity *= (influence / influence.sum())[ens.cluster_member][:, None]
+    evidence = through_clusters(sp.csr_array(indicators(ens, influence)[patterns]), similarity)
+    np.fill_diagonal(evidence, 1.0)
+    return np.minimum(evidence, 1.0, out=evidence)
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:

@@ -53,7 +53,7 @@ def combine(
         str,
         typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or 2:20, or 2,5,9, or auto."),
     ] = "auto",
-    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "auto",
+    method: opt.Method = "auto",
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
     ] = None,
@@ -77,12 +77,8 @@ def combine(
             help="Write how certain each row is, too: confidence, margin, runner_up.",
         ),
     ] = False,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write an HTML report.")
-    ] = None,
-    summary: Annotated[
-        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write the report's data as JSON.")
-    ] = None,
+    report: opt.Report = None,
+    summary: opt.Summary = None,
     force: opt.Force = False,
     seed: opt.Seed = None,
     quiet: opt.Quiet = False,
@@ -95,13 +91,12 @@ def combine(
     """
     from quorate.cli.columns import Source
     from quorate.cli.combining import Request, run_combine
+    from quorate.cli.results import Outputs
 
     source = Source(file, members, id_column, truth, keep, noise, format, delimiter, header, encoding, memory_limit)
-    run_combine(
-        Request(source, k, method, tuple(set_ or ()), seed, output, output_format, confidence, report, summary, force),
-        quiet=quiet,
-        json=json,
-    )
+    outputs = Outputs(output, output_format, report, summary, force=force)
+    request = Request(source, k, method, tuple(set_ or ()), seed, confidence, outputs)
+    run_combine(request, quiet=quiet, json=json)
 
 
 @app.command(epilog=_examples("quorate weigh labels.csv", "quorate weigh labels.parquet --members 'kmeans_*' --json"))
@@ -187,13 +182,11 @@ def generate(
             metavar="A,B,...", help="Columns of features; repeatable. Default: all but the id and known classes."
         ),
     ] = None,
-    scale: Annotated[str, typer.Option(metavar="KIND", help="standard, minmax or none.")] = "standard",
+    scale: opt.Scale = "standard",
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
     id_column: opt.Id = None,
-    truth: Annotated[
-        str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
-    ] = None,
+    truth: opt.KnownClasses = None,
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
@@ -243,7 +236,7 @@ def cluster(
             metavar="A,B,...", help="Columns of features; repeatable. Default: all numbers but ids and known classes."
         ),
     ] = None,
-    scale: Annotated[str, typer.Option(metavar="KIND", help="standard, minmax or none.")] = "standard",
+    scale: opt.Scale = "standard",
     missing: Annotated[
         str, typer.Option(metavar="KIND", help="Rows with missing numbers: error, drop (no cluster) or mean.")
     ] = "error",
@@ -252,13 +245,11 @@ def cluster(
         typer.Option(metavar="NAME", help="kmeans, rpcl or spectral; repeatable, used in turn. Default: kmeans."),
     ] = None,
     n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many members.")] = 20,
-    method: Annotated[str, typer.Option(metavar="NAME", help="How to combine; see: quorate methods.")] = "auto",
+    method: opt.Method = "auto",
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
     id_column: opt.Id = None,
-    truth: Annotated[
-        str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
-    ] = None,
+    truth: opt.KnownClasses = None,
     keep: opt.Keep = None,
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
@@ -267,9 +258,7 @@ def cluster(
     memory_limit: opt.MemoryLimit = None,
     output: opt.Output = None,
     output_format: opt.OutputFormat = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write an HTML report.")
-    ] = None,
+    report: opt.Report = None,
     plane: Annotated[
         str | None,
         typer.Option(
@@ -278,9 +267,7 @@ def cluster(
             help="Two columns by which the report draws rows. Default: main directions.",
         ),
     ] = None,
-    summary: Annotated[
-        str | None, typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write the report's data as JSON.")
-    ] = None,
+    summary: opt.Summary = None,
     model: Annotated[
         str | None,
         typer.Option(metavar="FILE", rich_help_panel="Writing", help="Save what labels new rows, for: quorate assign."),
@@ -294,9 +281,10 @@ def cluster(
 
     Writes the row id (if there is one) with the cluster beside it, and how certain that is.
     """
-    from quorate.cli.clustering import Outputs, run_cluster
+    from quorate.cli.clustering import run_cluster
     from quorate.cli.columns import Source
     from quorate.cli.combining import parse_range
+    from quorate.cli.results import Outputs
     from quorate.scale.clustering import Recipe
 
     source = Source(
@@ -310,8 +298,8 @@ def cluster(
         "k_range": "auto" if k_range is None else parse_range(k_range),
     }
     recipe = Recipe.of(int(k) if k.isdigit() else k, scale, missing, seed or 0, how)
-    outputs = Outputs(output, output_format, report, plane, summary, model, force)
-    run_cluster(source, recipe, outputs, quiet=quiet, json=json)
+    outputs = Outputs(output, output_format, report, summary, model, force)
+    run_cluster(source, recipe, outputs, plane, quiet=quiet, json=json)
 
 
 @app.command(epilog=_examples("quorate assign new.csv --model model.npz -o clusters.csv"))
@@ -332,8 +320,9 @@ def assign(
     json: opt.Json = False,
 ) -> None:
     """Put new rows into the clusters that `quorate cluster` found."""
-    from quorate.cli.clustering import Outputs, run_assign
+    from quorate.cli.clustering import run_assign
     from quorate.cli.columns import Source
+    from quorate.cli.results import Outputs
 
     source = Source(file, None, id_column, None, keep, "cluster", format, delimiter, header, encoding, memory_limit)
     run_assign(source, model, Outputs(output, output_format, force=force), quiet=quiet, json=json)

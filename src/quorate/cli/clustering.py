@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json as json_format
 import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from quorate.cli.columns import Source, listed
 from quorate.cli.combining import print_summary
 from quorate.cli.output import note, print_json
 from quorate.cli.repeating import cluster_command
+from quorate.cli.results import Outputs
 from quorate.errors import QuorateError
 from quorate.scale.clustering import (
     FileClusters,
@@ -30,60 +29,21 @@ from quorate.scale.clustering import (
     label_table,
 )
 from quorate.scale.columns import Columns, Wanted, choose_columns
-from quorate.scale.files import STREAM, LabelTable, check_ending, check_output, output_format, write_text
+from quorate.scale.files import STREAM, LabelTable
 from quorate.scale.models import load_model, save_model
-from quorate.show import render_report
 from quorate.show.clustered import summarise_clusters
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """Where results go."""
-
-    output: str | None
-    output_format: str | None
-    report: str | None = None
-    plane: str | None = None
-    """Two columns, split by a comma, by which the report draws rows."""
-    summary: str | None = None
-    model: str | None = None
-    force: bool = False
-
-    @property
-    def files(self) -> list[str]:
-        """All of them."""
-        return [path for path in (self.output, self.report, self.summary, self.model) if path is not None]
-
-    def check(self, source: str, *, json: bool) -> None:
-        """Refuse, before any work, what could not be written in the end."""
-        for path in self.files:
-            check_output(path, force=self.force, source=source)
-        names = [Path(path).resolve() for path in self.files if path != STREAM]
-        if len(set(names)) < len(names):
-            raise QuorateError("Two outputs have the same name. Write each to a file of its own.")
-        if [*self.files, *([STREAM] if json else [])].count(STREAM) > 1:
-            raise QuorateError("Only one result can go to standard output. Write the others to files.")
-        if self.output is not None:
-            output_format(self.output, self.output_format)
-        check_ending(self.report, (".html", ".htm"), "the report")
-        check_ending(self.summary, (".json",), "the summary")
-        check_ending(self.model, (".npz",), "the model")
-
-    def say(self, *, quiet: bool) -> None:
-        """Say what was written."""
-        for path in self.files:
-            if path != STREAM:
-                note(f"Written: {path}", quiet=quiet)
-
-
-def run_cluster(source: Source, recipe: Recipe, outputs: Outputs, *, quiet: bool, json: bool) -> None:
-    """Read features, cluster, write and print."""
+def run_cluster(
+    source: Source, recipe: Recipe, outputs: Outputs, plane: str | None, *, quiet: bool, json: bool
+) -> None:
+    """Read features, cluster, write and print; `plane` names two columns by which the report draws rows."""
     outputs.check(source.file, json=json)
     import_extra("pyarrow", "Clustering files")
     with source.open() as opened, row_progress(quiet=quiet) as progress:
-        plane = None if outputs.plane is None else listed([outputs.plane], opened)
+        axes = None if plane is None else listed([plane], opened)
         features = None if source.members is None else listed(source.members, opened)
-        names = file_features(opened, features, known=(*_known(source), *(plane or ())))
+        names = file_features(opened, features, known=(*_known(source), *(axes or ())))
         columns = source.choose(opened, labels=False)
         found = cluster_table(
             opened,
@@ -94,15 +54,12 @@ def run_cluster(source: Source, recipe: Recipe, outputs: Outputs, *, quiet: bool
             format=outputs.output_format,
             force=outputs.force,
             progress=progress,
-            traced=_traced(opened, names, columns, plane),
+            traced=_traced(opened, names, columns, axes),
         )
-        summary = _summary(source, columns, outputs, plane, found)
+        summary = _summary(source, columns, outputs, axes, found)
     if outputs.model is not None:
         save_model(found.model, outputs.model, force=outputs.force)
-    if outputs.report is not None:
-        write_text(outputs.report, render_report(summary), force=outputs.force)
-    if outputs.summary is not None:
-        write_text(outputs.summary, json_format.dumps(summary, allow_nan=False), force=outputs.force)
+    outputs.describe(summary)
     if json:
         print_json(summary)
     elif outputs.output is None or not quiet:
@@ -166,7 +123,7 @@ def _summary(
         plane=plane,
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         command_at=lambda k: cluster_command(sys.argv[2:], k),
-        n_clusters=None if outputs.report or outputs.summary else [found.n_clusters],
+        n_clusters=None if outputs.described else [found.n_clusters],
     )
 
 

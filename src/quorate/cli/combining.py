@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json as json_format
 import shlex
 import sys
 from collections.abc import Sequence
@@ -16,18 +15,19 @@ import numpy as np
 
 from quorate._support.typing import Ints
 from quorate.cli.columns import Source, say_guesses
-from quorate.cli.output import bar, console, note, print_json, progress, table
+from quorate.cli.output import bar, console, print_json, progress, table
 from quorate.cli.repeating import labels_command
+from quorate.cli.results import Outputs
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.registry import make_method, methods, resolve_method
 from quorate.crowd import crowd_trust
 from quorate.errors import QuorateError
 from quorate.scale.combine import TableConsensus, combine_table
-from quorate.scale.files import STREAM, check_ending, check_output, output_format, write_text
+from quorate.scale.files import STREAM
 from quorate.scale.rowfacts import RowFacts, facts_in_memory
 from quorate.scale.tablefacts import facts_in_table
 from quorate.scores import score_table
-from quorate.show import KnownClasses, Origin, render_report, summarise
+from quorate.show import KnownClasses, Origin, summarise
 from quorate.show.outlook import cluster_values, outlook
 from quorate.show.plotdata import member_rows
 from quorate.show.saying import describe_choice, describe_structure, explain_choice
@@ -47,19 +47,16 @@ class Request:
     method: str
     settings: tuple[str, ...]
     seed: int | None
-    output: str | None
-    output_format: str | None
     confidence: bool
-    report: str | None
-    summary: str | None
-    force: bool
+    outputs: Outputs
 
 
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     """Read, combine, write and print."""
     ks = parse_ks(request.k)
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
-    _check_outputs(request, json)
+    outputs = request.outputs
+    outputs.check(request.source.file, json=json)
     with request.source.open() as opened, progress("Combining", quiet=quiet):
         columns = request.source.choose(opened)
         found = combine_table(
@@ -69,22 +66,20 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
             noise=request.source.checked_noise,
             n_clusters=ks,
             with_confidence=request.confidence,
-            whole="report=" if request.report else "summary=" if request.summary else None,
+            whole="report=" if outputs.report else "summary=" if outputs.summary else None,
         )
-        if request.output is not None:
-            found.write(request.output, format=request.output_format, force=request.force)
-        heard = json or request.output is None or not quiet
-        summary = _summary(request, found, ks) if heard or request.report or request.summary else None
+        if outputs.output is not None:
+            found.write(outputs.output, format=outputs.output_format, force=outputs.force)
+        heard = json or outputs.output is None or not quiet
+        summary = _summary(request, found, ks) if heard or outputs.described else None
     if summary is not None:
-        _write_reports(request, summary)
+        outputs.describe(summary)
     if json:
         print_json(summary)
     elif heard and summary is not None:
-        print_summary(summary, to_stderr=STREAM in (request.output, request.report, request.summary))
+        print_summary(summary, to_stderr=STREAM in outputs.files)
     say_guesses(columns, quiet=quiet)
-    for written in (request.output, request.report, request.summary):
-        if written is not None and written != STREAM:
-            note(f"Written: {written}", quiet=quiet)
+    outputs.say(quiet=quiet)
 
 
 def parse_ks(text: str) -> Sequence[int]:
@@ -130,22 +125,6 @@ def _parameters(request: Request) -> dict[str, Any]:
     if request.seed is not None and "random_state" in known:
         parameters.setdefault("random_state", request.seed)
     return parameters
-
-
-def _check_outputs(request: Request, json: bool) -> None:
-    """Refuse, before any work, what could not be written in the end."""
-    outputs = [path for path in (request.output, request.report, request.summary) if path is not None]
-    for path in outputs:
-        check_output(path, force=request.force, source=request.source.file)
-    files = [Path(path).resolve() for path in outputs if path != STREAM]
-    if len(set(files)) < len(files):
-        raise QuorateError("Two outputs have the same name. Write each to a file of its own.")
-    if [*outputs, *([STREAM] if json else [])].count(STREAM) > 1:
-        raise QuorateError("Only one result can go to standard output. Write the others to files.")
-    if request.output is not None:
-        output_format(request.output, request.output_format)
-    check_ending(request.report, (".html", ".htm"), "the report")
-    check_ending(request.summary, (".json",), "the summary")
 
 
 def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
@@ -194,11 +173,10 @@ def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequ
     """Return the numbers of clusters to describe: those asked for, the usual ones in a report, or just the answer."""
     if len(ks) > 1:
         return ks
-    return None if request.report or request.summary else [fitted.n_clusters_]
+    return None if request.outputs.described else [fitted.n_clusters_]
 
 
 def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origin:
-    wanted = request.report is not None or request.summary is not None
     columns, counted = found.columns, found.counted
     described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
 
@@ -212,19 +190,14 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         asked=ks if len(ks) > 1 else (),
         command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),
-        look=look if wanted else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
+        look=look
+        if request.outputs.described
+        else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
     )
 
 
 def _source_name(request: Request) -> str:
     return "standard input" if request.source.file == STREAM else Path(request.source.file).name
-
-
-def _write_reports(request: Request, summary: dict[str, Any]) -> None:
-    if request.report is not None:
-        write_text(request.report, render_report(summary), force=request.force)
-    if request.summary is not None:
-        write_text(request.summary, json_format.dumps(summary, allow_nan=False), force=request.force)
 
 
 def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:

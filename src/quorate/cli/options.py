@@ -82,8 +82,22 @@ MemoryLimit = Annotated[
         help="Memory to keep to, such as 2GB; disk is used beyond.",
     ),
 ]
+Method = Annotated[str, typer.Option("--method", metavar="NAME", help="How to combine; see: quorate methods.")]
+Scale = Annotated[str, typer.Option("--scale", metavar="KIND", help="standard, minmax or none.")]
+KnownClasses = Annotated[
+    str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
+]
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", rich_help_panel=_OUT, help="Write an HTML report.")
+]
+Summary = Annotated[
+    str | None, typer.Option("--summary", metavar="FILE", rich_help_panel=_OUT, help="Write the report's data as JSON.")
+]
 FitRows = Annotated[
-    int | None, typer.Option(metavar="N", min=4, help="Rows each member is fitted on. Default: up to 20,000.")
+    int | None,
+    typer.Option(
+        metavar="N", min=4, help="Rows each member is fitted on. Default: all, or 10,000 if there are over 20,000."
+    ),
 ]
 KRange = Annotated[
     str | None,

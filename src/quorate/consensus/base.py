@@ -21,7 +21,7 @@ from quorate._support.typing import Floats, Labels
 from quorate.choice import Choice
 from quorate.consensus.clusters import ConsensusCluster, Split, describe_clusters, next_split
 from quorate.consensus.forecast import graph_cut, require_fit, similarities, sparse_linkage
-from quorate.consensus.graphs import row_links
+from quorate.consensus.graphs import bipartite_graph, bipartite_links, row_links
 from quorate.consensus.number import choose_k
 from quorate.consensus.packing import pack_method
 from quorate.crowd import (
@@ -458,6 +458,29 @@ class GraphMethod(ConsensusMethod, abstract=True):
     def eigenvalues_(self) -> Floats:
         """The leading eigenvalues of the graph, descending; the number of clusters shows as a gap."""
         return cast(TransferCut, self._cuts).spectrum(1).values
+
+
+class BipartiteMethod(GraphMethod, abstract=True):
+    """Base of the methods that cut the graph of rows and the clusters they are in."""
+
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
+        return bipartite_graph(ens, influence)
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        return bipartite_links(ens, influence)
+
+
+class LocallyWeighted(ConsensusMethod, abstract=True):
+    """Base of the methods whose clusters always count by their certainty (`cluster_certainty`), beside another base."""
+
+    theta: float
+
+    def _check(self) -> None:
+        super()._check()
+        check_number("theta", self.theta, above=0)
+
+    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats:
+        return cluster_certainty(ens, self.theta, influence > 0)
 
 
 def describe_in_html(title: str, fitted: ConsensusMethod) -> str:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import scipy.sparse as sp
-
 from quorate._support.typing import Floats
-from quorate.consensus.base import GraphMethod
-from quorate.consensus.graphs import bipartite_graph, bipartite_links
+from quorate.consensus.base import BipartiteMethod
 from quorate.crowd import Normalise
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings
 from quorate.kmeans import Start
-from quorate.tcut import ReducedGraph, SingularCut, TransferCut
+from quorate.tcut import SingularCut, TransferCut
 
 
-class CSPA(GraphMethod):
+class CSPA(BipartiteMethod):
     """Cluster-based similarity partitioning: cut the graph of rows linked by the members that join them.
 
     What is known: the graph, the co-association matrix. What is chosen: it is cut by its leading eigenvectors, without
@@ -93,9 +90,3 @@ class CSPA(GraphMethod):
 
     def _cluster_influence(self, ens: Clusterings, influence: Floats) -> Floats:
         return influence[ens.cluster_member] * ens.cluster_sizes
-
-    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
-        return bipartite_graph(ens, influence)
-
-    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
-        return bipartite_links(ens, influence)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
@@ -15,7 +14,7 @@ from quorate.consensus.graphs import propagated_similarity
 from quorate.consensus.votes import covered_patterns
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.evidence import indicators, through_clusters
+from quorate.evidence import evidence_through_clusters
 from quorate.linkage import Dendrogram, Link, link_similarity
 
 
@@ -23,16 +22,12 @@ def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: In
     """(leaves, leaves) the enhanced co-association: members count even where they part two rows.
 
     S_ij is the weighted mean over members of the propagated similarity of their clusters of i and j, 1 for the same
-    cluster. Where labels are missing it is the sum over the members that label both rows, over sqrt(W_i W_j), W the
-    weight of the members that label a row.
+    cluster.
     """
     of_clusters = propagated_similarity(ens, n_steps)
     np.fill_diagonal(of_clusters, 1.0)
     of_clusters *= ens.cluster_member[:, None] == ens.cluster_member
-    of_clusters *= (influence / influence.sum())[ens.cluster_member][:, None]
-    similarity = through_clusters(sp.csr_array(indicators(ens, influence)[leaves]), of_clusters)
-    np.fill_diagonal(similarity, 1.0)
-    return np.minimum(similarity, 1.0, out=similarity)
+    return evidence_through_clusters(ens, influence, of_clusters, leaves)
 
 
 class ECPCSHC(LinkageMethod):

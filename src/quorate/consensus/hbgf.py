@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 from quorate._support.checks import check_choice, check_integer
 from quorate._support.typing import Floats
-from quorate.consensus.base import GraphMethod
-from quorate.consensus.graphs import bipartite_graph, bipartite_links
+from quorate.consensus.base import BipartiteMethod
 from quorate.crowd import Normalise
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Ensemble
 from quorate.kmeans import Key, Points, Start, least_similar
 from quorate.tcut import ReducedGraph, SingularCut, unit_rows
 
@@ -41,7 +40,7 @@ class JointCut(SingularCut):
         return (Points(nodes, np.full(len(nodes), self.ensemble.total / self.ensemble.n_rows), fixed=True),)
 
 
-class HBGF(GraphMethod):
+class HBGF(BipartiteMethod):
     """Hybrid bipartite graph formulation: cut the graph that links every row to its clusters.
 
     What is known: the spectral version by the authors' program, which divides the columns of the row-cluster matrix by
@@ -130,12 +129,6 @@ class HBGF(GraphMethod):
     def _check(self) -> None:
         check_choice("start", self.start, _STARTS)
         check_integer("n_init", self.n_init, low=1)
-
-    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
-        return bipartite_graph(ens, influence)
-
-    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
-        return bipartite_links(ens, influence)
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> JointCut:
         return JointCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from quorate._support.checks import check_number
-from quorate._support.typing import Floats
-from quorate.consensus.base import EvidenceMethod
-from quorate.crowd import Normalise, cluster_certainty
-from quorate.ensemble import Clusterings
+from quorate.consensus.base import EvidenceMethod, LocallyWeighted
+from quorate.crowd import Normalise
 from quorate.linkage import Link
 
 
-class LWEA(EvidenceMethod):
+class LWEA(LocallyWeighted, EvidenceMethod):
     """Locally weighted evidence accumulation: agglomerate rows by the certainty of the clusters that join them.
 
     A cluster counts by its certainty, ECI: how far the other members leave it in one piece (`cluster_certainty`). So a
@@ -83,10 +80,3 @@ class LWEA(EvidenceMethod):
         self.weights = weights
         self.beta = beta
         self.normalise = normalise
-
-    def _check(self) -> None:
-        super()._check()
-        check_number("theta", self.theta, above=0)
-
-    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats:
-        return cluster_certainty(ens, self.theta, influence > 0)

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import scipy.sparse as sp
-
-from quorate._support.checks import check_number
-from quorate._support.typing import Floats
-from quorate.consensus.base import GraphMethod
-from quorate.consensus.graphs import bipartite_graph, bipartite_links
-from quorate.crowd import Normalise, cluster_certainty
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.consensus.base import BipartiteMethod, LocallyWeighted
+from quorate.crowd import Normalise
 from quorate.kmeans import Start
-from quorate.tcut import ReducedGraph
 
 
-class LWGP(GraphMethod):
+class LWGP(LocallyWeighted, BipartiteMethod):
     """Locally weighted graph partitioning: cut the graph of rows and clusters, linked by the clusters' certainty.
 
     A row is linked to each of its clusters by ECI, how far the other members leave the cluster in one piece
@@ -91,16 +84,3 @@ class LWGP(GraphMethod):
         self.start = start
         self.n_init = n_init
         self.random_state = random_state
-
-    def _check(self) -> None:
-        super()._check()
-        check_number("theta", self.theta, above=0)
-
-    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats:
-        return cluster_certainty(ens, self.theta, influence > 0)
-
-    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
-        return bipartite_graph(ens, influence)
-
-    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
-        return bipartite_links(ens, influence)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from quorate._support.checks import check_number
 from quorate._support.memory import USE_NO_MATRIX
@@ -15,7 +14,7 @@ from quorate.consensus.base import LinkageMethod
 from quorate.consensus.forecast import similarities
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.evidence import covering_weight, indicators, through_clusters
+from quorate.evidence import covering_weight, evidence_through_clusters
 from quorate.linkage import Dendrogram, Link, link_similarity
 from quorate.links import weighted_triples
 
@@ -24,16 +23,12 @@ def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: In
     """(leaves, leaves) the similarity of patterns that LinkCluE calls CTS.
 
     S_ij is the weighted mean over members of 1 if rows i and j share the member's cluster, else decay times the
-    weighted connected triples of their two clusters. Where labels are missing it is the sum over the members that label
-    both rows, over sqrt(W_i W_j), W the weight of the members that label a row.
+    weighted connected triples of their two clusters.
     """
     of_clusters = weighted_triples(ens, influence)
     of_clusters *= decay
     np.fill_diagonal(of_clusters, 1.0)
-    of_clusters *= (influence / influence.sum())[ens.cluster_member][:, None]
-    similarity = through_clusters(sp.csr_array(indicators(ens, influence)[leaves]), of_clusters)
-    np.fill_diagonal(similarity, 1.0)
-    return np.minimum(similarity, 1.0, out=similarity)
+    return evidence_through_clusters(ens, influence, of_clusters, leaves)
 
 
 class WCT(LinkageMethod):

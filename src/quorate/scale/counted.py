@@ -6,7 +6,7 @@ those, and one join takes an answer back to the rows in their order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -112,15 +112,16 @@ class CountedTable:
             f"SELECT a.a0 AS cluster, c.truth AS truth, sum(c.n)::BIGINT AS n FROM {_CLASSES} c JOIN {ANSWER} a "
             f"ON {self._same('c', 'a')} WHERE c.truth IS NOT NULL AND a.a0 >= 0 GROUP BY ALL"
         )
-        if len(found["n"]) == 0:
-            raise self._no_classes()
-        classes, code = np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
+        classes, code = self._classes(found)
         counts = np.zeros((int(np.max(found["cluster"])) + 1, len(classes)))
         counts[np.asarray(found["cluster"]), code] = np.asarray(found["n"])
         return counts
 
-    def _no_classes(self) -> QuorateError:
-        return QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
+    def _classes(self, found: Mapping[str, Any]) -> tuple[NDArray[np.str_], Ints]:
+        """Return the names of the known classes in some counts of them, and the place of each count's class there."""
+        if len(found["n"]) == 0:
+            raise QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
+        return np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
 
     def class_counts(self) -> tuple[tuple[str, ...], sp.csr_array]:
         """Return the known classes, and (m, classes) how many rows of each pattern belong to each."""
@@ -130,9 +131,7 @@ class CountedTable:
             f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {LINES} l ON {same} "
             "WHERE c.truth IS NOT NULL"
         )
-        if len(found["n"]) == 0:
-            raise self._no_classes()
-        classes, code = np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
+        classes, code = self._classes(found)
         pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
         pattern_of[line] = pattern
         cells = (pattern_of[np.asarray(found["line"])], code)

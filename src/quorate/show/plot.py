@@ -223,12 +223,17 @@ def choice(fitted: Fitted, *, ax: Any = None) -> Any:
         height = candidate.score / largest
         ax.text(candidate.n_clusters, height + 0.01, str(candidate.n_clusters), ha="center", fontsize=8, color=_INK)
     ax.set_ylim(0, 1.08)
+    _over_ks(ax, "What speaks for each number of clusters", ncols=3)
+    return ax
+
+
+def _over_ks(ax: Any, title: str, ncols: int) -> None:
+    """Name a figure over numbers of clusters, with its legend below."""
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("number of clusters")
-    ax.set_title("What speaks for each number of clusters")
-    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
+    ax.set_title(title)
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=ncols)
     _bare(ax, grid="y")
-    return ax
 
 
 def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, truth: Any = None, ax: Any = None) -> Any:
@@ -259,11 +264,7 @@ def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, tr
         ax.plot(view.ks, scores, "^:", ms=5, color="#16956e", label="NMI with the known classes")
     ax.axvline(fitted_method(fitted).n_clusters_, color=_QUIET, lw=0.8, ls="--")
     ax.set_ylim(0, 1.02)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel("number of clusters")
-    ax.set_title("The answer by number of clusters")
-    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
-    _bare(ax, grid="y")
+    _over_ks(ax, "The answer by number of clusters", ncols=4)
     return ax
 
 

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 import oracles
 import quorate as qt
 from quorate.ensemble import Ensemble
-from quorate.links import SactOperator, connected_triples, jaccard_links, sact_similarity, trajectory_similarity
+from quorate.links import (
+    NeighbourLists,
+    SactOperator,
+    connected_triples,
+    jaccard_links,
+    neighbour_lists,
+    sact_similarity,
+    trajectory_similarity,
+)
 
 A, B, C, D, E, F, G = range(7)
 
@@ -37,10 +45,30 @@ def test_running_example_without_influence(running_example):
 def test_the_operator_multiplies_as_the_matrix_does(labels, largest):
     ens = Ensemble(list(labels.T))
     influence = largest * (qt.ncai(ens) ** 2)[ens.cluster_member]
-    matrix, operator = sact_similarity(jaccard_links(ens), influence), SactOperator(jaccard_links(ens), influence)
+    matrix = sact_similarity(jaccard_links(ens), influence)
+    operator = SactOperator(NeighbourLists.of(jaccard_links(ens)), influence)
     vectors = np.eye(ens.n_clusters)
     assert np.allclose(np.transpose([operator @ x for x in vectors]), matrix, rtol=0, atol=1e-13)
-    assert np.array_equal(operator @ vectors, matrix)
+    assert np.allclose(operator @ vectors, matrix, rtol=0, atol=1e-13)
+    many = np.tile(vectors, 9)
+    assert np.array_equal(operator @ many, np.tile(matrix, 9))
+
+
+@given(oracles.label_matrices(missing=True, min_rows=4), st.data())
+def test_lists_of_some_members_come_from_those_of_all(labels, data):
+    ens = Ensemble(list(labels.T))
+    neighbour_lists(ens)
+    members = data.draw(st.lists(st.integers(0, ens.n_members - 1), min_size=1, unique=True))
+    if any(len(ens.levels[j]) == 0 for j in members):
+        return
+    ens.cooccurrence  # noqa: B018
+    selected = ens.select(members)
+    anew = Ensemble([labels[:, j] for j in members])
+    assert "neighbours" in selected.derived
+    influence = (qt.ncai(anew) ** 2)[anew.cluster_member]
+    for vector in np.eye(anew.n_clusters):
+        found, expected = (SactOperator(neighbour_lists(some), influence) @ vector for some in (selected, anew))
+        assert np.allclose(found, expected, rtol=0, atol=1e-13)
 
 
 @given(oracles.label_matrices(missing=True))

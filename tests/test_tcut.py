@@ -169,9 +169,9 @@ def test_patterns_without_evidence_are_in_no_cluster():
 
 
 def test_long_work_is_announced_and_told(monkeypatch):
-    """By a clock that goes two seconds at each look, some 350 steps take minutes."""
+    """By a clock that goes ten seconds at each look, some thirty steps take minutes."""
     monkeypatch.setattr(tcut, "DENSE_NODES", 10)
-    clock = itertools.count(0, 2)
+    clock = itertools.count(0, 10)
     monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(clock))
     labels = np.random.default_rng(0).integers(0, 60, (300, 4))
     heard = []

@@ -20,7 +20,7 @@ LAYERS = [
     ["_support", "_kernels"],
     ["labels", "patterns"],
     ["ensemble"],
-    ["crowd", "kmeans"],
+    ["crowd", "kmeans", "lanczos"],
     ["links", "evidence", "scores", "boundaries"],
     ["linkage", "tcut"],
     ["choice"],

@@ -118,9 +118,12 @@ class _Information:
 
 
 def _information(ens: Clusterings) -> _Information:
+    """Return what every two members say about each other; agreement, trust and NCAI all begin with it."""
     require_agreement(ens.numbers)
-    common = _common_rows(ens)
-    return _Information(common, _entropies(ens, common), _mutual_information(ens, common))
+    if "information" not in ens.derived:
+        common = _common_rows(ens)
+        ens.derived["information"] = _Information(common, _entropies(ens, common), _mutual_information(ens, common))
+    return ens.derived["information"]
 
 
 def _common_rows(ens: Clusterings) -> Floats:

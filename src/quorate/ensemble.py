@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,6 +77,11 @@ class Clusterings:
         return _frozen(np.repeat(np.arange(self.n_members), np.diff(self._offsets)))
 
     @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What others worked out of these clusterings and will need again."""
+        return {}
+
+    @cached_property
     def cooccurrence(self) -> sp.csr_array:
         """(n_clusters, n_clusters) sparse: how many rows (or what weight of rows) two clusters share.
 
@@ -90,7 +95,8 @@ class Clusterings:
             [extreme(block.degrees(influence)) for block in self.blocks() for extreme in (np.min, np.max)]
         )
         if len(degrees) == 1 and degrees[0] > 0:
-            return self.cooccurrence / degrees[0]
+            shared = self.cooccurrence
+            return sp.csr_array((shared.data / degrees[0], shared.indices, shared.indptr), shape=shared.shape)
 
         def by_degree(block: Ensemble) -> sp.csr_array:
             degree = block.degrees(influence)
@@ -375,6 +381,8 @@ class Ensemble(Clusterings):
     @cached_property
     def expected_overlaps(self) -> float:
         """About how many pairs of clusters share rows, told by some clusters; all possible ones where these are few."""
+        if "cooccurrence" in self.__dict__:
+            return float(self.cooccurrence.nnz)
         possible = super().expected_overlaps
         if possible <= self.patterns.size:
             return possible
@@ -442,8 +450,10 @@ class Ensemble(Clusterings):
         )
         if "cooccurrence" in self.__dict__ and not self.weighted:  # sums of weights would differ in their last bits
             kept = np.concatenate([np.arange(self._offsets[j], self._offsets[j + 1]) for j in positions])
-            selected.cooccurrence = sp.csr_array(self.cooccurrence[kept][:, kept])
+            selected.cooccurrence = among(self.cooccurrence, kept)
             selected.cooccurrence.sort_indices()
+            lists = {what: known for what, known in self.derived.items() if isinstance(known, OfClusters)}
+            selected.derived.update({what: known.among(kept) for what, known in lists.items()})
         return selected
 
     def merge(self, other: Ensemble) -> Ensemble:
@@ -624,6 +634,25 @@ _STATE = (
     "row_pattern",
     "first_row",
 )
+
+
+@runtime_checkable
+class OfClusters(Protocol):
+    """Something about clusters, each or two by two, that stays what it is for some of them."""
+
+    def among(self, clusters: Ints) -> Self:
+        """Return the same for some of the clusters."""
+
+
+def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
+    """Return the rows and columns of some nodes, in order; the matrix itself if all are wanted as they are."""
+    n = matrix.shape[0]
+    if np.array_equal(nodes, np.arange(n)):
+        return matrix
+    number = np.full(n, -1, dtype=matrix.indices.dtype)
+    number[nodes] = np.arange(len(nodes))
+    lists = _kernels.tables.keep(matrix.indptr, matrix.indices, matrix.data, nodes, number)
+    return sp.csr_array(lists, shape=(len(nodes), len(nodes)))
 
 
 def as_ensemble(labels: Any) -> Ensemble:

@@ -1,5 +1,7 @@
 """Links between clusters: Jaccard coefficients, connected triples (paper, section 5), and SimRank (a baseline)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +18,7 @@ from quorate._support.patience import require_time
 from quorate._support.typing import Floats
 from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
+from quorate.lanczos import sparse_product
 
 _ROWS_PER_TASK = 64
 _PATTERNS_AT_ONCE = 1024
@@ -48,6 +51,13 @@ def jaccard_links(ens: Clusterings) -> sp.csr_array:
     values = np.empty(len(shared.data))
     _kernels.tables.jaccard(shared.indptr, shared.indices, shared.data, ens.cluster_member, ens.coverage, values)
     return sp.csr_array((values, shared.indices.copy(), shared.indptr.copy()), shape=shared.shape)
+
+
+def neighbour_lists(ens: Clusterings) -> NeighbourLists:
+    """Return the lists of neighbours of all clusters; they are kept, since they are the same for any beta."""
+    if "neighbours" not in ens.derived:
+        ens.derived["neighbours"] = NeighbourLists.of(jaccard_links(ens))
+    return ens.derived["neighbours"]
 
 
 def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
@@ -93,55 +103,117 @@ def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats
 
 
 @dataclass(frozen=True)
-class SactOperator:
-    """The SACT similarity as what it does to a vector, without the matrix.
+class NeighbourLists:
+    """The neighbours of every cluster by ascending Jaccard coefficient; clusters that overlap the same stand together.
 
-    A product with one vector costs as much as there are neighbours; for many vectors at once the matrix is formed.
+    This is what connected triples need, and the same for any influence.
     """
 
-    jaccard: sp.csr_array
-    """(n_clusters, n_clusters) Jaccard coefficients."""
+    order: NDArray[np.int64]
+    """(n_clusters,) the cluster at each place."""
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.uint32]
+    """Places of the neighbours."""
+    values: Floats
+    """Jaccard coefficients, ascending in each list."""
+
+    @classmethod
+    def of(cls, links: sp.csr_array) -> NeighbourLists:
+        """Return the lists of a symmetric matrix of Jaccard coefficients."""
+        order = _overlapping_together(links)
+        place = np.empty(len(order), dtype=np.uint32)
+        place[order] = np.arange(len(order))
+        indptr = np.concatenate([[0], np.cumsum(np.diff(links.indptr)[order])]).astype(links.indptr.dtype)
+        lists = cls(order, indptr, np.empty(len(links.data), dtype=np.uint32), np.empty(len(links.data)))
+
+        def fill(some: slice) -> None:
+            _kernels.links.sorted_lists(
+                links.indptr,
+                links.indices,
+                links.data,
+                order,
+                place,
+                some.start,
+                some.stop,
+                lists.indptr,
+                lists.indices,
+                lists.values,
+            )
+
+        _kernels.threads.in_threads(fill, _kernels.threads.blocks(len(order), _ROWS_PER_TASK))
+        return lists
+
+    def among(self, clusters: NDArray[np.int64]) -> NeighbourLists:
+        """Return the lists of some of the clusters, numbered anew; their order stays, and so does that of each list."""
+        number = np.full(len(self.order), -1)
+        number[clusters] = np.arange(len(clusters))
+        new = number[self.order]
+        places = np.flatnonzero(new >= 0)
+        place = np.full(len(self.order), -1)
+        place[places] = np.arange(len(places))
+        values, indices, indptr = _kernels.tables.keep(self.indptr, self.indices, self.values, places, place)
+        return NeighbourLists(new[places], indptr, indices, values)
+
+    @property
+    def links(self) -> sp.csr_array:
+        """(n_clusters, n_clusters) the Jaccard coefficients that these are the lists of."""
+        rows = np.repeat(self.order, np.diff(self.indptr))
+        return sp.csr_array((self.values, (rows, self.order[self.indices])), shape=(len(self.order),) * 2)
+
+
+@dataclass(frozen=True)
+class SactOperator:
+    """The SACT similarity as what it does to vectors, without the matrix.
+
+    A product with up to eight vectors costs as much as there are neighbours; for many at once the matrix is formed.
+    """
+
+    lists: NeighbourLists
     influence_of_cluster: Floats
 
     def __matmul__(self, x: Floats) -> Floats:
         """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
-        return self._times(x) if x.ndim == 1 else sact_similarity(self.jaccard, self.influence_of_cluster) @ x
+        if x.ndim == 2 and x.shape[1] > _kernels.lanes.WIDTH:
+            return np.asarray(sact_similarity(self.lists.links, self.influence_of_cluster) @ x)
+        return self._times(x[:, None])[:, 0] if x.ndim == 1 else self._times(x)
 
     @cached_property
-    def _lists(self) -> tuple[NDArray[np.int64], sp.csr_array]:
-        """An order of clusters, and in that order I_k v_ki: the neighbours i of each k by ascending value."""
-        order, links = _overlapping_together(self.jaccard)
-        links.data *= np.repeat(self.influence_of_cluster[order], np.diff(links.indptr))
-        links.indices = links.indices.astype(np.uint32)
-        _kernels.threads.in_threads(
-            lambda some: _kernels.links.sort_lists(links.indptr, links.indices, links.data, some.start, some.stop),
-            _kernels.threads.blocks(len(order), _ROWS_PER_TASK),
-        )
-        return order, links
+    def _influence(self) -> Floats:
+        """(n_clusters,) in the order of the lists."""
+        return np.ascontiguousarray(self.influence_of_cluster[self.lists.order])
 
     @cached_property
     def _own(self) -> Floats:
-        """(n_clusters,) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
-        order, links = self._lists
-        return np.asarray(np.bincount(links.indices, links.data, len(order)), dtype=np.float64)
+        """(n_clusters, 1) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
+        lists = self.lists
+        links = sp.csr_array((lists.values, lists.indices, lists.indptr), shape=(len(lists.order),) * 2)
+        return sparse_product(links, self._influence[:, None])
 
     def _times(self, x: Floats) -> Floats:
-        order, links = self._lists
-        ordered = x[order]
-        parts = _kernels.threads.parts(len(x))
-        sums = np.zeros((len(parts), len(x)))
+        lists, n = self.lists, len(x)
+        ordered = _kernels.lanes.zero_rows(n)
+        ordered[:, : x.shape[1]] = x[lists.order]
+        parts = _kernels.threads.parts_of_lists(lists.indptr)
+        sums = _kernels.lanes.zero_rows(n * len(parts)).reshape(len(parts), n, -1)
 
         def add(part: int) -> None:
             some = parts[part]
             _kernels.links.add_triples(
-                links.indptr, links.indices, links.data, ordered, some.start, some.stop, sums[part]
+                lists.indptr,
+                lists.indices,
+                lists.values,
+                self._influence,
+                ordered,
+                some.start,
+                some.stop,
+                sums[part],
             )
 
         _kernels.threads.in_threads(add, range(len(parts)))
         largest = self._own.max(initial=0.0)
         scale = 1.0 / largest if largest > 0 else 0.0
-        product = np.empty(len(x))
-        product[order] = scale * sums.sum(axis=0) + (1.0 - scale * self._own) * ordered
+        product = np.empty(x.shape)
+        product[lists.order] = (scale * sums.sum(axis=0) + (1.0 - scale * self._own) * ordered)[:, : x.shape[1]]
         return product
 
 
@@ -156,9 +228,12 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
         I_k, the influence of cluster k: that of its member.
     """
     n = links.shape[0]
-    order, rows = _overlapping_together(links)
+    order = _overlapping_together(links)
+    place = np.empty(n, dtype=np.int32)
+    place[order] = np.arange(n)
+    rows = links[order]
     # Read by columns and turned into rows, a symmetric matrix is itself, its indices sorted.
-    reordered = sp.csc_array((rows.data, rows.indices, rows.indptr), shape=(n, n)).tocsr()
+    reordered = sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=(n, n)).tocsr()
     scaled = reordered.data * np.repeat(influence_of_cluster[order], np.diff(reordered.indptr))
     coefficients = np.zeros((n, n))
     tasks = _kernels.threads.blocks(n, _ROWS_PER_TASK)
@@ -179,19 +254,13 @@ def symmetrise(matrix: Floats) -> None:
     _kernels.threads.in_threads(lambda some: _kernels.links.symmetrise(some.start, some.stop, matrix), tasks)
 
 
-def _overlapping_together(links: sp.csr_array) -> tuple[NDArray[np.int64], sp.csr_array]:
-    """Return an order in which clusters that overlap the same of the first clusters stand together, and links so.
+def _overlapping_together(links: sp.csr_array) -> NDArray[np.int64]:
+    """Return an order in which clusters that overlap the same of the first clusters stand together.
 
-    They have many neighbours in common, so that what is read and written for one is at hand for the next. The indices
-    of a row stay in their old order.
+    They have many neighbours in common, so that what is read and written for one is at hand for the next.
     """
-    n = links.shape[0]
-    some = links[:, : min(int(np.sqrt(n)) + 1, _FIRST)].toarray()
-    order = np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
-    place = np.empty(n, dtype=np.int32)
-    place[order] = np.arange(n)
-    rows = links[order]
-    return order, sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(n, n))
+    some = links[:, : min(int(np.sqrt(links.shape[0])) + 1, _FIRST)].toarray()
+    return np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
 
 
 def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:

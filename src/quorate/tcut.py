@@ -15,15 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from quorate import _kernels
+from quorate import _kernels, lanczos
 from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.patience import Pace
 from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Key, Points, Start, farthest, weighted_kmeans
+from quorate.lanczos import sparse_product
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
 DENSE_NODES = 1200
@@ -31,7 +31,7 @@ DENSE_NODES = 1200
 EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
 _LINES_AT_ONCE = 128
-_STEPS_PER_VECTOR = 4.2  # Lanczos steps for each vector that is kept: 270 to 390 for 84 on the ensembles tried
+_LEAST_NODES = 64  # for Lanczos iterations with eight vectors at a time
 _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
@@ -56,20 +56,15 @@ class ReducedGraph:
     """(n_nodes,) connected component of each node."""
     links: Operator | None = None
     """(n_nodes, n_nodes) R, symmetric, or None if clusters are linked only through rows."""
-
-    @cached_property
-    def link_degrees(self) -> Floats:
-        """(n_nodes,) row sums R1."""
-        assert self.links is not None
-        return np.asarray(self.links @ np.ones(len(self.degrees)))
+    link_degrees: Floats | None = None
+    """(n_nodes,) row sums R1, if there is R."""
 
     def multiply(self, x: Floats) -> Floats:
-        """Return W @ x for x of shape (n_nodes,) or (n_nodes, j)."""
-        product = _product(self.through_rows, x)
-        if self.links is None:
+        """Return W @ x for x of shape (n_nodes, j)."""
+        product = sparse_product(self.through_rows, x)
+        if self.links is None or self.link_degrees is None:
             return product
-        degrees = self.link_degrees if x.ndim == 1 else self.link_degrees[:, None]
-        return product + self.links @ ((self.links @ x) / degrees)
+        return product + self.links @ ((self.links @ x) / self.link_degrees[:, None])
 
     @cached_property
     def trivial(self) -> Floats:
@@ -89,8 +84,7 @@ class ReducedGraph:
 
         All others lie in [0, 1], so that they come first, even those that are 0.
         """
-        scale = 1.0 / np.sqrt(self.degrees)
-        scale = scale if x.ndim == 1 else scale[:, None]
+        scale = 1.0 / np.sqrt(self.degrees)[:, None]
         return scale * self.multiply(scale * x) - 2.0 * (self.trivial @ (self.trivial.T @ x))
 
     def deflated_matrix(self) -> Floats:
@@ -110,20 +104,6 @@ class ReducedGraph:
         return matrix.T  # the same, in the order of the solvers, which then need no copy
 
 
-def _product(matrix: sp.csr_array, x: Floats) -> Floats:
-    """Return matrix @ x; with one vector, as in every step of Lanczos, in threads."""
-    if x.ndim > 1:
-        return np.asarray(matrix @ x)
-    indices = matrix.indices.view(f"u{matrix.indices.itemsize}")
-    product = np.empty(len(x))
-
-    def multiply(rows: slice) -> None:
-        _kernels.links.multiply_rows(matrix.indptr, indices, matrix.data, x, rows.start, rows.stop, product)
-
-    _kernels.threads.in_threads(multiply, _kernels.threads.parts(len(x)))
-    return product
-
-
 @dataclass(frozen=True)
 class Spectrum:
     """Leading eigenvalues of D^-1/2 W D^-1/2, descending, and D^-1/2 times the eigenvectors."""
@@ -136,7 +116,7 @@ def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH
     """Return at least the k leading eigenpairs, in whole batches (all of them if there are fewer).
 
     The eigenvectors of eigenvalue 1 are known: one per connected component. The others are found on the graph without
-    them, by a dense solver or by Lanczos iterations from a fixed vector.
+    them, by a dense solver or by Lanczos iterations from fixed vectors.
     """
     n_nodes, n_trivial = graph.trivial.shape
     wanted = min(-(-k // batch) * batch, n_nodes)
@@ -152,35 +132,17 @@ def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH
 def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]:
     """Return the leading eigenpairs that are not trivial: by Lanczos iterations, or densely where that is better."""
     n_nodes = len(graph.degrees)
-    if n_nodes > DENSE_NODES and n_more <= n_nodes // 3:
-        n_vectors = min(n_nodes, 2 * n_more + 20)
-        operator = LinearOperator((n_nodes, n_nodes), matvec=_paced(graph, n_vectors), dtype=np.float64)
-        try:
-            with _kernels.threads.linear_algebra(n_vectors):
-                return eigsh(operator, n_more, which="LA", v0=_fixed_vector(n_nodes), ncv=n_vectors)
-        except ArpackError:
-            pass  # a graph of very low rank has no Krylov space to speak of
+    if n_nodes > max(DENSE_NODES, _LEAST_NODES) and n_more <= n_nodes // 3:
+        pace = Pace(
+            f"The eigenvectors of a graph of {n_nodes:,} clusters",
+            "HBGF needs less time than GP-MGLA; WEAC and EAC need no eigenvectors.",
+        )
+        found = lanczos.largest_eigenpairs(graph.deflated, n_nodes, n_more, pace.at)
+        if found is not None:
+            return found
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
     with _kernels.threads.linear_algebra(n_nodes):
         return largest_eigenpairs(graph.deflated_matrix, n_more)
-
-
-def _paced(graph: ReducedGraph, n_vectors: int) -> Callable[[Floats], Floats]:
-    """Return the product with the graph, which tells how far the iterations are by their usual number."""
-    pace = Pace(
-        f"The eigenvectors of a graph of {len(graph.degrees):,} clusters",
-        "HBGF needs less time than GP-MGLA; WEAC and EAC need no eigenvectors.",
-    )
-    done = 0
-
-    def multiply(x: Floats) -> Floats:
-        nonlocal done
-        product = graph.deflated(x)
-        done += 1
-        pace.at(min(done / (_STEPS_PER_VECTOR * n_vectors), 0.99))
-        return product
-
-    return multiply
 
 
 def largest_eigenpairs(make: Callable[[], Floats], n: int) -> tuple[Floats, Floats]:
@@ -195,10 +157,6 @@ def largest_eigenpairs(make: Callable[[], Floats], n: int) -> tuple[Floats, Floa
         # The solver of some eigenpairs may give up where many eigenvalues are equal; that of all does not.
         values, vectors = eigh(make(), driver="ev", overwrite_a=True)
     return values[-n:], vectors[:, -n:]
-
-
-def _fixed_vector(n: int) -> Floats:
-    return np.random.default_rng(0).standard_normal(n)
 
 
 def unit_rows(points: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from quorate._kernels import lanes
 from quorate._kernels._jit import jit
 
 
@@ -47,49 +48,64 @@ def shared_neighbours(indptr, indices, values, order, start, stop, width, out):
 
 
 @jit
-def sort_lists(indptr, indices, values, start, stop):
-    """Sort the entries of the rows start..stop of a matrix in CSR form by value, in place."""
-    for row in range(start, stop):
-        entries = slice(indptr[row], indptr[row + 1])
-        order = np.argsort(values[entries])
-        indices[entries] = indices[entries][order]
-        values[entries] = values[entries][order]
+def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, list_indices, list_values):
+    """Write the rows start..stop of a matrix in CSR form in another order, each sorted by value.
+
+    order, place : (n,) the row at each place, and the place of each row
+    list_ptr, list_indices, list_values : the same matrix in that order, list_ptr given; indices unsigned
+    """
+    for i in range(start, stop):
+        entries = slice(indptr[order[i]], indptr[order[i] + 1])
+        by_value = np.argsort(values[entries])
+        list_indices[list_ptr[i] : list_ptr[i + 1]] = place[indices[entries][by_value]]
+        list_values[list_ptr[i] : list_ptr[i + 1]] = values[entries][by_value]
 
 
 @jit
-def add_triples(indptr, indices, values, x, start, stop, out):
-    """Add for each i the sum over k in start..stop and over j of min(v_ki, v_kj) x_j.
+def add_triples(indptr, indices, values, influence, x, start, stop, out):
+    """Add for each i the sum over k in start..stop and over j of I_k min(v_ki, v_kj) x_j, for eight x at once.
 
-    With the neighbours of k in ascending order of v, the smaller ones count by their own v and the larger ones by that
-    of i, so that two running sums serve all i.
+    With the neighbours of k in ascending order of v, the step from one v to the next counts for all that are not
+    smaller, so that the sum of their x and that of the steps so far serve all i.
 
     indptr, indices, values : v (n, n) in CSR form, each row sorted by value; indices unsigned, which reads faster
-    x, out : (n,)
+    influence : (n,) I
+    x, out : (n, 8)
     """
-    of_neighbour = np.empty(len(x))
     for k in range(start, stop):
-        first = indptr[k]
-        n_neighbours = indptr[k + 1] - first
-        larger = 0.0
-        for e in range(n_neighbours):
-            of_neighbour[e] = x[indices[first + e]]
-            larger += of_neighbour[e]
-        smaller = 0.0
-        for e in range(n_neighbours):
-            value = values[first + e]
-            smaller += value * of_neighbour[e]
-            larger -= of_neighbour[e]
-            out[indices[first + e]] += smaller + value * larger
+        larger = _sum_of_rows(indices, x, indptr[k], indptr[k + 1])
+        total = lanes.zeros()
+        value = 0.0
+        for e in range(indptr[k], indptr[k + 1]):
+            total = lanes.add(total, lanes.scale(influence[k] * (values[e] - value), larger))
+            larger = lanes.subtract(larger, lanes.load(x, indices[e]))
+            value = values[e]
+            lanes.store(out, indices[e], lanes.add(lanes.load(out, indices[e]), total))
+
+
+@jit
+def _sum_of_rows(indices, x, first, last):
+    """Return the sum of the rows of x named by some of the indices; by fours, which do not wait for each other."""
+    one, two, three, four = lanes.zeros(), lanes.zeros(), lanes.zeros(), lanes.zeros()
+    by_fours = first + (last - first) // 4 * 4
+    for e in range(first, by_fours, 4):
+        one = lanes.add(one, lanes.load(x, indices[e]))
+        two = lanes.add(two, lanes.load(x, indices[e + 1]))
+        three = lanes.add(three, lanes.load(x, indices[e + 2]))
+        four = lanes.add(four, lanes.load(x, indices[e + 3]))
+    for e in range(by_fours, last):
+        one = lanes.add(one, lanes.load(x, indices[e]))
+    return lanes.add(lanes.add(one, two), lanes.add(three, four))
 
 
 @jit
 def multiply_rows(indptr, indices, values, x, start, stop, out):
-    """Write the entries start..stop of the product of a matrix in CSR form and a vector x; indices unsigned."""
+    """Write the rows start..stop of the product of a matrix in CSR form and x (n, 8); indices unsigned."""
     for i in range(start, stop):
-        total = 0.0
+        total = lanes.zeros()
         for e in range(indptr[i], indptr[i + 1]):
-            total += values[e] * x[indices[e]]
-        out[i] = total
+            total = lanes.add(total, lanes.scale(values[e], lanes.load(x, indices[e])))
+        lanes.store(out, i, total)
 
 
 @jit

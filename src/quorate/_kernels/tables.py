@@ -18,6 +18,30 @@ def add_coverage(first, indptr, indices, shared, member, out):
 
 
 @jit
+def keep(indptr, indices, values, rows, number):
+    """Return values, indices and indptr of some rows and columns of a matrix in CSR form.
+
+    rows : (r,) the rows, in their new order
+    number : (n,) the new number of each column, negative for those that go
+    """
+    length = np.zeros(len(rows) + 1, dtype=indptr.dtype)
+    for r in range(len(rows)):
+        for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            length[r + 1] += number[indices[e]] >= 0
+    kept_ptr = np.cumsum(length).astype(indptr.dtype)
+    kept_indices = np.empty(kept_ptr[-1], dtype=indices.dtype)
+    kept_values = np.empty(kept_ptr[-1], dtype=values.dtype)
+    for r in range(len(rows)):
+        place = kept_ptr[r]
+        for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            if number[indices[e]] >= 0:
+                kept_indices[place] = number[indices[e]]
+                kept_values[place] = values[e]
+                place += 1
+    return kept_values, kept_indices, kept_ptr
+
+
+@jit
 def mutual_information(first, indptr, indices, shared, member, common, coverage, out):
     """Add up the mutual information of every two members i < j over the rows that both label.
 

@@ -6,13 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 _WORTH_THREADS = 500
 _PARTS = 16
+_ENTRIES_PER_PART = 250_000
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -71,9 +74,15 @@ def blocks(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def parts(n: int) -> list[slice]:
-    """Cut range(n) into a few slices, as many for any number of threads: a sum over parts is always the same."""
-    return blocks(n, max(1, -(-n // _PARTS)))
+def parts_of_lists(indptr: Any) -> list[slice]:
+    """Cut the rows of a matrix in CSR form into a few slices of about as many entries each.
+
+    They are the same for any number of threads, and so is a sum over them.
+    """
+    n_parts = int(np.clip(indptr[-1] // _ENTRIES_PER_PART, 1, _PARTS))
+    ends = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_parts + 1)[1:-1])
+    bounds = [0, *ends.tolist(), len(indptr) - 1]
+    return [slice(*some) for some in pairwise(bounds)]
 
 
 def linear_algebra(size: int) -> AbstractContextManager[Any]:

@@ -12,9 +12,9 @@ from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings, Ensemble, among
 from quorate.evidence import pattern_evidence
-from quorate.links import SactOperator, jaccard, jaccard_links, trajectory_similarity
+from quorate.links import SactOperator, jaccard, neighbour_lists, trajectory_similarity
 from quorate.tcut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
 
 _LEAST_LINK = 1e-6
@@ -74,11 +74,6 @@ def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     return links if len(active) == len(influence) else sp.csr_array(links[:, active])
 
 
-def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
-    """Return the rows and columns of some nodes, in order; the matrix itself if all are wanted."""
-    return matrix if len(nodes) == matrix.shape[0] else sp.csr_array(matrix[nodes][:, nodes])
-
-
 def multi_granularity_graph(
     ens: Clusterings, influence: Floats, alpha: float, nodes: Ints | None = None
 ) -> ReducedGraph:
@@ -88,15 +83,18 @@ def multi_granularity_graph(
     `nodes` are the clusters in the graph, by default all.
     """
     nodes = np.arange(ens.n_clusters) if nodes is None else nodes
-    shared, jaccard, through_rows = (
-        among(matrix, nodes) for matrix in (ens.cooccurrence, jaccard_links(ens), links_through_rows(ens, influence))
-    )
-    similarity = SactOperator(jaccard, influence[nodes])
+    through_rows = links_through_rows(ens, influence)
+    through_rows.data *= alpha
+    lists = neighbour_lists(ens)
+    some = len(nodes) < ens.n_clusters
+    similarity = SactOperator(lists.among(nodes) if some else lists, influence[nodes])
+    link_degrees = similarity @ np.ones(len(nodes))
     return ReducedGraph(
-        through_rows=alpha * through_rows,
-        degrees=(alpha * influence * ens.cluster_sizes)[nodes] + similarity @ np.ones(len(nodes)),
-        component=_components(shared, influence[nodes]),
+        through_rows=among(through_rows, nodes),
+        degrees=(alpha * influence * ens.cluster_sizes)[nodes] + link_degrees,
+        component=_components(among(ens.cooccurrence, nodes), influence[nodes]),
         links=similarity,
+        link_degrees=link_degrees,
     )
 
 

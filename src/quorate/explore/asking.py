@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ class Ask:
         return Ask(self.method, None, self.members, self.weights, self.params)
 
 
+@functools.cache
 def offered_methods() -> tuple[MethodInfo, ...]:
     """Return the methods a page may ask for, the default one first, under its own name."""
     known = methods()

@@ -1,0 +1,148 @@
+"""Leading eigenpairs of a symmetric operator by block Lanczos iterations (Golub and Underwood 1977).
+
+A sparse matrix times eight vectors takes hardly longer than times one, for it is the matrix that is waited for. So
+iterations go eight vectors at a time. All of them are kept and new ones made orthogonal to all; where they become too
+many they are replaced by the Ritz vectors that lead (thick restart; Wu and Simon 2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh, qr
+
+from quorate import _kernels
+from quorate._support.typing import Floats
+
+_TOLERANCE = 1e-14  # the length of what is left of an eigenvector's equation, the largest eigenvalue being about 1
+_SAME = 1e-10  # eigenvalues that differ by less may be one
+_EXHAUSTED = 1e-12
+_LOOK_EVERY = 0.25  # more vectors, until the next look at how far the eigenpairs are
+_MOST_RESTARTS = 200
+
+
+def sparse_product(matrix: sp.csr_array, x: Floats) -> Floats:
+    """Return a matrix of float64 times x of shape (n, j): up to eight vectors in threads."""
+    if x.shape[1] > _kernels.lanes.WIDTH:
+        return np.asarray(matrix @ x)
+    rows = _kernels.lanes.zero_rows(len(x))
+    rows[:, : x.shape[1]] = x
+    product = _kernels.lanes.zero_rows(matrix.shape[0])
+    unsigned = matrix.indices.view(f"u{matrix.indices.itemsize}")
+
+    def multiply(some: slice) -> None:
+        _kernels.links.multiply_rows(matrix.indptr, unsigned, matrix.data, rows, some.start, some.stop, product)
+
+    _kernels.threads.in_threads(multiply, _kernels.threads.parts_of_lists(matrix.indptr))
+    return product[:, : x.shape[1]]
+
+
+def most_vectors(n_wanted: int) -> int:
+    """Return how many vectors are kept at most to find some eigenpairs."""
+    return 6 * n_wanted + 8 * _kernels.lanes.WIDTH
+
+
+def largest_eigenpairs(
+    multiply: Callable[[Floats], Floats], n: int, n_wanted: int, told: Callable[[float], None] = lambda share: None
+) -> tuple[Floats, Floats] | None:
+    """Return the largest eigenvalues of a symmetric operator, ascending, and their eigenvectors.
+
+    None if there may be more of some eigenvalue than eight vectors can tell apart, or they do not settle.
+
+    Parameters
+    ----------
+    multiply : function
+        Gives the product of the operator and (n, 8) vectors. Its eigenvalues are at most about 1.
+    n, n_wanted : int
+        Its size, at least eight times as many as vectors at once, and the number of eigenpairs, at most n // 3.
+    told : function, optional
+        Hears about what share of the work is done.
+    """
+    with _kernels.threads.one_thread():  # its blocks are small
+        return _Iterations(multiply, n, n_wanted, told).run()
+
+
+class _Iterations:
+    """An orthonormal basis (dim, n), the operator H in it, and the block that comes next.
+
+    With V the basis as columns and Q the next block, A V = V H + Q C E', E the last eight unit vectors.
+    """
+
+    def __init__(
+        self, multiply: Callable[[Floats], Floats], n: int, n_wanted: int, told: Callable[[float], None]
+    ) -> None:
+        self.multiply, self.n_wanted, self.told = multiply, n_wanted, told
+        self.width = _kernels.lanes.WIDTH
+        self.most = min(most_vectors(n_wanted), n - self.width)
+        self.basis = np.empty((self.most + self.width, n))
+        self.projected = np.zeros((self.most, self.most))
+        self.dim = self.n_multiplied = 0
+        self.coupled_from = 0
+        """Only from this vector on is the next block's product not orthogonal to the basis but for rounding."""
+        self.coupling = np.empty((self.width, self.width))
+        """C"""
+        self.basis[: self.width] = np.linalg.qr(np.random.default_rng(0).standard_normal((n, self.width)))[0].T
+
+    def run(self) -> tuple[Floats, Floats] | None:
+        look_at = 3 * self.n_wanted
+        for _ in range(_MOST_RESTARTS):
+            while self.dim + self.width <= self.most:
+                if not self.step():
+                    return None
+                if self.dim < min(look_at, self.most - self.width + 1):
+                    continue
+                values, inner, left = self.ritz()
+                if left < _TOLERANCE:
+                    return None if _many_of_one(values, self.width) else (values, self.basis[: self.dim].T @ inner)
+                look_at = self.dim * (1 + _LOOK_EVERY)
+            self.restart()
+            look_at = 0
+        return None
+
+    def step(self) -> bool:
+        """Add the next block to the basis, and find the one after it; False if there is none."""
+        begin, self.dim = self.dim, self.dim + self.width
+        block = np.ascontiguousarray(self.basis[begin : self.dim].T)
+        product = self.multiply(block)
+        self.n_multiplied += self.width
+        self.told(min(self.n_multiplied / self.most, 0.99))  # restarts are rare
+        near = self.basis[self.coupled_from : self.dim]
+        inside = near @ product
+        self.projected[self.coupled_from : self.dim, begin : self.dim] = inside
+        self.projected[begin : self.dim, self.coupled_from : self.dim] = inside.T
+        rest, length, swapped = qr(product - near.T @ inside, mode="economic", pivoting=True, check_finite=False)
+        if abs(length[-1, -1]) < _EXHAUSTED:
+            return False
+        # What rounding left of the whole basis goes before lengths are 1 again.
+        known = self.basis[: self.dim]
+        rest, again = np.linalg.qr(rest - known.T @ (known @ rest))
+        self.coupling[:, swapped] = again @ length
+        self.basis[self.dim : self.dim + self.width] = rest.T
+        self.coupled_from = begin
+        return True
+
+    def ritz(self, n_more: int = 0) -> tuple[Floats, Floats, float]:
+        """Return leading Ritz values, ascending, their vectors in the basis, and what is left of their equations."""
+        first = max(self.dim - self.n_wanted - n_more, 0)
+        operator = self.projected[: self.dim, : self.dim]
+        values, inner = eigh(operator, subset_by_index=[first, self.dim - 1], check_finite=False)
+        left = np.linalg.norm(self.coupling @ inner[-self.width :], axis=0)
+        return values, inner, float(left.max())
+
+    def restart(self) -> None:
+        """Keep the leading Ritz vectors alone; the next block stays, and is coupled with all of them."""
+        values, inner, _ = self.ritz(n_more=min(2 * self.width, (self.most - self.n_wanted) // 2))
+        kept = len(values)
+        following = self.basis[self.dim : self.dim + self.width].copy()
+        self.basis[:kept] = inner.T @ self.basis[: self.dim]
+        self.basis[kept : kept + self.width] = following
+        self.projected[:kept, :kept] = np.diag(values)
+        self.dim, self.coupled_from = kept, 0
+
+
+def _many_of_one(values: Floats, width: int) -> bool:
+    """Return whether as many eigenvalues as there are vectors at once are the same, and not 0: there may be more."""
+    same = values[width - 1 :] - values[: len(values) - width + 1] < _SAME
+    return bool(np.any(same & (values[width - 1 :] > _SAME)))

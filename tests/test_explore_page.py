@@ -2,17 +2,21 @@
 
 import io
 import json
+import threading
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 import quorate as qt
 from browser import Page, open_browser
 
 pytest.importorskip("starlette", reason='Install it with: pip install "quorate[explore]"')
 pytest.importorskip("uvicorn")
+
+from quorate.explore.server import VIEWS
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 NAMES = ["alpha", "beta", "gamma", NASTY, "x" * 10_000, "\u202eevil\u202c"]
@@ -93,6 +97,8 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
     ens = qt.Ensemble(labels)
     with Shown(chromium).start(running.url) as page:
         assert [text[:40] for text in page.column("members", 1)] == [name[:40] for name in NAMES]
+        ncai = [float(text) for text in page.column("members", 3)]
+        assert ncai == pytest.approx(qt.ncai(ens).tolist(), abs=0.0006)
         page.answered(lambda: page.page.uncheck("[data-member='5']"))
         page.answered(lambda: page.page.uncheck("[data-member='0']"))
         page.go("answer")
@@ -119,6 +125,10 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
         page.page.fill("#match", "alph")
         page.answered(lambda: page.page.click("#match-off"))
         assert json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')")) == [0, 5]
+        page.answered(lambda: page.page.click("#all-on"))
+        page.page.click("#members thead th:nth-child(5) button")
+        by_weight = np.argsort(-qt.consensus(ens, weights="trust").member_weights, kind="stable")
+        assert [text[:40] for text in page.column("members", 1)] == [NAMES[j][:40] for j in by_weight]
         page.page.select_option("#one", "1")
         page.page.select_option("#other", "2")
         page.wait_text("#pair-note", f"{qt.agreement(ens)[1, 2]:.3f}")
@@ -145,7 +155,14 @@ def test_the_answer_follows_method_k_and_parameters(chromium, running, data):
         page.answered(lambda: page.page.click("#by-k [data-k='5']"))
         assert page.sizes() == sizes(qt.consensus(labels, 5))
         page.answered(lambda: page.page.click("#more"))
-        assert page.sizes() == sizes(qt.consensus(labels, 6))
+        six = qt.consensus(labels, 6)
+        assert page.sizes() == sizes(six)
+        stability = [float(text) for text in page.column("clusters", 3)]
+        assert stability == pytest.approx([cluster.stability for cluster in six.clusters], abs=0.0006)
+        opponents = [cluster.opponents[0] for cluster in six.clusters]
+        for text, (name, share) in zip(page.column("clusters", 4), opponents, strict=True):
+            assert text.startswith(name[:20])
+            assert f"({100 * share:.0f}%)" in text
         page.page.fill("#param-beta", "3")
         page.answered(lambda: page.page.press("#param-beta", "Tab"))
         assert page.sizes() == sizes(qt.consensus(labels, 6, beta=3.0))
@@ -177,6 +194,12 @@ def drag_the_cut(page, labels):
     assert page.sizes() == sizes(qt.consensus(labels, k, "weac"))
 
 
+def moved(left, right):
+    """How many rows are not where the partner of their cluster is, partners sharing as many rows as possible."""
+    table = pd.crosstab(np.asarray(left), np.asarray(right)).to_numpy()
+    return 240 - table[linear_sum_assignment(-table)].sum()
+
+
 def test_answers_are_compared(chromium, running, data):
     labels, truth, _ = data
     mine = qt.consensus(labels, 4).labels
@@ -187,7 +210,10 @@ def test_answers_are_compared(chromium, running, data):
             (lambda: page.page.select_option("#against", "answer"), qt.consensus(labels, "auto", "weac").labels),
         ):
             choose()
-            page.wait_text("#compare-tiles", f"{qt.evaluate(mine, other).ari:.3f}")
+            scores = qt.evaluate(mine, other)
+            for score in (scores.ari, scores.ami, scores.nmi):
+                page.wait_text("#compare-tiles", f"{score:.3f}")
+            page.wait_text("#compare-note", f"{moved(mine, other)} of 240 rows moved")
             assert page.run("document.querySelectorAll('#flow path').length") > 3
         page.page.fill("#other-k", "3")
         page.page.press("#other-k", "Tab")
@@ -318,6 +344,31 @@ def test_two_tabs_go_their_own_ways(chromium, running, data):
         two.page.reload()
         two.page.wait_for_selector("html[data-drawn]")
         assert two.sizes() == sizes(qt.consensus(labels, 2))
+
+
+def test_long_work_says_what_it_is_at_and_can_be_cancelled(chromium, running, data, monkeypatch):
+    labels, _, _ = data
+    ended = threading.Event()
+
+    def endless(bench, question, job):
+        try:
+            while True:
+                job.at("counting sheep")
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    with Shown(chromium).start(running.url + "#k=4") as page:
+        monkeypatch.setitem(VIEWS, "matrix", endless)
+        page.page.click("[data-tab=answer]")
+        page.wait_text("#status", "counting sheep")
+        page.page.click("#cancel")
+        assert ended.wait(20)
+        page.page.wait_for_selector("#cancel", state="hidden")
+        monkeypatch.undo()
+        page.answered(lambda: page.page.click("#more"))
+        assert page.sizes() == sizes(qt.consensus(labels, 5))
+        page.clean(running.url)
 
 
 def test_errors_are_said_and_gone_when_mended(chromium, running):

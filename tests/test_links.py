@@ -61,7 +61,6 @@ def test_lists_of_some_members_come_from_those_of_all(labels, data):
     members = data.draw(st.lists(st.integers(0, ens.n_members - 1), min_size=1, unique=True))
     if any(len(ens.levels[j]) == 0 for j in members):
         return
-    ens.cooccurrence  # noqa: B018
     selected = ens.select(members)
     anew = Ensemble([labels[:, j] for j in members])
     assert "neighbours" in selected.derived

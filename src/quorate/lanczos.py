@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh, qr, solve_triangular
 
 from quorate import _kernels
 from quorate._support.typing import Floats
@@ -19,7 +19,7 @@ from quorate._support.typing import Floats
 _TOLERANCE = 1e-14  # the length of what is left of an eigenvector's equation, the largest eigenvalue being about 1
 _SAME = 1e-10  # eigenvalues that differ by less may be one
 _EXHAUSTED = 1e-12
-_LOOK_EVERY = 0.25  # more vectors, until the next look at how far the eigenpairs are
+_LOOK_EVERY = 0.25  # times as many more vectors, at most, until the next look at how far the eigenpairs are
 _MOST_RESTARTS = 200
 
 
@@ -86,7 +86,7 @@ class _Iterations:
         self.basis[: self.width] = np.linalg.qr(np.random.default_rng(0).standard_normal((n, self.width)))[0].T
 
     def run(self) -> tuple[Floats, Floats] | None:
-        look_at = 3 * self.n_wanted
+        look_at, before = 3 * self.n_wanted, (0, 1.0)
         for _ in range(_MOST_RESTARTS):
             while self.dim + self.width <= self.most:
                 if not self.step():
@@ -96,10 +96,16 @@ class _Iterations:
                 values, inner, left = self.ritz()
                 if left < _TOLERANCE:
                     return None if _many_of_one(values, self.width) else (values, self.basis[: self.dim].T @ inner)
-                look_at = self.dim * (1 + _LOOK_EVERY)
+                look_at, before = self.next_look(before, left), (self.dim, left)
             self.restart()
-            look_at = 0
+            look_at, before = 0, (self.dim, 1.0)
         return None
+
+    def next_look(self, before: tuple[int, float], left: float) -> float:
+        """Return at how many vectors to look again: where the rate since the look before leads, or sooner."""
+        rate = (np.log(before[1]) - np.log(left)) / (self.dim - before[0])
+        usual = _LOOK_EVERY * self.dim
+        return self.dim + (min(usual, (np.log(left) - np.log(_TOLERANCE)) / rate) if rate > 0 else usual)
 
     def step(self) -> bool:
         """Add the next block to the basis, and find the one after it; False if there is none."""
@@ -115,11 +121,11 @@ class _Iterations:
         rest, length, swapped = qr(product - near.T @ inside, mode="economic", pivoting=True, check_finite=False)
         if abs(length[-1, -1]) < _EXHAUSTED:
             return False
-        # What rounding left of the whole basis goes before lengths are 1 again.
         known = self.basis[: self.dim]
-        rest, again = np.linalg.qr(rest - known.T @ (known @ rest))
-        self.coupling[:, swapped] = again @ length
-        self.basis[self.dim : self.dim + self.width] = rest.T
+        rest -= known.T @ (known @ rest)  # what rounding left of the whole basis
+        again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
+        self.coupling[:, swapped] = again.T @ length
+        self.basis[self.dim : self.dim + self.width] = solve_triangular(again, rest.T, lower=True, check_finite=False)
         self.coupled_from = begin
         return True
 
@@ -138,6 +144,7 @@ class _Iterations:
         following = self.basis[self.dim : self.dim + self.width].copy()
         self.basis[:kept] = inner.T @ self.basis[: self.dim]
         self.basis[kept : kept + self.width] = following
+        self.projected[:] = 0.0
         self.projected[:kept, :kept] = np.diag(values)
         self.dim, self.coupled_from = kept, 0
 

@@ -194,7 +194,7 @@ class SactOperator:
         ordered = _kernels.lanes.zero_rows(n)
         ordered[:, : x.shape[1]] = x[lists.order]
         parts = _kernels.threads.parts_of_lists(lists.indptr)
-        sums = _kernels.lanes.zero_rows(n * len(parts)).reshape(len(parts), n, -1)
+        sums = _kernels.lanes.zero_rows(n * len(parts))
 
         def add(part: int) -> None:
             some = parts[part]
@@ -206,15 +206,15 @@ class SactOperator:
                 ordered,
                 some.start,
                 some.stop,
-                sums[part],
+                sums[part * n : (part + 1) * n],
             )
 
         _kernels.threads.in_threads(add, range(len(parts)))
         largest = self._own.max(initial=0.0)
         scale = 1.0 / largest if largest > 0 else 0.0
-        product = np.empty(x.shape)
-        product[lists.order] = (scale * sums.sum(axis=0) + (1.0 - scale * self._own) * ordered)[:, : x.shape[1]]
-        return product
+        product = _kernels.lanes.zero_rows(n)
+        _kernels.links.add_up_triples(sums, scale, 1.0 - scale * self._own[:, 0], ordered, lists.order, product)
+        return product[:, : x.shape[1]]
 
 
 def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:

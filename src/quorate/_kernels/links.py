@@ -84,6 +84,21 @@ def add_triples(indptr, indices, values, influence, x, start, stop, out):
 
 
 @jit
+def add_up_triples(sums, scale, own, x, order, out):
+    """Write the scaled sum of what the parts have added, and x times what each has of its own, in another order.
+
+    sums : (parts n, 8) one part after the other
+    own : (n,)
+    order : (n,) the row of `out` (n, 8) for each row of x (n, 8)
+    """
+    for i in range(len(order)):
+        total = lanes.zeros()
+        for row in range(i, len(sums), len(order)):
+            total = lanes.add(total, lanes.load(sums, row))
+        lanes.store(out, order[i], lanes.add(lanes.scale(scale, total), lanes.scale(own[i], lanes.load(x, i))))
+
+
+@jit
 def _sum_of_rows(indices, x, first, last):
     """Return the sum of the rows of x named by some of the indices; by fours, which do not wait for each other."""
     one, two, three, four = lanes.zeros(), lanes.zeros(), lanes.zeros(), lanes.zeros()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from quorate._support.memory import require_memory
 from quorate._support.sizes import ENTRY, NUMBER, Numbers, counting, kept_by_agreement, passed_by_agreement, with_slack
 from quorate.ensemble import Clusterings
+from quorate.lanczos import most_vectors
 from quorate.linkage import LISTED
 from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
 
@@ -19,7 +20,7 @@ def graph_cut(size: Numbers, k: int, *, while_made: float, kept: float, dense_ma
     `dense_matrices` are those that a dense eigensolver needs.
     """
     wanted = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
-    vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else 5 * wanted + 20
+    vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else most_vectors(wanted) + 2 * wanted
     links = NUMBER * size.labels
     embedded = links + max(links, size.patterns * NUMBER * (2 * k + 8))
     overlaps = 0.0 if size.keeps_overlaps else ENTRY * size.overlaps

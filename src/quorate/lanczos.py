@@ -86,7 +86,7 @@ class _Iterations:
         self.basis[: self.width] = np.linalg.qr(np.random.default_rng(0).standard_normal((n, self.width)))[0].T
 
     def run(self) -> tuple[Floats, Floats] | None:
-        look_at, before = 3 * self.n_wanted, (0, 1.0)
+        look_at, before = 3.0 * self.n_wanted, (0, 1.0)
         for _ in range(_MOST_RESTARTS):
             while self.dim + self.width <= self.most:
                 if not self.step():
@@ -98,7 +98,7 @@ class _Iterations:
                     return None if _many_of_one(values, self.width) else (values, self.basis[: self.dim].T @ inner)
                 look_at, before = self.next_look(before, left), (self.dim, left)
             self.restart()
-            look_at, before = 0, (self.dim, 1.0)
+            look_at, before = 0.0, (self.dim, 1.0)
         return None
 
     def next_look(self, before: tuple[int, float], left: float) -> float:

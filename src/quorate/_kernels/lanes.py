@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba import extending, types
+from numba.extending import models, register_model
 from numba.np.arrayobj import make_array
 
 WIDTH = 8
+intrinsic: Any = extending.intrinsic  # what it makes of a function is called otherwise than the function
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _ALIGNMENT = 8  # what numpy promises
 _LINE = 64  # bytes that are read at once: a row that begins with a line is read in one go
@@ -22,7 +23,7 @@ class _Lanes(types.Type):
     """The type of eight numbers."""
 
     def __init__(self) -> None:
-        super().__init__(name="quorate.Lanes")
+        super().__init__(name="quorate.Lanes")  # type: ignore[no-untyped-call]
 
 
 _lanes = _Lanes()
@@ -36,7 +37,7 @@ class _LanesModel(models.PrimitiveModel):
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Return the address of a row, from an array and the number of the row."""
-    array = make_array(signature.args[0])(context, builder, arguments[0])
+    array = make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
     row = context.cast(builder, arguments[1], signature.args[1], types.uintp)
     return builder.gep(builder.bitcast(array.data, _VECTOR.as_pointer()), [row])
 

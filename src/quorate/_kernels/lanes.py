@@ -4,6 +4,7 @@ Rows of an (n, 8) array of float64 are loaded, added, scaled and stored as one v
 registers the processor has; the arithmetic of each number is the same everywhere.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from numba.extending import models, register_model
 from numba.np.arrayobj import make_array
 
 WIDTH = 8
-intrinsic: Any = extending.intrinsic  # what it makes of a function is called otherwise than the function
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _ALIGNMENT = 8  # what numpy promises
 _LINE = 64  # bytes that are read at once: a row that begins with a line is read in one go
@@ -23,7 +23,7 @@ class _Lanes(types.Type):
     """The type of eight numbers."""
 
     def __init__(self) -> None:
-        super().__init__(name="quorate.Lanes")  # type: ignore[no-untyped-call]
+        super().__init__(name="quorate.Lanes")
 
 
 _lanes = _Lanes()
@@ -32,7 +32,7 @@ _lanes = _Lanes()
 @register_model(_Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, of: Any) -> None:
-        super().__init__(manager, of, _VECTOR)
+        super().__init__(manager, of, _VECTOR)  # type: ignore[no-untyped-call]
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -40,6 +40,11 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     array = make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
     row = context.cast(builder, arguments[1], signature.args[1], types.uintp)
     return builder.gep(builder.bitcast(array.data, _VECTOR.as_pointer()), [row])
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Return what kernels call: it takes the arguments of `function` but the first."""
+    return extending.intrinsic(function)
 
 
 def zero_rows(n: int) -> Any:

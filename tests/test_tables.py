@@ -259,8 +259,8 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
     stored = blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
     assert (stored.n_patterns, stored.total) == (ens.n_patterns, ens.total)
     np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
-    # Memory is needed for two blocks, one being read while another is still there.
-    assert stored.numbers.patterns == pytest.approx(2 * ens.n_patterns / stored.n_blocks)
+    # Memory is needed for three blocks, one being read while two are there, one of them with its answer.
+    assert stored.numbers.patterns == pytest.approx(3 * ens.n_patterns / stored.n_blocks)
     for k in (1, 2, 4, 11, 40, "auto"):
         estimator = method(k, start=start)
         expected, said = warned(lambda: estimator.fit(ens))  # noqa: B023

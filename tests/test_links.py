@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
 from quorate.ensemble import Ensemble
+from quorate.evidence import through_clusters
 from quorate.links import (
     NeighbourLists,
     SactOperator,
@@ -85,6 +87,17 @@ def test_jaccard_and_sact_are_those_of_the_definition(labels):
 def test_many_clusters_are_linked_in_threads_to_the_same_values():
     labels = np.random.default_rng(0).integers(0, 40, (400, 5))
     assert np.allclose(qt.sact(labels, beta=0), oracles.sact(labels, 1.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_patterns", [1, 64, 65, 200])
+def test_many_patterns_are_similar_through_their_clusters(n_patterns):
+    random = np.random.default_rng(n_patterns)
+    phi, of_clusters = random.random((n_patterns, 12)), random.random((12, 12))
+    phi[random.random(phi.shape) < 0.5] = 0.0
+    of_clusters += of_clusters.T
+    found = through_clusters(sp.csr_array(phi), of_clusters)
+    assert found == pytest.approx(phi @ of_clusters @ phi.T, abs=1e-12)
+    assert np.array_equal(found, found.T)
 
 
 def test_links_are_refused_where_memory_does_not_allow_them():

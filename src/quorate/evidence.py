@@ -18,7 +18,6 @@ from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.typing import Floats, Ints, Labels
 from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.links import symmetrise
 
 _ROWS_PER_TASK = 64
 _PATTERNS_PER_TASK = 1 << 14
@@ -87,15 +86,14 @@ def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
         f"The similarity of every two of {n_patterns:,} patterns",
         USE_NO_MATRIX,
     )
-    out = np.zeros((n_patterns, n_patterns))
+    out = np.empty((n_patterns, n_patterns))
     tasks = _kernels.threads.blocks(n_patterns, _ROWS_PER_TASK)
 
     def fill(rows: slice) -> None:
-        carried = np.asarray(phi[rows] @ similarity)
+        carried = np.ascontiguousarray((phi[rows] @ similarity).T)
         _kernels.links.add_up(carried, phi.indptr, phi.indices, phi.data, rows.start, out)
 
     _kernels.threads.in_threads(fill, tasks)
-    symmetrise(out)
     return out
 
 

@@ -316,8 +316,9 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
     scale = np.sqrt(weights[linked] * degrees[linked])
     with _kernels.threads.linear_algebra(n // 4):  # many products, which gain little from threads of their own
         walk = (links if whole else links[np.ix_(linked, linked)]) * root[:, None] * root
-        values, vectors = eigh(walk, overwrite_a=True, check_finite=False)
-        inner = vectors.T @ (scale[:, None] ** 2 * vectors)
+        values, vectors = eigh(walk, overwrite_a=True, check_finite=False, driver="evd")
+        scaled = vectors * scale[:, None]
+        inner = scaled.T @ scaled
         steps = np.outer(values, values)
         series = np.zeros_like(steps)
         for _ in range(n_steps):  # Horner's rule

@@ -141,17 +141,32 @@ def symmetrise(start, stop, out):
 
 @jit
 def add_up(carried, indptr, indices, values, start, out):
-    """Write rows start, start + 1, ... of the upper triangle of carried Phi', Phi sparse over clusters.
+    """Write what b patterns start, start + 1, ... have in common with all from `start` on: Phi carried, and its mirror.
 
-    carried : (b, n_clusters) float64, what each of b patterns sends to each cluster
+    It goes tile by tile: the patterns of a tile are added up side by side, on vector instructions, and the tile is
+    still in the cache when it is mirrored.
+
+    carried : (n_clusters, b) float64, what each cluster gets from each of the b patterns
     indptr, indices, values : Phi (m, n_clusters) in CSR form
     out : (m, m) float64
     """
-    m = out.shape[0]
-    for position in range(carried.shape[0]):
-        row = carried[position]
-        for v in range(start + position, m):
-            total = 0.0
-            for e in range(indptr[v], indptr[v + 1]):
-                total += values[e] * row[indices[e]]
-            out[start + position, v] = total
+    m, b = out.shape[0], carried.shape[1]
+    tile = np.empty((b, b), dtype=np.float64)
+    for top in range(start, m, b):
+        n_rows = min(b, m - top)
+        for i in range(n_rows):
+            total = tile[i]
+            total[:] = 0.0
+            for e in range(indptr[top + i], indptr[top + i + 1]):
+                value, part = values[e], carried[indices[e]]
+                for j in range(b):
+                    total[j] += value * part[j]
+        if top == start:
+            for i in range(n_rows):
+                for j in range(i):
+                    tile[j, i] = tile[i, j]
+        for i in range(n_rows):
+            out[top + i, start : start + b] = tile[i]
+        for j in range(b):
+            for i in range(n_rows):
+                out[start + j, top + i] = tile[i, j]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from quorate import _kernels
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.votes import ImprovedCuts, ImprovingMethod, SoftMethod, Solution, first_largest
 from quorate.crowd import Normalise, ratio
@@ -15,6 +16,7 @@ from quorate.ensemble import Ensemble
 
 _FLOOR = 1e-12
 _MAX_ROUNDS = 200
+_PATTERNS_PER_TASK = 1 << 13
 _TOLERANCE = 1e-8
 _CERTAIN = 0.9  # how much of a row belongs to the group it starts in; the rest to all alike
 
@@ -43,13 +45,21 @@ class MixtureCuts(ImprovedCuts):
 
     def expect(self, shares: Floats, theta: Floats) -> Posterior:
         """Return the posterior of every pattern; a missing label says nothing, a member's weight is an exponent."""
-        joint = np.asarray(self.members_of @ (theta * self.share_of_cluster[:, None])) + shares
-        largest = joint.max(axis=1)
-        joint -= largest[:, None]
-        np.exp(joint, out=joint)
-        total = joint.sum(axis=1)
-        joint /= total[:, None]
-        return Posterior(joint, float(self.counts @ (largest + np.log(total))))
+        weighted = theta * self.share_of_cluster[:, None]
+        joint, likelihood = np.empty((len(self.covered), len(shares))), np.empty(len(self.covered))
+
+        def of_patterns(some: slice) -> None:
+            part = joint[some]
+            np.add(self.members_of[some] @ weighted, shares, out=part)
+            largest = part.max(axis=1)
+            part -= largest[:, None]
+            np.exp(part, out=part)
+            total = part.sum(axis=1)
+            part /= total[:, None]
+            likelihood[some] = largest + np.log(total)
+
+        _kernels.threads.in_threads(of_patterns, _kernels.threads.blocks(len(joint), _PATTERNS_PER_TASK))
+        return Posterior(joint, float(self.counts @ likelihood))
 
     def improve(self, groups: Ints, k: int) -> Solution:
         """Return the classes that start as some groups, after at most 200 rounds."""

@@ -317,14 +317,14 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
     with _kernels.threads.linear_algebra(n // 4):  # many products, which gain little from threads of their own
         walk = (links if whole else links[np.ix_(linked, linked)]) * root[:, None] * root
         values, vectors = eigh(walk, overwrite_a=True, check_finite=False, driver="evd")
-        scaled = vectors * scale[:, None]
-        inner = scaled.T @ scaled
+        vectors *= scale[:, None]
+        inner = vectors.T @ vectors
         steps = np.outer(values, values)
         series = np.zeros_like(steps)
         for _ in range(n_steps):  # Horner's rule
             series += 1.0
             series *= steps
-        vectors /= scale[:, None]
+        vectors /= scale[:, None] ** 2
         together = vectors @ (inner * series) @ vectors.T
     length = np.sqrt(together.diagonal())
     together = (together + together.T) / (2.0 * np.outer(length, length))

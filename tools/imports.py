@@ -20,7 +20,7 @@ LAYERS = [
     ["_support", "_kernels"],
     ["labels", "patterns"],
     ["ensemble"],
-    ["crowd", "kmeans", "lanczos"],
+    ["crowd", "kmeans"],
     ["links", "evidence", "scores", "boundaries"],
     ["linkage", "tcut"],
     ["choice"],

@@ -13,12 +13,12 @@ from scipy.linalg import eigh
 
 from quorate import _kernels
 from quorate._support.checks import check_number
+from quorate._support.lanczos import sparse_product
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats
 from quorate.crowd import Normalise, influence, ncai
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
-from quorate.lanczos import sparse_product
 
 _ROWS_PER_TASK = 64
 _PATTERNS_AT_ONCE = 1024

@@ -16,14 +16,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
 
-from quorate import _kernels, lanczos
+from quorate import _kernels
+from quorate._support import lanczos
+from quorate._support.lanczos import sparse_product
 from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.numbering import number_by_size
 from quorate._support.patience import Pace
 from quorate._support.typing import Floats, Ints
 from quorate.ensemble import Ensemble
 from quorate.kmeans import Key, Points, Start, farthest, weighted_kmeans
-from quorate.lanczos import sparse_product
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
 DENSE_NODES = 1200

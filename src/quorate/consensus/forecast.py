@@ -5,10 +5,10 @@ Every term is an array that is there at the peak; docs/memory.md has forecasts b
 
 from __future__ import annotations
 
+from quorate._support.lanczos import most_vectors
 from quorate._support.memory import require_memory
 from quorate._support.sizes import ENTRY, NUMBER, Numbers, counting, kept_by_agreement, passed_by_agreement, with_slack
 from quorate.ensemble import Clusterings
-from quorate.lanczos import most_vectors
 from quorate.linkage import LISTED
 from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
 

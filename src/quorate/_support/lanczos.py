@@ -123,7 +123,10 @@ class _Iterations:
             return False
         known = self.basis[: self.dim]
         rest -= known.T @ (known @ rest)  # what rounding left of the whole basis
-        again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
+        try:
+            again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
+        except np.linalg.LinAlgError:  # they were rounding alone
+            return False
         self.coupling[:, swapped] = again.T @ length
         self.basis[self.dim : self.dim + self.width] = solve_triangular(again, rest.T, lower=True, check_finite=False)
         self.coupled_from = begin

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import quorate as qt
-from quorate.boundaries import dip, dip_p_value, parting_line
+from quorate.boundaries import dip, dip_p_value, spread_within
 
 
 def least_distance(sample):
@@ -99,7 +99,7 @@ def test_the_parting_line_follows_the_spread_within():
     random = np.random.default_rng(0)
     spread = np.array([1.0, 10.0])
     one, two = random.normal(0, 1, (500, 2)) * spread, random.normal(0, 1, (500, 2)) * spread + [4, 4]
-    line = parting_line(one, two)
+    line = np.linalg.solve(spread_within(one, two), two.mean(axis=0) - one.mean(axis=0))
     assert abs(line[0]) > 3 * abs(line[1])
 
 

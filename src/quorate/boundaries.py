@@ -200,11 +200,6 @@ def spread_within(one: Floats, two: Floats) -> Floats:
     return (1 - _SHRINKAGE) * within + _SHRINKAGE * scale * np.eye(len(within))
 
 
-def parting_line(one: Floats, two: Floats) -> Floats:
-    """(d,) W^-1 (mean of two - mean of one)."""
-    return np.linalg.solve(spread_within(one, two), two.mean(axis=0) - one.mean(axis=0))
-
-
 def check_rows(X: Any, n_rows: int) -> Floats:
     """Return features as a matrix of numbers with one line per row, or say what is wrong."""
     try:

@@ -60,7 +60,7 @@ SHAPES = [
     Shape(40_000, 20, 100, "weac", kind="grouped", fitted=True),
     Shape(40_000, 20, 100, "lwea", kind="grouped", fitted=True),
     Shape(100_000, 6, 300, "eac single", kind="grouped", fitted=True),
-    Shape(20_000, 10, 600, "gp-mgla", kind="grouped"),
+    Shape(20_000, 10, 600, "gp-mgla", kind="grouped", fitted=True),
     Shape(20_000, 20, 300, "gp-mgla", fitted=True),
     Shape(20_000, 20, 300, "lwgp"),
     Shape(200_000, 10, 50, "gp-mgla", 20),

@@ -124,7 +124,7 @@ class GPMGLA(GraphMethod):
 
     def _memory(self, size: Numbers, k: int) -> float:
         """Three sparse matrices over clusters: links of either kind, and lists for triples."""
-        return graph_cut(size, k, while_made=72, kept=36, dense_matrices=5)
+        return graph_cut(size, k, while_made=36, kept=24, dense_matrices=5)
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return multi_granularity_graph(ens, influence, self.alpha, self._nodes(influence))

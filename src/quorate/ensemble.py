@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,12 +12,24 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._support.cards import Share, card
-from quorate._support.checks import check_choice, check_weight_range, nearest_name
+from quorate._support.checks import check_choice, nearest_name
 from quorate._support.memory import USE_NO_GRAPH, available_memory, require_memory
+from quorate._support.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, OfClusters, Overlaps, among
 from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
-from quorate.labels import LabelColumn, Lines, Noise, Vector, encode, match_levels, split_members, warn_of_columns
+from quorate.labels import (
+    Lines,
+    Noise,
+    Vector,
+    check_names,
+    check_row_weights,
+    join_lines,
+    known_codes,
+    labels_at,
+    split_members,
+    warn_of_columns,
+)
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
 
 
@@ -238,11 +250,11 @@ class Ensemble(Clusterings):
         if n_rows == 0:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
         from_frame = names is None and source_names is not None and not isinstance(labels, Mapping)
-        names = _check_names(names if names is not None else source_names, len(vectors))
+        names = check_names(names if names is not None else source_names, len(vectors))
         levels, found = group_labels(vectors, names, noise)
         if from_frame:
             warn_of_columns(names, levels, found.codes, n_rows)
-        weights = None if row_weights is None else _sums(found, _check_row_weights(row_weights, n_rows))
+        weights = None if row_weights is None else _sums(found, check_row_weights(row_weights, n_rows))
         self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
 
     def _hold(
@@ -319,13 +331,13 @@ class Ensemble(Clusterings):
         return self
 
     @cached_property
+    def _overlaps(self) -> Overlaps:
+        return Overlaps(self.patterns, self.cluster_member)
+
+    @property
     def pattern_clusters(self) -> tuple[NDArray[np.int32], Ints]:
         """The clusters of all patterns, one pattern after the other, and (m + 1,) where those of each begin."""
-        present = self.patterns >= 0
-        first = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        if first[-1] < np.iinfo(np.int32).max:
-            first = first.astype(np.int32)
-        return self.patterns.ravel() if present.all() else self.patterns[present], first
+        return self._overlaps.pattern_clusters
 
     @cached_property
     def incidence(self) -> sp.csr_array:
@@ -336,47 +348,13 @@ class Ensemble(Clusterings):
     def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
         """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
         if self.n_clusters <= DENSE_CLUSTERS:
-            dense = np.zeros((self.n_clusters, self.n_clusters), dtype=scale.dtype)
-            _kernels.patterns.add_pairs(self.patterns, scale, dense)
-            _kernels.links.symmetrise(0, self.n_clusters, dense)
-            return _sparse(dense)
+            return self._overlaps.dense(scale)
         require_memory(
-            _BYTES_PER_OVERLAP * self.expected_overlaps,
+            BYTES_PER_OVERLAP * self.expected_overlaps,
             f"The co-occurrence of {self.n_clusters:,} clusters",
             USE_NO_GRAPH,
         )
-        found = self._lines_of_cooccurrence(scale, _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK))
-        lengths = np.concatenate([part[0] for part in found])
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        columns = np.empty(indptr[-1], dtype=np.int32)
-        values = np.empty(indptr[-1], dtype=scale.dtype)
-        end = indptr[-1]
-        while found:  # what is copied is let go at once
-            _, part_columns, part_values = found.pop()
-            columns[end - len(part_columns) : end], values[end - len(part_columns) : end] = part_columns, part_values
-            end -= len(part_columns)
-        if len(columns) < np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
-        return sp.csr_array((values, columns, indptr), shape=(self.n_clusters, self.n_clusters))
-
-    def _lines_of_cooccurrence(
-        self, scale: Floats | Ints, tasks: Sequence[slice]
-    ) -> list[tuple[Ints, NDArray[np.int32], Floats | Ints]]:
-        """Return number, clusters and values of the overlaps of some clusters."""
-        lists = self._patterns_of_cluster
-        return _kernels.threads.in_threads(
-            lambda some: _kernels.patterns.shared_rows(
-                self.patterns, scale, lists.indptr, lists.indices, some.start, some.stop
-            ),
-            tasks,
-        )
-
-    @cached_property
-    def _patterns_of_cluster(self) -> sp.csr_array:
-        """(n_clusters, m) the patterns of each cluster; values say nothing, and so are small."""
-        clusters, first = self.pattern_clusters
-        ones = np.ones(len(clusters), dtype=np.int8)
-        return sp.csr_array((ones, clusters, first), shape=(self.n_patterns, self.n_clusters)).T.tocsr()
+        return self._overlaps.sparse(scale)
 
     @cached_property
     def expected_overlaps(self) -> float:
@@ -386,29 +364,20 @@ class Ensemble(Clusterings):
         possible = super().expected_overlaps
         if possible <= self.patterns.size:
             return possible
-        some = np.unique(np.linspace(0, self.n_clusters - 1, _CLUSTERS_TRIED).astype(int))
-        met = np.zeros((len(some), self.n_clusters + 1), dtype=bool)  # missing labels, -1, are the last
-        for flags, c in zip(met, some, strict=True):
-            flags[self.patterns[self.patterns[:, self.cluster_member[c]] == c]] = True
-        return float(met[:, :-1].sum(axis=1).mean()) * self.n_clusters
+        return self._overlaps.estimate()
 
     @property
     def keeps_overlaps(self) -> bool:
         """Whether `overlaps` keeps the co-occurrence: it is there already, or small beside the memory there is."""
         small = self.n_clusters <= DENSE_CLUSTERS or "cooccurrence" in self.__dict__
-        return small or _BYTES_PER_OVERLAP * self.expected_overlaps <= available_memory() / 8
+        return small or BYTES_PER_OVERLAP * self.expected_overlaps <= available_memory() / 8
 
     def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
         """Yield the co-occurrence as it is, or, where it is large and not there yet, some lines at a time."""
         if self.keeps_overlaps:
             yield 0, self.cooccurrence
-            return
-        tasks = _kernels.threads.blocks(self.n_clusters, _CLUSTERS_PER_TASK)
-        for some in _kernels.threads.blocks(len(tasks), _kernels.threads.n_threads()):
-            batch = self._lines_of_cooccurrence(self.counts, tasks[some])
-            for task, (lengths, columns, values) in zip(tasks[some], batch, strict=True):
-                indptr = np.concatenate([[0], np.cumsum(lengths)])
-                yield task.start, sp.csr_array((values, columns, indptr), shape=(len(lengths), self.n_clusters))
+        else:
+            yield from self._overlaps.some_at_a_time(self.counts)
 
     @cached_property
     def cluster_sizes(self) -> Ints | Floats:
@@ -488,7 +457,7 @@ class Ensemble(Clusterings):
                 "Build both with the same setting."
             )
         both = (self, other if other.names == self.names else other.select(self.names))
-        merged, line_pattern = from_lines(_joined_lines(*both), noise=self.noise)
+        merged, line_pattern = from_lines(join_lines(*(ens.lines() for ens in both)), noise=self.noise)
         first, last = (ens.row_pattern for ens in both)
         if first is not None and last is not None:
             merged._set_rows(line_pattern[np.concatenate([first, self.n_patterns + last])])
@@ -540,13 +509,7 @@ class Ensemble(Clusterings):
 
     def lines(self) -> Lines:
         """Return the patterns as counted lines of labels."""
-        vectors = []
-        for j, levels in enumerate(self.levels):
-            codes = self._codes(j)
-            if len(levels) == 0:
-                vectors.append(np.full(self.n_patterns, None, dtype=object))
-            else:
-                vectors.append(np.ma.MaskedArray(levels[np.maximum(codes, 0)], mask=codes < 0))
+        vectors = [labels_at(self._codes(j), levels) for j, levels in enumerate(self.levels)]
         weights = self.counts.astype(np.float64) if self.weighted else None
         return Lines(self.names, vectors, self.row_counts, weights)
 
@@ -583,7 +546,7 @@ class Ensemble(Clusterings):
         vectors, names = split_members(labels)
         if len(vectors) != self.n_members:
             raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")
-        if names is not None and self.names != _check_names(None, self.n_members):
+        if names is not None and self.names != check_names(None, self.n_members):
             if set(names) != set(self.names):
                 raise QuorateError(
                     f"The members are {', '.join(self.names)}, but the columns of the new labels {', '.join(names)}. "
@@ -592,9 +555,7 @@ class Ensemble(Clusterings):
             vectors = [vectors[names.index(name)] for name in self.names]
         ids = np.full((len(vectors[0]), self.n_members), -1, dtype=np.int32)
         for j, (vector, name, levels) in enumerate(zip(vectors, self.names, self.levels, strict=True)):
-            noise: Noise = "missing" if self.noise == "singletons" else self.noise
-            column: LabelColumn = encode(vector, name, noise)
-            code = np.append(match_levels(column, levels), -1)[column.digits(slice(None))]
+            code = known_codes(vector, name, self.noise, levels)
             ids[:, j] = np.where(code >= 0, code + self._offsets[j], -1)
         return ids
 
@@ -622,37 +583,8 @@ class Ensemble(Clusterings):
         return card("Ensemble", facts, ("member", "clusters", "rows labelled"), rows)
 
 
-_STATE = (
-    "names",
-    "noise",
-    "n_rows",
-    "levels",
-    "patterns",
-    "row_counts",
-    "weighted",
-    "counts",
-    "row_pattern",
-    "first_row",
-)
-
-
-@runtime_checkable
-class OfClusters(Protocol):
-    """Something about clusters, each or two by two, that stays what it is for some of them."""
-
-    def among(self, clusters: Ints) -> Self:
-        """Return the same for some of the clusters."""
-
-
-def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
-    """Return the rows and columns of some nodes, in order; the matrix itself if all are wanted as they are."""
-    n = matrix.shape[0]
-    if np.array_equal(nodes, np.arange(n)):
-        return matrix
-    number = np.full(n, -1, dtype=matrix.indices.dtype)
-    number[nodes] = np.arange(len(nodes))
-    lists = _kernels.tables.keep(matrix.indptr, matrix.indices, matrix.data, nodes, number)
-    return sp.csr_array(lists, shape=(len(nodes), len(nodes)))
+_STATE = ["names", "noise", "n_rows", "levels", "patterns", "row_counts", "weighted", "counts"]
+_STATE += ["row_pattern", "first_row"]
 
 
 def as_ensemble(labels: Any) -> Ensemble:
@@ -667,7 +599,7 @@ def as_clusterings(labels: Any) -> Clusterings:
 
 def from_lines(lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
     """Return the ensemble of counted lines of labels, and the pattern of each line."""
-    names = _check_names(lines.names, len(lines.vectors))
+    names = check_names(lines.names, len(lines.vectors))
     if len(lines.row_counts) == 0:
         raise QuorateError("labels has no rows; pass at least one labelled row.")
     levels, found = group_lines(lines, noise)
@@ -681,67 +613,6 @@ def _sums(grouping: Grouping, values: Any) -> Any:
     return np.bincount(grouping.row_pattern, weights=values, minlength=len(grouping.codes)).astype(values.dtype)
 
 
-# Up to this many clusters the co-occurrence is added up in a dense matrix.
-DENSE_CLUSTERS = 2048
-_CLUSTERS_PER_TASK = 64
-_CLUSTERS_TRIED = 100
-_BYTES_PER_OVERLAP = 12.0
-
-
-def _sparse(dense: NDArray[Any]) -> sp.csr_array:
-    """Return what is not 0 of a dense matrix, without the lists of all rows and columns that scipy makes first."""
-    present = dense != 0
-    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
-    columns = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[present]
-    return sp.csr_array((dense[present], columns, indptr), shape=dense.shape)
-
-
-def _joined_lines(first: Ensemble, second: Ensemble) -> Lines:
-    """Return the patterns of two ensembles of the same members as counted lines, one after the other."""
-    one, two = first.lines(), second.lines()
-    vectors = []
-    for name, above, below in zip(one.names, one.vectors, two.vectors, strict=True):
-        kinds = {_kind_of_levels(ens.levels[one.names.index(name)]) for ens in (first, second)} - {"nothing"}
-        if len(kinds) > 1:
-            raise QuorateError(
-                f"merge needs labels of one kind; member {name!r} holds {' in one ensemble and '.join(sorted(kinds))} "
-                "in the other. Convert both to text."
-            )
-        vectors.append(np.ma.concatenate([above, below]))  # type: ignore[no-untyped-call]
-    weighted = one.weights is not None or two.weights is not None
-    weights = np.concatenate([first.counts, second.counts]).astype(np.float64) if weighted else None
-    return Lines(one.names, vectors, np.concatenate([one.row_counts, two.row_counts]), weights)
-
-
-def _kind_of_levels(levels: Vector) -> str:
-    if len(levels) == 0:
-        return "nothing"
-    return "text" if levels.dtype.kind == "O" else "numbers"
-
-
 def _frozen(array: Any) -> Any:
     array.setflags(write=False)
     return array
-
-
-def _check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"member_{j}" for j in range(n_members))
-    names = tuple(str(name) for name in names)
-    if len(names) != n_members:
-        raise QuorateError(f"names must hold one name per member; got {len(names)} names for {n_members} members.")
-    if len(set(names)) < n_members:
-        raise QuorateError("names must differ; some member names occur twice.")
-    return names
-
-
-def _check_row_weights(row_weights: Any, n_rows: int) -> Floats:
-    try:
-        weights = np.asarray(row_weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise QuorateError("row_weights must hold numbers, one per row.") from None
-    if weights.shape != (n_rows,):
-        raise QuorateError(f"row_weights must hold one weight per row; got shape {weights.shape} for {n_rows} rows.")
-    if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
-        raise QuorateError("row_weights must be positive and finite; drop rows that should not count.")
-    return check_weight_range("row_weights", weights)

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.annotated import ask_for_keys, is_annotated
+from quorate._support.checks import check_weight_range
 from quorate._support.columns import FEW_ROWS, NEARLY_ALL, is_class, looks_transposed, quoted
+from quorate._support.typing import Floats
 from quorate.errors import QuorateError, warn
 
 Noise = Literal["missing", "cluster", "singletons"]
@@ -69,6 +71,62 @@ class Lines:
     """How many rows each line stands for."""
     weights: NDArray[np.float64] | None = None
     """What the rows of each line weigh together, if that is not their number."""
+
+
+def join_lines(first: Lines, last: Lines) -> Lines:
+    """Return the lines of two tables of the same members, one after the other."""
+    vectors = []
+    for name, above, below in zip(first.names, first.vectors, last.vectors, strict=True):
+        kinds = {_kind_of_labels(vector) for vector in (above, below)} - {"nothing"}
+        if len(kinds) > 1:
+            raise QuorateError(
+                f"merge needs labels of one kind; member {name!r} holds {' in one ensemble and '.join(sorted(kinds))} "
+                "in the other. Convert both to text."
+            )
+        vectors.append(np.ma.concatenate([above, below]))  # type: ignore[no-untyped-call]
+    weights = None
+    if first.weights is not None or last.weights is not None:
+        both = [lines.row_counts if lines.weights is None else lines.weights for lines in (first, last)]
+        weights = np.concatenate(both).astype(np.float64)
+    return Lines(first.names, vectors, np.concatenate([first.row_counts, last.row_counts]), weights)
+
+
+def _kind_of_labels(vector: Vector) -> str:
+    if np.ma.compressed(vector)[0] is None:
+        return "nothing"
+    return "text" if vector.dtype.kind == "O" else "numbers"
+
+
+def labels_at(codes: NDArray[np.int32], levels: Vector) -> Vector:
+    """Return the labels of some codes, masked where a code is -1; None where there are no labels at all."""
+    if len(levels) == 0:
+        return np.full(len(codes), None, dtype=object)
+    return np.ma.MaskedArray(levels[np.maximum(codes, 0)], mask=codes < 0)
+
+
+def check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]:
+    """Return the members' names, or those that members without names have."""
+    if names is None:
+        return tuple(f"member_{j}" for j in range(n_members))
+    names = tuple(str(name) for name in names)
+    if len(names) != n_members:
+        raise QuorateError(f"names must hold one name per member; got {len(names)} names for {n_members} members.")
+    if len(set(names)) < n_members:
+        raise QuorateError("names must differ; some member names occur twice.")
+    return names
+
+
+def check_row_weights(row_weights: Any, n_rows: int) -> Floats:
+    """Return the weights of rows as numbers."""
+    try:
+        weights = np.asarray(row_weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QuorateError("row_weights must hold numbers, one per row.") from None
+    if weights.shape != (n_rows,):
+        raise QuorateError(f"row_weights must hold one weight per row; got shape {weights.shape} for {n_rows} rows.")
+    if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
+        raise QuorateError("row_weights must be positive and finite; drop rows that should not count.")
+    return check_weight_range("row_weights", weights)
 
 
 def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
@@ -468,7 +526,9 @@ def _number_or_text(value: Any, name: str) -> str | int | float:
     )
 
 
-def match_levels(column: LabelColumn, levels: Vector) -> NDArray[np.int64]:
-    """Return, for each level of `column`, its position in `levels`, or -1 if it is not there."""
+def known_codes(vector: Vector, name: str, noise: Noise, levels: Vector) -> NDArray[np.int64]:
+    """Return the place of each label among known levels; -1 for those that are not there, and for missing ones."""
+    column = encode(vector, name, "missing" if noise == "singletons" else noise)
     position = {value: code for code, value in enumerate(levels.tolist())}
-    return np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)
+    known = np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)
+    return np.append(known, -1)[column.digits(slice(None))]

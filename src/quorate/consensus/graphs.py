@@ -9,10 +9,11 @@ import scipy.sparse as sp
 
 from quorate import _kernels
 from quorate._support.memory import USE_LINKAGE, require_memory
+from quorate._support.overlaps import among
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
-from quorate.ensemble import Clusterings, Ensemble, among
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.evidence import pattern_evidence
 from quorate.links import SactOperator, jaccard, neighbour_lists, trajectory_similarity
 from quorate.tcut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs

@@ -1,0 +1,137 @@
+"""Overlaps of clusters: how many rows two clusters share, told by the patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate import _kernels
+from quorate._support.typing import Floats, Ints
+
+BYTES_PER_OVERLAP = 12.0
+# Up to this many clusters overlaps are added up in a dense matrix.
+DENSE_CLUSTERS = 2048
+_CLUSTERS_PER_TASK = 64
+_CLUSTERS_TRIED = 100
+
+
+class _Lines(NamedTuple):
+    """The overlaps of some consecutive clusters with all clusters."""
+
+    lengths: Ints
+    """Number of clusters that each of them overlaps."""
+    columns: NDArray[np.int32]
+    values: Floats | Ints
+
+
+class Overlaps:
+    """The overlaps of clusters, as a sparse matrix in which a pattern counts what is said for it.
+
+    patterns : (m, M) cluster ids of each pattern, -1 for missing
+    cluster_member : (n_clusters,) the member of each cluster
+    """
+
+    def __init__(self, patterns: NDArray[np.int32], cluster_member: Ints) -> None:
+        self._patterns, self._cluster_member, self._n_clusters = patterns, cluster_member, len(cluster_member)
+
+    @cached_property
+    def pattern_clusters(self) -> tuple[NDArray[np.int32], Ints]:
+        """The clusters of all patterns, one pattern after the other, and (m + 1,) where those of each begin."""
+        present = self._patterns >= 0
+        first = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        if first[-1] < np.iinfo(np.int32).max:
+            first = first.astype(np.int32)
+        return self._patterns.ravel() if present.all() else self._patterns[present], first
+
+    @cached_property
+    def _patterns_of_cluster(self) -> sp.csr_array:
+        """(n_clusters, m) the patterns of each cluster; values say nothing, and so are small."""
+        clusters, first = self.pattern_clusters
+        ones = np.ones(len(clusters), dtype=np.int8)
+        return sp.csr_array((ones, clusters, first), shape=(len(self._patterns), self._n_clusters)).T.tocsr()
+
+    def dense(self, scale: Floats | Ints) -> sp.csr_array:
+        """Return all overlaps, added up in a dense matrix; a pattern counts `scale` (m,)."""
+        total = np.zeros((self._n_clusters, self._n_clusters), dtype=scale.dtype)
+        _kernels.patterns.add_pairs(self._patterns, scale, total)
+        _kernels.links.symmetrise(0, self._n_clusters, total)
+        return _sparse(total)
+
+    def sparse(self, scale: Floats | Ints) -> sp.csr_array:
+        """Return all overlaps, cluster by cluster; a pattern counts `scale` (m,)."""
+        found = self._lines(scale, self._tasks)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([lines.lengths for lines in found]))])
+        columns = np.empty(indptr[-1], dtype=np.int32)
+        values = np.empty(indptr[-1], dtype=scale.dtype)
+        end = indptr[-1]
+        while found:  # what is copied is let go at once
+            lines = found.pop()
+            start = end - len(lines.columns)
+            columns[start:end], values[start:end] = lines.columns, lines.values
+            end = start
+        if len(columns) < np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        return sp.csr_array((values, columns, indptr), shape=(self._n_clusters, self._n_clusters))
+
+    def some_at_a_time(self, scale: Floats | Ints) -> Iterator[tuple[int, sp.csr_array]]:
+        """Yield the overlaps of some clusters, each time with the first of these."""
+        for some in _kernels.threads.blocks(len(self._tasks), _kernels.threads.n_threads()):
+            for task, lines in zip(self._tasks[some], self._lines(scale, self._tasks[some]), strict=True):
+                indptr = np.concatenate([[0], np.cumsum(lines.lengths)])
+                shape = (len(lines.lengths), self._n_clusters)
+                yield task.start, sp.csr_array((lines.values, lines.columns, indptr), shape=shape)
+
+    @property
+    def _tasks(self) -> list[slice]:
+        return _kernels.threads.blocks(self._n_clusters, _CLUSTERS_PER_TASK)
+
+    def _lines(self, scale: Floats | Ints, tasks: Sequence[slice]) -> list[_Lines]:
+        lists = self._patterns_of_cluster
+
+        def lines(some: slice) -> _Lines:
+            found = _kernels.patterns.shared_rows(
+                self._patterns, scale, lists.indptr, lists.indices, some.start, some.stop
+            )
+            return _Lines(*found)
+
+        return _kernels.threads.in_threads(lines, tasks)
+
+    def estimate(self) -> float:
+        """Return about how many pairs of clusters overlap, told by some clusters."""
+        some = np.unique(np.linspace(0, self._n_clusters - 1, _CLUSTERS_TRIED).astype(int))
+        met = np.zeros((len(some), self._n_clusters + 1), dtype=bool)  # missing labels, -1, are the last
+        for flags, c in zip(met, some, strict=True):
+            flags[self._patterns[self._patterns[:, self._cluster_member[c]] == c]] = True
+        return float(met[:, :-1].sum(axis=1).mean()) * self._n_clusters
+
+
+def _sparse(dense: NDArray[Any]) -> sp.csr_array:
+    """Return what is not 0 of a dense matrix, without the lists of all rows and columns that scipy makes first."""
+    present = dense != 0
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
+    columns = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[present]
+    return sp.csr_array((dense[present], columns, indptr), shape=dense.shape)
+
+
+@runtime_checkable
+class OfClusters(Protocol):
+    """Something about clusters, each or two by two, that stays what it is for some of them."""
+
+    def among(self, clusters: Ints) -> Self:
+        """Return the same for some of the clusters."""
+
+
+def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
+    """Return the rows and columns of some nodes, in order; the matrix itself if all are wanted as they are."""
+    n = matrix.shape[0]
+    if np.array_equal(nodes, np.arange(n)):
+        return matrix
+    number = np.full(n, -1, dtype=matrix.indices.dtype)
+    number[nodes] = np.arange(len(nodes))
+    lists = _kernels.tables.keep(matrix.indptr, matrix.indices, matrix.data, nodes, number)
+    return sp.csr_array(lists, shape=(len(nodes), len(nodes)))

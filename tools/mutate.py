@@ -33,26 +33,31 @@ from numba.core import caching
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quorate"
-PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
+KMEANS = ["tests/test_kmeans.py"]
 BLOCKS = ["tests/test_tables.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
+LINKAGE = ["tests/test_linkage.py", "tests/test_field.py", "tests/test_notebooks.py"]
+LINKAGE += ["-k", "test_linkage or (local and linked) or dendrogram"]
+CROWD = ["tests/test_crowd.py", "tests/test_field.py", "-k", "test_crowd or certainty"]
+LINKS = ["tests/test_links.py", "tests/test_baselines.py", "tests/test_field.py"]
+LINKS += ["-k", "test_links or walks or simrank or running_example and triples or dense_way and WCT"]
+PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
 TESTS = {
-    "kmeans.py": ["tests/test_kmeans.py"],
-    "_kernels/lloyd.py": ["tests/test_kmeans.py"],
+    "kmeans.py": KMEANS,
+    "_kernels/lloyd.py": KMEANS,
     "scale/blocks.py": BLOCKS,
     "scale/blockwise.py": BLOCKS,
-    "linkage.py": [
-        *("tests/test_linkage.py", "tests/test_field.py", "tests/test_notebooks.py"),
-        *("-k", "test_linkage or (local and linked) or dendrogram"),
-    ],
+    "linkage.py": LINKAGE,
     "_kernels/linkage.py": ["tests/test_linkage.py"],
-    "crowd.py": ["tests/test_crowd.py", "tests/test_field.py", "-k", "test_crowd or certainty"],
-    "links.py": [
-        *("tests/test_links.py", "tests/test_baselines.py", "tests/test_field.py"),
-        *("-k", "test_links or walks or simrank or running_example and triples or dense_way and WCT"),
-    ],
+    "_kernels/neighbours.py": ["tests/test_linkage.py"],
+    "crowd.py": CROWD,
+    "_kernels/chance.py": CROWD,
+    "_kernels/tables.py": ["tests/test_crowd.py", "tests/test_links.py", *PATTERNS],
+    "links.py": LINKS,
+    "_kernels/links.py": LINKS,
     "tcut.py": ["tests/test_tcut.py"],
     "patterns.py": PATTERNS,
     "_kernels/patterns.py": PATTERNS,
+    "_support/overlaps.py": PATTERNS,
 }
 """The arguments of pytest for the tests nearest to each module."""
 IMPORTED = ["_hypothesis_pytestplugin", "duckdb", "pandas", "polars", "pyarrow.dataset", "pyarrow.parquet"]

@@ -21,6 +21,8 @@ import quorate as qt
 ENSEMBLES = Path(__file__).resolve().parents[2] / "shared" / "ensembles"
 ENGINES = ("array", "pandas", "polars", "pyarrow", "duckdb", "dask", "spark")
 SETTINGS = {"start": "heaviest", "weights": "ncai", "random_state": 0}
+OWN = {"start": "lwea", "weights": None}
+"""Defaults of methods whose starts are others, or that weigh no members; these stay."""
 K_OF_SWEEP = range(2, 16)
 
 
@@ -30,12 +32,10 @@ def digest(labels: Any) -> str:
 
 
 def settings(estimator: type) -> dict[str, Any]:
-    """Return the settings that a method knows; one that weighs no members is left so."""
-    parameters = inspect.signature(estimator).parameters
-    known = {name: value for name, value in SETTINGS.items() if name in parameters}
-    if "weights" in known and parameters["weights"].default is None:
-        del known["weights"]
-    return known
+    """Return the settings that a method knows and that are not its own matter."""
+    defaults = {name: known.default for name, known in inspect.signature(estimator).parameters.items()}
+    own = {name for name in OWN.keys() & defaults.keys() if defaults[name] == OWN[name]}
+    return {name: value for name, value in SETTINGS.items() if name in defaults.keys() - own}
 
 
 def answers(labels: Any, k: int, method: Any, engine: str) -> Iterator[tuple[str, str]]:

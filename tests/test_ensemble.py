@@ -1,5 +1,6 @@
 import copy
 import pickle
+from unittest.mock import patch
 
 import duckdb
 import joblib
@@ -10,11 +11,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 
 import oracles
 import quorate as qt
 from quorate import _kernels
+from quorate._support.overlaps import Overlaps
 from quorate.ensemble import Ensemble
 
 
@@ -50,6 +53,22 @@ def test_cooccurrence_is_the_product_of_indicators(labels):
     assert np.array_equal(ens.cooccurrence.toarray(), membership.T @ membership)
     assert np.array_equal(ens.cluster_member, member)
     assert ens.cooccurrence.dtype == np.int64
+
+
+@patch("quorate._support.overlaps._CLUSTERS_PER_TASK", 2)
+@given(oracles.label_matrices(missing=True))
+def test_overlaps_are_the_same_however_they_are_added_up(labels):
+    ens = Ensemble(list(labels.T))
+    membership, _ = oracles.indicators(labels)
+    expected = sp.csr_array(membership.T @ membership)
+    overlaps = Overlaps(ens.patterns, ens.cluster_member)
+    parts = list(overlaps.some_at_a_time(ens.counts))
+    assert [first for first, _ in parts] == list(range(0, ens.n_clusters, 2))
+    for found in (overlaps.dense(ens.counts), overlaps.sparse(ens.counts), sp.vstack([part for _, part in parts])):
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+        np.testing.assert_array_equal(found.indices, expected.indices)  # clusters in order, none that share nothing
+        assert found.dtype == np.int64
+    assert overlaps.estimate() == pytest.approx(expected.nnz)  # all clusters are tried where they are few
 
 
 def test_many_rows_are_hashed_in_threads_to_the_same_patterns():

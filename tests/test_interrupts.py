@@ -300,3 +300,17 @@ def test_a_damaged_compilation_cache_is_made_anew(tmp_path):
     fresh = load_kernel(path)
     assert fresh(3) == 6
     assert sum(fresh.stats.cache_hits.values()) == 1  # the last one was kept whole again
+
+
+def test_code_that_was_compiled_for_other_types_is_not_run(tmp_path):
+    """As two processes leave it that compile a kernel at once, one for whole numbers, one for fractions."""
+    path = tmp_path / "some_kernel.py"
+    path.write_text("from quorate._kernels._jit import jit\n\n\n@jit\ndef double(x):\n    return 2 * x\n")
+    kernel = load_kernel(path)
+    assert (kernel(3), kernel(1.5)) == (6, 3.0)
+    whole, fractions = sorted(Path(kernel._cache.cache_path).glob("some_kernel*.nbc"))
+    fractions.write_bytes(whole.read_bytes())
+    for hits in (0, 1):
+        fresh = load_kernel(path)
+        assert fresh(1.5) == 3.0
+        assert sum(fresh.stats.cache_hits.values()) == hits  # compiled anew, and kept

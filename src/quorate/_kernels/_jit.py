@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import numba
+from numba.core import sigutils
 
 
 def jit(function: Callable[..., Any]) -> Any:
@@ -28,17 +29,23 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def _forgiving(dispatcher: Any) -> Any:
-    """Return a dispatcher that compiles anew, and empties its cache, where the cache on disk is damaged."""
+    """Return a dispatcher that compiles anew, and empties its cache, where the cache on disk is damaged.
+
+    It is damaged too where it holds the code of other types: two processes that compile a kernel for the first time,
+    each for its own types, may write to the same file.
+    """
     cache = dispatcher._cache
     load = cache.load_overload
 
-    def load_if_whole(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception:  # whatever reading a damaged file leads to
-            with suppress(OSError):
-                cache.flush()
-            return None
+    def load_if_whole(signature: Any, context: Any) -> Any:
+        with suppress(Exception):  # whatever reading a damaged file leads to
+            found = load(signature, context)
+            types, _ = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+            if found is None or found.signature.args == types:
+                return found
+        with suppress(OSError):
+            cache.flush()
+        return None
 
     cache.load_overload = load_if_whole
     return dispatcher

@@ -36,8 +36,8 @@ def _start(nearest):
 
 
 # Centres come in fours, and so do features: sums stay in registers. What belongs to the rows of a block one after the
-# other is one array (x: features; values: of the four centres; nearest: smallest value, then its centre), since loops
-# over too many arrays, which might overlap for all the compiler knows, do not use the lanes of the processor.
+# other is one array (x: features; values: of the four centres; nearest: smallest value, then the name of its centre),
+# since loops over too many arrays, which might overlap for all the compiler knows, do not use the processor's lanes.
 
 
 @jit_fused
@@ -72,64 +72,56 @@ def _add(x, factors, values):
 
 
 @jit_fused
-def _end(x, factors, values, number, nearest):
+def _lower(i, v0, v1, v2, v3, n0, n1, n2, n3, nearest):
+    """Lower `nearest` of a row to the smallest of the values of four centres, the first of equals, and name it."""
+    second, fourth = v1 < v0, v3 < v2
+    low, high = n1 if second else n0, n3 if fourth else n2
+    v0, v2 = min(v0, v1), min(v2, v3)
+    low, v0 = high if v2 < v0 else low, min(v0, v2)
+    smaller = v0 < nearest[i]
+    nearest[i] = min(v0, nearest[i])
+    nearest[BLOCK + i] = low if smaller else nearest[BLOCK + i]
+
+
+@jit_fused
+def _end(x, factors, values, names, nearest):
     """Add the last four features to the values of four centres, and lower `nearest` by the smallest of them."""
     a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
     b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
     c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
     d0, d1, d2, d3 = factors[3, 0], factors[3, 1], factors[3, 2], factors[3, 3]
-    n0, n1, n2, n3 = number, number + np.float32(1), number + np.float32(2), number + np.float32(3)
+    n0, n1, n2, n3 = names[0], names[1], names[2], names[3]
     for i in range(BLOCK):
         x0, x1, x2, x3 = x[i], x[BLOCK + i], x[2 * BLOCK + i], x[3 * BLOCK + i]
         v0 = values[i] + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
         v1 = values[BLOCK + i] + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
         v2 = values[2 * BLOCK + i] + (c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3)
         v3 = values[3 * BLOCK + i] + (d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3)
-        second, fourth = v1 < v0, v3 < v2
-        v0 = v1 if second else v0
-        low = n1 if second else n0
-        v2 = v3 if fourth else v2
-        high = n3 if fourth else n2
-        later = v2 < v0
-        v0 = v2 if later else v0
-        low = high if later else low
-        smaller = v0 < nearest[i]
-        nearest[i] = v0 if smaller else nearest[i]
-        nearest[BLOCK + i] = low if smaller else nearest[BLOCK + i]
+        _lower(i, v0, v1, v2, v3, n0, n1, n2, n3, nearest)
 
 
 @jit_fused
-def _two_features(x, factors, constants, number, nearest):
+def _two_features(x, factors, constants, names, nearest):
     """Lower `nearest` by the values of four centres for rows of two features."""
     a0, a1, a2, a3 = factors[0, 0], factors[1, 0], factors[2, 0], factors[3, 0]
     b0, b1, b2, b3 = factors[0, 1], factors[1, 1], factors[2, 1], factors[3, 1]
     c0, c1, c2, c3 = constants[0], constants[1], constants[2], constants[3]
-    n0, n1, n2, n3 = number, number + np.float32(1), number + np.float32(2), number + np.float32(3)
+    n0, n1, n2, n3 = names[0], names[1], names[2], names[3]
     for i in range(BLOCK):
         x0, x1 = x[i], x[BLOCK + i]
         v0 = a0 * x0 + b0 * x1 + c0
         v1 = a1 * x0 + b1 * x1 + c1
         v2 = a2 * x0 + b2 * x1 + c2
         v3 = a3 * x0 + b3 * x1 + c3
-        second, fourth = v1 < v0, v3 < v2
-        v0 = v1 if second else v0
-        low = n1 if second else n0
-        v2 = v3 if fourth else v2
-        high = n3 if fourth else n2
-        later = v2 < v0
-        v0 = v2 if later else v0
-        low = high if later else low
-        smaller = v0 < nearest[i]
-        nearest[i] = v0 if smaller else nearest[i]
-        nearest[BLOCK + i] = low if smaller else nearest[BLOCK + i]
+        _lower(i, v0, v1, v2, v3, n0, n1, n2, n3, nearest)
 
 
 @jit
-def _four_centres(x, factors, constants, number, values, nearest):
-    """Lower `nearest` by the values of four centres: factors (4, width), constants (4,), the first of them `number`."""
+def _four_centres(x, factors, constants, names, values, nearest):
+    """Lower `nearest` by the values of four centres: factors (4, width), constants and names (4,)."""
     width = factors.shape[1]
     if width == 2:
-        _two_features(x, factors, constants, number, nearest)
+        _two_features(x, factors, constants, names, nearest)
         return
     if width == 4:
         for q in range(4):
@@ -138,18 +130,18 @@ def _four_centres(x, factors, constants, number, values, nearest):
         _begin(x, factors, constants, values)
     for t in range(4, width - 4, 4):
         _add(x[t * BLOCK :], factors[:, t:], values)
-    _end(x[(width - 4) * BLOCK :], factors[:, width - 4 :], values, number, nearest)
+    _end(x[(width - 4) * BLOCK :], factors[:, width - 4 :], values, names, nearest)
 
 
 @jit
-def label_rows(X, offset, scale, factors, constants, first, of_centre, start, stop, labels):
+def label_rows(X, offset, scale, factors, constants, names, first, start, stop, labels):
     """Write the label of the nearest centre of each member for the rows start..stop.
 
     X : (n, d) float32 or float64; offset, scale : (d,) float64, how rows are brought to the centres' scale
     factors : (centres, features padded to a multiple of 4, or 2) float32, -2 c; constants : (centres,) float32, |c|^2
+    names : (centres,) float32, the label of each centre
     first : (M + 1,) where the centres of each member begin, all multiples of 4; a centre that only fills up has a
         constant larger than any value
-    of_centre : (centres,) the label of each centre, among those of its member
     labels : (M, stop - start), written
     """
     block = np.zeros((factors.shape[1], BLOCK), dtype=np.float32)
@@ -161,7 +153,7 @@ def label_rows(X, offset, scale, factors, constants, first, of_centre, start, st
         for member in range(first.shape[0] - 1):
             _start(nearest)
             for c in range(first[member], first[member + 1], 4):
-                number = np.float32(c - first[member])
-                _four_centres(x, factors[c : c + 4], constants[c : c + 4], number, values, nearest)
+                four = slice(c, c + 4)
+                _four_centres(x, factors[four], constants[four], names[four], values, nearest)
             for i in range(high - low):
-                labels[member, low - start + i] = of_centre[first[member] + np.int64(nearest[BLOCK + i])]
+                labels[member, low - start + i] = np.int64(nearest[BLOCK + i])

@@ -95,8 +95,9 @@ class Nearest:
     """(d,) a row is compared as (x - shift) * factor, of about the size 1."""
     factors: NDArray[np.float32]
     constants: NDArray[np.float32]
+    names: NDArray[np.float32]
+    """(centres,) label of each; whole numbers, since values and names are chosen by the same lanes."""
     first: Ints
-    of_centre: Ints
 
     @classmethod
     def of(cls, members: Sequence[Centres], scaling: Scaling | None) -> Nearest:
@@ -110,17 +111,17 @@ class Nearest:
         first = np.concatenate([[0], np.cumsum(lengths)])
         factors = np.zeros((first[-1], width), dtype=np.float32)
         constants = np.full(first[-1], np.finfo(np.float32).max, dtype=np.float32)
-        of_centre = np.zeros(first[-1], dtype=np.int64)
+        names = np.zeros(first[-1], dtype=np.float32)
         for member, start in zip(members, first[:-1], strict=True):
             near = (member.points - middle) / size
             rows = slice(start, start + len(near))
             factors[rows, :n_features] = -2 * near
             constants[rows] = (near**2).sum(axis=1)
-            of_centre[rows] = member.labels
+            names[rows] = member.labels
         shift, factor = middle, np.full(n_features, 1 / size)
         if scaling is not None:
             shift, factor = scaling.before(shift, factor)
-        return cls(shift, factor, factors, constants, first, of_centre)
+        return cls(shift, factor, factors, constants, names, first)
 
     def label(self, X: NDArray[Any], out: Codes) -> None:
         """Write the labels of the rows of X, (members, n)."""
@@ -132,8 +133,8 @@ class Nearest:
                 self.factor,
                 self.factors,
                 self.constants,
+                self.names,
                 self.first,
-                self.of_centre,
                 rows.start,
                 rows.stop,
                 out[:, rows],
@@ -176,8 +177,11 @@ class Crew:
             return np.array([model.predict(X) for model in self.models])
         labels = np.empty((len(self.models), len(X)), dtype=self._type)
         together = list(self._centres)
+        if len(together) == len(labels):
+            self._nearest.label(X, labels)
+            return labels
         if together:
-            part = labels if len(together) == len(labels) else np.empty((len(together), len(X)), dtype=self._type)
+            part = np.empty((len(together), len(X)), dtype=self._type)
             self._nearest.label(X, part)
             labels[together] = part
         alone = [j for j in range(len(self.models)) if j not in self._centres and j not in self._landmarks]

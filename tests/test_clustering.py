@@ -262,7 +262,7 @@ def test_says_what_it_leaves_out(rows):
     with pytest.warns(QuorateWarning) as said:
         qt.cluster_frame(frame, n_clusters=3, n_members=3)
     text = " ".join(str(one.message) for one in said)
-    assert "Left out, as text, ids or known classes: 'id', 'kind'" in text
+    assert "Left out, as text, ids, known classes or without any value: 'id', 'kind'" in text
     assert "Columns 'empty', 'constant' hold the same number in every row, or none at all" in text
 
 

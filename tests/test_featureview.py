@@ -9,6 +9,7 @@ import pytest
 import quorate as qt
 from browser import Page, open_browser
 from quorate import QuorateError
+from quorate.cli import main
 from quorate.cli.repeating import cluster_command
 from quorate.show.clustered import summarise_clusters
 from quorate.show.featureview import FeatureRows, choose_points, features_of, view_features
@@ -168,3 +169,16 @@ def test_the_page_draws_them(wine, tmp_path):
         page.page.click("#fewer")
         assert page.run("document.querySelectorAll('#apart .panel').length") == 2
         assert page.problems == []
+
+
+def test_columns_of_the_plane_are_not_said_to_be_something_else(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    values = random.normal(size=(300, 2)) + 9 * random.integers(3, size=(300, 1))
+    pd.DataFrame(values, columns=["a", "b"]).assign(u=values[:, 0], v=values[:, 1], name="x").to_csv(
+        tmp_path / "rows.csv", index=False
+    )
+    command = ["cluster", str(tmp_path / "rows.csv"), "-k", "3", "-m", "3", "--plane", "u,v", "-o", "-"]
+    assert main(command) == 0
+    said = capsys.readouterr().err
+    assert "Left out, as text, ids, known classes or without any value: 'name'." in said
+    assert "'u'" not in said

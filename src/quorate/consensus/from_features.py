@@ -270,7 +270,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_labels_new_rows(self._sources(), fit_rows)
         if fit_rows is not None and not isinstance(self.n_clusters, str) and self.n_clusters > fit_rows:
             raise QuorateError(
-                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows."
+                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows=."
             )
         return fit_rows
 

@@ -49,7 +49,7 @@ def check_k_range(k_range: Any, fit_rows: int | None) -> tuple[int, int] | None:
     high = check_integer("k_range", k_range[1], low=low)
     if fit_rows is not None and high > fit_rows:
         raise QuorateError(
-            f"Members of up to {high} clusters cannot be fitted on {fit_rows} rows. Raise fit_rows, or lower k_range."
+            f"Members of up to {high} clusters cannot be fitted on {fit_rows} rows. Raise fit_rows=, or lower k_range=."
         )
     return low, high
 

@@ -182,7 +182,10 @@ def pick_features(columns: Sequence[str], numbers: Sequence[str], features: Any,
     left = [name for name in columns if name not in chosen]
     if features is None and left:
         listed = ", ".join(repr(name) for name in left[:8]) + (" and others" if len(left) > 8 else "")
-        warn(f"Left out, as text, ids or known classes: {listed}. Name the features with features= if that is wrong.")
+        warn(
+            f"Left out, as text, ids, known classes or without any value: {listed}. Name the features with features= "
+            "if that is wrong."
+        )
     return chosen
 
 
@@ -339,17 +342,14 @@ def cluster_table(
 
 def file_features(table: LabelTable, features: Sequence[str] | None, known: Sequence[str] = ()) -> list[str]:
     """Return the columns of a file that are features; those that are `known` to be something else are not."""
+    numbers = [name for name in table.columns if is_number(table, name)]
     if features is not None:
         columns = choose_columns(table, Wanted(list(features)), labels=False, find_id=False)
-        chosen: Sequence[str] | None = columns.members
-    else:
-        columns = choose_columns(table, Wanted(), labels=False)
-        chosen = None
-    numbers = [name for name in table.columns if is_number(table, name)]
+        return pick_features(table.columns, numbers, columns.members, table.path)
+    columns = choose_columns(table, Wanted(), labels=False)
+    others = [name for name in table.columns if name not in known]  # nobody need be told of those left out by name
     # A column without any value is text or numbers: it says nothing, and is told so later.
-    if chosen is None:
-        numbers = [name for name in numbers if name != columns.id and name not in known]
-    return pick_features(table.columns, numbers, chosen, table.path)
+    return pick_features(others, [name for name in numbers if name in others and name != columns.id], None, table.path)
 
 
 def is_number(table: LabelTable, name: str) -> bool:

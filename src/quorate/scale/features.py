@@ -146,10 +146,12 @@ def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering, scale: 
     deviation, mean = moments.deviation, moments.mean
     useless = deviation == 0
     if useless.all():
-        raise QuorateError("All rows have the same features: there are no clusters to find. Check the columns.")
+        raise QuorateError(
+            "All rows have the same features, or none at all: there are no clusters to find. Check the columns."
+        )
     if useless.any():
         names = [name for name, one in zip(profile.names, useless, strict=True) if one]
-        warn(f"{_columns(names)} the same number in every row, or none at all, and say nothing about clusters.")
+        warn(f"{_columns(names)} the same number in every row, or none at all: no clusters show there.")
     sample = profile.sample
     _warn_of_labels(sample.rows, profile.names)
     size = np.where(useless, 1.0, deviation)

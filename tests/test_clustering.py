@@ -266,6 +266,12 @@ def test_says_what_it_leaves_out(rows):
     assert "Columns 'empty', 'constant' hold the same number in every row, or none at all" in text
 
 
+def test_an_empty_column_of_a_file_is_called_so(rows, tmp_path):
+    frame_of(rows[0][:300]).assign(empty=np.nan).drop(columns="id").to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.warns(QuorateWarning, match="Left out, as .* or without any value: 'empty'"):
+        qt.cluster_file(tmp_path / "rows.csv", tmp_path / "out.csv", n_clusters=4, n_members=3)
+
+
 def test_labels_are_not_features():
     labels = np.random.default_rng(0).integers(3, size=(200, 4))
     with pytest.warns(QuorateWarning, match="few distinct whole numbers.*quorate combine"):

@@ -10,6 +10,7 @@ import quorate as qt
 from quorate.cli import main
 from quorate.scale import combine
 from quorate.show import render_report, summarise
+from quorate.show.verdict import verdict
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,36 @@ def test_the_verdict_says_what_there_is(members, noise):
     assert (few["verdict"], few["value"]) == ("unknown", None)
     assert "Fewer than four members" in few["sentence"]
     assert nothing["structure"]["sentence"] in render_report(nothing).replace("&#39;", "'")
+
+
+def test_doubt_is_the_first_thing_read(members):
+    summary = summarise(qt.GPMGLA(3).fit([*members, *members[::-1]]))
+    doubtful = {**summary, "structure": {**summary["structure"], "verdict": "doubtful", "boundaries": []}}
+    assert verdict(doubtful).startswith("Whether there are clusters here is doubtful. 12 clusterings combined make 3")
+    clear = {**summary, "structure": {**summary["structure"], "verdict": "clear", "boundaries": []}}
+    assert "they are clear" in verdict(clear)
+    assert "doubtful" not in verdict(clear)
+
+
+def test_where_rows_are_too_few_nothing_else_is_said(tmp_path, capsys):
+    path = tmp_path / "three.csv"
+    path.write_text("a,b,c,d\n0,0,0,0\n0,0,0,0\n1,1,1,1\n")
+    for command in ("combine", "weigh"):
+        crowd, structure = run(command, path, capsys=capsys).split("\n")[:2]
+        assert crowd == "There are too few rows to tell the members' agreement from chance."
+        assert structure == "Too few rows: labels alone cannot tell whether there are clusters at all."
+    assert qt.label_structure([[0, 0, 1]] * 4) is None
+
+
+def test_report_and_command_call_members_alike(members, noise, tmp_path, capsys):
+    labels = {**{f"good {j}": vector for j, vector in enumerate(members)}, "junk": noise[1]}
+    path, report = tmp_path / "labels.csv", tmp_path / "report.html"
+    pd.DataFrame(labels).to_csv(path, index=False)
+    printed = run("combine", path, "--report", report, capsys=capsys)
+    called = {member["name"]: member["called"] for member in summarise(qt.GPMGLA(3).fit(labels))["members"]}
+    assert called == {**{f"good {j}": "trusted" for j in range(6)}, "junk": "not trusted: no more than chance"}
+    assert "not trusted: no more than chance" in printed
+    assert '"called":"not trusted: no more than chance"' in report.read_text().replace('": "', '":"')
 
 
 def test_commands_say_it_at_the_top(files, capsys):

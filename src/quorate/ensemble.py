@@ -249,11 +249,12 @@ class Ensemble(Clusterings):
         n_rows = len(vectors[0])
         if n_rows == 0:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
-        from_frame = names is None and source_names is not None and not isinstance(labels, Mapping)
+        from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
+        columns = range(len(vectors)) if source_names is None else source_names
         names = check_names(names if names is not None else source_names, len(vectors))
         levels, found = group_labels(vectors, names, noise)
-        if from_frame:
-            warn_of_columns(names, levels, found.codes, n_rows)
+        if from_table:
+            warn_of_columns(columns, levels, found.codes, n_rows)
         weights = None if row_weights is None else _sums(found, check_row_weights(row_weights, n_rows))
         self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
 

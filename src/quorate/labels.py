@@ -295,13 +295,16 @@ def _copies(codes: NDArray[np.int32]) -> list[int]:
     return max(groups.values(), key=len)
 
 
-def warn_of_columns(names: Sequence[str], levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int) -> None:
-    """Warn of columns of a frame that are hardly clusterings: those that name rows, and those that hold known classes.
+def warn_of_columns(
+    names: Sequence[str | int], levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int
+) -> None:
+    """Warn of columns of a table that are hardly clusterings: those that name rows, and those that hold known classes.
 
-    They count as members all the same: who passes a frame says which columns are members. codes : (m, M) of patterns
+    They count as members all the same: who passes a table says which columns are members. The columns of a matrix have
+    their places for names. codes : (m, M) of patterns
     """
     if len(names) == 1:
-        warn(f"There is one member only, {names[0]!r}: nothing to combine it with.")
+        warn(f"There is one member only, column {names[0]!r}: nothing to combine it with.")
     many = n_rows >= FEW_ROWS
     copies = _copies(codes) if many else []
     if len(copies) > 2 and 2 * len(copies) >= len(names):
@@ -312,7 +315,7 @@ def warn_of_columns(names: Sequence[str], levels: Sequence[Vector], codes: NDArr
     odd |= {name: "a name of known classes" for name in names if is_class(name)}
     if odd:
         listed = "; ".join(f"column {name!r} ({why})" for name, why in odd.items())
-        warn(f"These members may be no clusterings: {listed}. Leave them out of the frame, unless they are meant.")
+        warn(f"These members may be no clusterings: {listed}. Leave them out, unless they are meant.")
 
 
 def is_plain(vector: Vector) -> bool:

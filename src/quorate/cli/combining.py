@@ -276,7 +276,6 @@ def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) 
     """Return the table of members by trust; of many, those at both ends."""
     ranked = sorted(members, key=lambda member: -member["trust_index"])
     shown = ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-most // 2 :]
-    words = {"trusted": "trusted", "partly": "partly trusted", "hardly": "hardly trusted"}
     rows = [
         (
             member["name"],
@@ -285,7 +284,7 @@ def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) 
             float(np.round(member["ncai"], 3)),
             f"{member['coverage']:.0%}",
             member["n_clusters"],
-            words[member["trust"]] if member["beyond_chance"] else "not trusted: no more than chance",
+            member["called"],
         )
         for member in shown
     ]

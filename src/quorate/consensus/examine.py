@@ -14,6 +14,7 @@ from quorate.boundaries import Structure, check_rows, examine
 from quorate.choice import sample_rows, split_in_halves
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.gp_mgla import GPMGLA
+from quorate.crowd import crowd_trust
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings, as_ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import shared_rows
@@ -142,7 +143,7 @@ class LabelStructure:
 
 
 def label_structure(labels: Any) -> LabelStructure | None:
-    """Return what the labels alone say about structure; None with fewer than four members.
+    """Return what the labels alone say about structure; None with fewer than four members or too few rows to tell.
 
     T = max over k of stab(k) times the mean over members of MI(c, m) / min(H(c), H(m)), with c the consensus into k
     clusters and stab the mean ARI over rows between the consensus of two halves of the members. Labels cannot tell a
@@ -162,6 +163,8 @@ def _from_labels(ens: Clusterings) -> LabelStructure | None:
         stability = halves.agreement(lambda half: _cuts_at(half.ensemble, ks))
     except QuorateError:  # halves that tell nothing apart
         return LabelStructure(0.0, 0.0, 1)
+    if crowd_trust(ens).verdict == "too few rows to tell":
+        return None
     shared = np.array([_shared_information(whole, cut) for cut in cuts.T])
     best = int(np.argmax(np.round(stability * shared, 9)))
     return LabelStructure(float(stability[best]), float(shared[best]), ks[best])

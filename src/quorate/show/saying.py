@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate.boundaries import LEVEL, Structure
-from quorate.choice import Candidate, Choice
+from quorate.choice import Candidate, Choice, split_in_halves
 from quorate.consensus.examine import label_structure
 from quorate.ensemble import Clusterings
 
@@ -17,7 +17,7 @@ _FROM_FEATURES = (
     "The features tell whether anything parts two clusters along the line between them: rings and spirals, which no "
     "line parts, may go unseen."
 )
-_UNKNOWN = "Fewer than four members: their labels cannot tell whether there are clusters at all."
+_UNKNOWN = "labels alone cannot tell whether there are clusters at all."
 
 
 def describe_choice(choice: Choice) -> dict[str, Any]:
@@ -69,7 +69,12 @@ def describe_structure(ens: Clusterings, features: Structure | None = None) -> d
         "verdict": "unknown" if found is None else found.verdict,
         "value": None if found is None else round(found.value, 6),
         "p_value": None,
-        "sentence": _UNKNOWN if found is None else found.sentence,
+        "sentence": _unknown(ens) if found is None else found.sentence,
         "limits": None if found is None else found.limits,
         "boundaries": [],
     }
+
+
+def _unknown(ens: Clusterings) -> str:
+    """Return why labels alone cannot tell whether there are clusters."""
+    return f"{'Fewer than four members' if split_in_halves(ens) is None else 'Too few rows'}: {_UNKNOWN}"

@@ -49,6 +49,7 @@ _CLASSES_SHOWN = 40
 # How many figures on single members in single clusters a summary may hold.
 _MOST_SEPARATED = 20_000
 _TRUSTED, _PARTLY_TRUSTED = 0.3, 0.1  # mean agreement beyond chance
+_CALLED = {"trusted": "trusted", "partly": "partly trusted", "hardly": "hardly trusted"}
 _COPIES_NAMED = 5
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
 
@@ -145,7 +146,10 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> 
 
 
 def describe_trust(row: MemberRow) -> dict[str, str]:
-    """Return how far a member can be trusted, as a word and as a sentence; by agreement beyond chance alone."""
+    """Return how far a member can be trusted, as a word, as people read it and as a sentence.
+
+    Agreement beyond chance alone decides.
+    """
     share = (
         "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
     )
@@ -157,9 +161,10 @@ def describe_trust(row: MemberRow) -> dict[str, str]:
         trust, reason = "partly", "Agrees with the others in part"
     else:
         trust, reason = "hardly", "Agrees with the others hardly more than chance would"
+    called = _CALLED[trust] if row.beyond_chance else "not trusted: no more than chance"
     if row.coverage < 0.5:
         reason += f", on the {row.coverage:.0%} of rows it labels"
-    return {"trust": trust, "words": f"{reason}; {share}."}
+    return {"trust": trust, "called": called, "words": f"{reason}; {share}."}
 
 
 def describe_crowd(crowd: CrowdTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-NOTHING = "Nothing speaks for clusters here."
-"""What is said of noise."""
+SAID_FIRST = {
+    "none to be seen": "Nothing speaks for clusters here.",
+    "doubtful": "Whether there are clusters here is doubtful.",
+}
+"""What is said of noise, and where labels cannot tell."""
 _NAMED = 3
 
 
 def verdict(summary: dict[str, Any]) -> str:
     """Return one sentence: how many clusters, how they share the rows, whether they are clear, and whom to doubt.
 
-    Where members agree no more than chance would, or nothing speaks for clusters, that is said first.
+    Where members agree no more than chance would, or clusters are doubtful, that is said first.
     """
     crowd, structure = summary["crowd"], summary["structure"]
     said_first = [crowd["sentence"]] if crowd["verdict"] == "no more than chance" else []
-    if structure["verdict"] == "none to be seen":
-        said_first.append(NOTHING)
+    if structure["verdict"] in SAID_FIRST:
+        said_first.append(SAID_FIRST[structure["verdict"]])
     answer = next(answer for answer in summary["answers"] if answer["k"] == summary["choice"]["k"])
     sizes = [cluster["size"] for cluster in answer["clusters"]]
     members = summary["members"]
@@ -33,11 +36,11 @@ def verdict(summary: dict[str, Any]) -> str:
 
 
 def _clarity(structure: dict[str, Any]) -> list[str]:
-    """Return whether the clusters are clear; nothing where that is said first, or not known."""
+    """Return whether the clusters are clear; nothing where doubt is said first, or nothing is known."""
+    if structure["verdict"] != "clear":
+        return []
     merged = sum(not boundary["real"] for boundary in structure["boundaries"])
-    if structure["verdict"] == "clear":
-        return [f"there are clusters, but {_count(merged, 'boundary')} may not be real" if merged else "they are clear"]
-    return ["whether they are there is doubtful"] if structure["verdict"] == "doubtful" else []
+    return [f"there are clusters, but {_count(merged, 'boundary')} may not be real" if merged else "they are clear"]
 
 
 def _sizes(sizes: Sequence[float]) -> str:

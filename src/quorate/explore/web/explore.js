@@ -170,13 +170,12 @@ function pick(cluster) {
 // Members.
 function drawMembers() {
   const found = new Map((shown.answer?.members || []).map((member) => [member.member, member]));
-  const words = { trusted: "trusted", partly: "partly trusted", hardly: "hardly trusted" };
   const rows = S.members.map((member, j) => ({ ...member, j, on: !state.off.includes(j), ...(found.get(j) || {}), now: found.get(j) }));
   const figureOf = (r, draw) => (r.now ? draw(r) : "");
   drawTable(byId("members"), [
     ["On", (r) => (r.on ? 1 : 0), (r) => onBox(r), "short"],
     ["Member", (r) => r.name, (r) => memberName(r.j), "text"],
-    ["Trust", (r) => r.influence ?? null, (r) => figureOf(r, () => el("span", { class: r.trust }, words[r.trust] || r.trust)), "short"],
+    ["Trust", (r) => r.influence ?? null, (r) => figureOf(r, () => el("span", { class: r.trust }, r.called)), "short"],
     ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => gauge(r.ncai)), "number"],
     ["Weight", (r) => r.weight ?? null, (r) => figureOf(r, () => percent(r.weight, 1)), "number"],
     ["By hand", (r) => state.weights[r.j] ?? r.influence ?? null, (r) => weightBox(r), "number"],

@@ -81,11 +81,10 @@ function drawMembers() {
   byId("trust-note").textContent = low.length === 0 ? "No member stands apart from the crowd."
     : `${low.length} of ${S.members.length} hardly ${low.length === 1 ? "counts" : "count"}: ` +
       shorten(low.map((member) => member.name).join(", "), 160) + ".";
-  const words = { trusted: "trusted", partly: "partly trusted", hardly: "hardly trusted" };
   const split = state.cluster === null ? null : answerAt(state.k).separated;
   const columns = [
     ["Member", (r) => r.name, (r) => shorten(r.name, 200), "text"],
-    ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, words[r.trust] || r.trust), "short"],
+    ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, r.called), "short"],
     ["Agreement beyond chance", (r) => r.trust_index, (r) => gauge(r.trust_index), "number"],
     ["NCAI", (r) => r.ncai, (r) => gauge(r.ncai), "number"],
     ["Agreement", (r) => r.agreement, (r) => decimals(r.agreement), "number"],

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import quorate as qt
-from quorate.boundaries import dip, dip_p_value, spread_within
+from quorate.boundaries import dip, dip_p_value, simes, spread_within
 
 
 def least_distance(sample):
@@ -176,4 +176,25 @@ def test_boundaries_do_not_depend_on_the_order_of_rows_and_small_clusters_have_n
     labels[:2] = 2  # two rows on their own
     order = random.permutation(120)
     assert qt.structure(X[order], labels[order]).p_value == pytest.approx(qt.structure(X, labels).p_value)
-    assert qt.structure(X[:3], labels[[0, 1, 59]]).p_value == 1.0
+    few = qt.structure(X[:3], labels[[0, 1, 59]])
+    assert (few.p_value, few.testable) == (1.0, False)
+    assert few.sentence == "There are too few rows to tell whether there are clusters."
+
+
+def test_several_tests_together():
+    assert simes([]) == 1.0
+    assert simes([0.4, 0.03]) == pytest.approx(0.06)
+    assert simes([0.02, 0.02, 0.02]) == pytest.approx(0.02)  # 0.06 if each counted alone
+
+
+def test_the_spread_within_is_shrunk_where_rows_are_few():
+    random = np.random.default_rng(0)
+    stretched = np.diag(np.linspace(1, 4, 12))
+
+    def error(n):
+        W = spread_within(*(random.normal(size=(n, 12)) @ stretched for _ in range(2)))
+        return np.linalg.norm(W - stretched**2) / np.linalg.norm(stretched**2)
+
+    assert error(4000) < 0.05
+    few = [random.normal(size=(5, 12)) for _ in range(2)]
+    assert np.linalg.cond(spread_within(*few)) < 10  # eight rows would span eight directions of twelve

@@ -18,13 +18,13 @@ from quorate import _kernels
 from quorate._support.typing import Floats, Labels
 from quorate.errors import QuorateError
 
-_SHRINKAGE = 0.1
+_LEAST_SHRINKAGE = 0.02  # so that features that say the same thing twice do no harm
 # More rows find more than clusters: with thousands, any cloud that was cut in cells shows where. So a table counts as
 # one of so many rows, of which two clusters have their share, or as many as they need to be told apart.
 _MOST_ROWS, _ROWS_OF_A_PAIR = 600, 150
 _FEWEST_ROWS = 16  # of two clusters together; fewer cannot have two modes worth the name
 _PARTS = 20  # seen each along the line that the others draw
-_NEAR = 0.7  # the share of rows nearest to the line, which are tested
+_NEAR = 0.7  # the share of rows nearest to the line, which have to show two modes on their own
 _TINY = 1e-9
 LEVEL = 0.05
 """The level at which structure counts as shown."""
@@ -88,17 +88,21 @@ class Structure:
     """Whether the features have clusters at all, and which boundaries between them are real."""
 
     p_value: float
-    """How often rows without clusters would look as clustered; Bonferroni over boundaries and numbers of clusters."""
+    """How often rows without clusters would look as clustered; Simes over boundaries and numbers of clusters."""
     boundaries: tuple[Boundary, ...]
     """Each cluster of the answer with its nearest neighbour."""
     n_clusters: int
     """Clusters of the answer."""
     sampled: bool
     """Whether large clusters were tested on a part of their rows."""
+    testable: bool = True
+    """Whether any two neighbouring clusters have enough rows for a test."""
 
     @property
     def sentence(self) -> str:
         """What it means, in plain words."""
+        if not self.testable:
+            return "There are too few rows to tell whether there are clusters."
         if self.p_value >= LEVEL:
             said = "Nothing speaks for clusters here: no boundary is clearer than one group of rows would show it "
             said += f"(p = {self.p_value:.2g})."
@@ -126,19 +130,28 @@ def examine(X: Floats, partitions: Mapping[int, Labels], answer: int) -> Structu
         The partition whose boundaries are told one by one.
     """
     found = {k: _neighbours(X, labels) for k, labels in partitions.items()}
-    n_tests = max(sum(len(pairs) for pairs in found.values()), 1)
+    n_tests = sum(len(pairs) for pairs in found.values())
     tested: dict[int, list[Boundary]] = {}
-    sampled = False
+    p_values = []
+    sampled = testable = False
     for k, pairs in found.items():
         tested[k] = []
         for first, second in pairs:
             one, two = X[partitions[k] == first], X[partitions[k] == second]
             most = max(_ROWS_OF_A_PAIR, _MOST_ROWS * (len(one) + len(two)) // len(X))
             sampled |= len(one) + len(two) > most
-            tested[k].append(Boundary(first, second, min(1.0, n_tests * _boundary_p_value(one, two, most))))
-    p_value = min((boundary.p_value for boundaries in tested.values() for boundary in boundaries), default=1.0)
+            testable |= _enough(one, two)
+            p_values.append(_boundary_p_value(one, two, most))
+            tested[k].append(Boundary(first, second, min(1.0, n_tests * p_values[-1])))
     n_clusters = int(partitions[answer].max(initial=-1)) + 1
-    return Structure(p_value, tuple(tested[answer]), n_clusters, sampled)
+    return Structure(simes(p_values), tuple(tested[answer]), n_clusters, sampled, testable)
+
+
+def simes(p_values: Sequence[float]) -> float:
+    """Return one p-value for several tests: the least of n p_(j) / j, p_(j) the j-th smallest of n (Simes 1986)."""
+    ascending = np.sort(p_values)
+    n = len(ascending)
+    return min([1.0, *(n * ascending / np.arange(1, n + 1)).tolist()])
 
 
 def _neighbours(X: Floats, labels: Labels) -> list[tuple[int, int]]:
@@ -159,16 +172,21 @@ def _boundary_p_value(one: Floats, two: Floats, most: int) -> float:
 
     A line drawn by the very rows that are tested parts any cloud of many features, so each of twenty parts of the rows
     is seen along the line that the others draw. And two neighbouring cells of an even cloud are narrow where they meet,
-    so the rows farthest from the line are left out.
+    so two modes have to show without the rows farthest from the line as well: the larger p-value counts.
     """
-    if len(one) + len(two) < _FEWEST_ROWS or min(len(one), len(two)) < 4:
+    if not _enough(one, two):
         return 1.0
     step = -(-(len(one) + len(two)) // most)
     clusters = [_in_order(rows)[:: step if len(rows) >= 4 * step else 1] for rows in (one, two)]
     seen = [_seen_by_others(clusters, part) for part in range(_PARTS)]
     along, away = (np.concatenate(parts) for parts in zip(*seen, strict=True))
     near = along[away <= np.quantile(away, _NEAR) + _TINY]
-    return dip_p_value(dip(near), len(near))
+    return max(dip_p_value(dip(rows), len(rows)) for rows in (along, near))
+
+
+def _enough(one: Floats, two: Floats) -> bool:
+    """Tell whether two clusters have rows enough for a test."""
+    return len(one) + len(two) >= _FEWEST_ROWS and min(len(one), len(two)) >= 4
 
 
 def _seen_by_others(clusters: Sequence[Floats], part: int) -> tuple[Floats, Floats]:
@@ -191,13 +209,23 @@ def _in_order(rows: Floats) -> Floats:
 
 
 def spread_within(one: Floats, two: Floats) -> Floats:
-    """(d, d) W, the pooled covariance within two clusters, shrunk towards its mean diagonal."""
-    within = sum((rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)) for rows in (one, two))
-    within = np.asarray(within) / max(len(one) + len(two) - 2, 1)
-    scale = float(np.trace(within)) / len(within)
+    """(d, d) W, the pooled covariance within two clusters, shrunk towards its mean diagonal.
+
+    The fewer rows there are beside features, the more: by the share of its distance from that diagonal that is noise.
+    O. Ledoit, M. Wolf: A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices. Journal of Multivariate
+    Analysis 88 (2004).
+    """
+    centred = np.concatenate([rows - rows.mean(axis=0) for rows in (one, two)])
+    n, d = centred.shape
+    within = centred.T @ centred / max(n - 2, 1)
+    scale = float(np.trace(within)) / d
     if scale <= 0:  # each cluster is one point
-        return np.eye(len(within))
-    return (1 - _SHRINKAGE) * within + _SHRINKAGE * scale * np.eye(len(within))
+        return np.eye(d)
+    squared = np.sum(within**2)
+    distance = squared - d * scale**2
+    noise = np.sum(np.sum(centred**2, axis=1) ** 2) / n**2 - squared / n
+    share = float(np.clip(noise / distance, _LEAST_SHRINKAGE, 1.0)) if distance > _TINY * squared else 1.0
+    return (1 - share) * within + share * scale * np.eye(d)
 
 
 def check_rows(X: Any, n_rows: int) -> Floats:

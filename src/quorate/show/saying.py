@@ -56,7 +56,7 @@ def describe_structure(ens: Clusterings, features: Structure | None = None) -> d
     if features is not None:
         return {
             "from": "features",
-            "verdict": "clear" if features.p_value < LEVEL else "none to be seen",
+            "verdict": _verdict(features),
             "value": None,
             "p_value": round(features.p_value, 6),
             "sentence": features.sentence,
@@ -73,6 +73,12 @@ def describe_structure(ens: Clusterings, features: Structure | None = None) -> d
         "limits": None if found is None else found.limits,
         "boundaries": [],
     }
+
+
+def _verdict(features: Structure) -> str:
+    if not features.testable:
+        return "unknown"
+    return "clear" if features.p_value < LEVEL else "none to be seen"
 
 
 def _unknown(ens: Clusterings) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -55,10 +56,21 @@ def _good(truth: np.ndarray, k: int, random: np.random.Generator) -> np.ndarray:
 
 
 def cost() -> Result:
-    """Return the time of corrected agreement beside that of the paper's, 100 members with 7,381 clusters."""
+    """Return the time of corrected agreement beside that of the paper's, 100 members with 7,381 clusters.
+
+    Both from the co-occurrence of clusters, which is there; nothing else is kept from run to run.
+    """
     ens = qt.Ensemble(letters(100))
-    plain = median_seconds(lambda: qt.agreement(ens))
-    return share("AMI matrix against NMI matrix", median_seconds(lambda: qt.agreement(ens, measure="ami")), plain, 3.0)
+
+    def seconds(measure: Literal["nmi", "ami"]) -> float:
+        def task() -> None:
+            ens.derived.clear()
+            qt.agreement(ens, measure=measure)
+
+        return median_seconds(task)
+
+    plain, corrected = seconds("nmi"), seconds("ami")
+    return share("AMI matrix against NMI matrix", corrected, plain, 3.0)
 
 
 def run() -> list[Result]:

@@ -246,7 +246,7 @@ def test_frames_that_are_hardly_ensembles_are_told():
     copies = pd.DataFrame({"a": column, "b": column, "c": column, "d": column[::-1]})
     with pytest.warns(qt.QuorateWarning, match="Columns 'a', 'b', 'c' hold the same labels.*counts 3 times"):
         qt.Ensemble(copies)
-    with pytest.warns(qt.QuorateWarning, match="one member only, column 'a'"):
+    with pytest.warns(qt.QuorateWarning, match="one member only, 'a'"):
         qt.Ensemble(copies[["a"]])
     with pytest.warns(qt.QuorateWarning, match="4 rows and 30 members.*looks transposed"):
         qt.Ensemble(copies.T)
@@ -258,8 +258,7 @@ def test_columns_of_a_matrix_that_are_hardly_members_are_told_by_their_places():
         qt.Ensemble(np.stack([column, column[::-1], column, column], axis=1))
     with pytest.warns(qt.QuorateWarning, match=r"may be no clusterings: column 1 \(another value in every row"):
         qt.Ensemble(np.stack([column, np.arange(30), column // 2], axis=1))
-    with pytest.warns(qt.QuorateWarning, match="one member only, column 0"):
-        qt.Ensemble(column[:, None])
+    qt.Ensemble(column[:, None])
     qt.Ensemble(np.stack([column, np.arange(30)], axis=1), names=["groups", "rows"])  # named, so they are meant
 
 

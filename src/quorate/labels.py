@@ -303,8 +303,8 @@ def warn_of_columns(
     They count as members all the same: who passes a table says which columns are members. The columns of a matrix have
     their places for names. codes : (m, M) of patterns
     """
-    if len(names) == 1:
-        warn(f"There is one member only, column {names[0]!r}: nothing to combine it with.")
+    if len(names) == 1 and isinstance(names[0], str):  # a matrix of one column was made to be one
+        warn(f"There is one member only, {names[0]!r}: nothing to combine it with.")
     many = n_rows >= FEW_ROWS
     copies = _copies(codes) if many else []
     if len(copies) > 2 and 2 * len(copies) >= len(names):

@@ -48,7 +48,7 @@ class Bench:
     """An ensemble with its classes, and the methods solved on it so far."""
 
     def __init__(self, task: Task) -> None:
-        self.ensemble = Ensemble(task.labels)
+        self.ensemble = Ensemble(list(task.labels.T))
         self.counts = class_counts(self.ensemble, task.classes)
         self._solved: dict[str, Sweep] = {}
         self._completions: dict[str, Completion] = {}

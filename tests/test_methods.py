@@ -186,7 +186,7 @@ def test_names_and_order_of_members_change_nothing_but_ties(case, labels, seed):
 @few
 def test_a_unanimous_ensemble_returns_its_partition(case, sizes, n_members):
     truth = np.repeat(np.arange(len(sizes)), sizes)
-    fitted = fit(case, [truth] * n_members, len(sizes))
+    fitted = fit(case, np.stack([truth] * n_members, axis=1), len(sizes))
     assert oracles.partition(fitted.labels_) == oracles.partition(truth)
     assert fitted.n_clusters_ == len(sizes)
     assert fitted.ncai_.tolist() == pytest.approx([1.0] * n_members)

@@ -118,6 +118,8 @@ def test_equal_weights_on_the_running_example(running_example):
     assert average[1] == pytest.approx(5 / 9) or average[1] == pytest.approx(1 / 2)
     assert qt.WEAC(n_clusters="auto", weights="equal").fit(running_example).n_clusters_ == 2
     assert heights["single"].dendrogram_.lifetimes == pytest.approx([1 / 3, 0, 1 / 3])
+    name, by_k = heights["single"].dendrogram_.criterion()
+    assert (name, by_k) == ("lifetime", pytest.approx({2: 1 / 3, 3: 0, 4: 1 / 3}))
 
 
 @given(oracles.label_matrices(missing=True))

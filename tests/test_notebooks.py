@@ -64,6 +64,8 @@ def test_a_dendrogram_shows_what_lasts(running_example):
     assert lasting == ["2", "0.425", "3", "0.274", "4", "0.241"]
     many = qt.WEAC(2).fit([[i // j for i in range(24)] for j in (1, 2, 3, 4, 6, 8)]).dendrogram_
     assert len(Strict(many._repr_html_()).texts[12:]) == 10
+    one = Strict(qt.WEAC(1).fit([[0, 0, 0]]).dendrogram_._repr_html_()).texts
+    assert one[1:10:3] == ["1", "3", "1"]
 
 
 def test_many_members_are_cut_off_and_long_names_shortened():

@@ -261,7 +261,7 @@ def run_mutants(module: str, chosen: list[Mutant], folder: Path) -> Iterator[dic
             shutil.rmtree(compiled)
             shutil.copytree(saved, compiled)
             forget_compiled(package, one.function)
-        verdict, seconds = run_tests(folder, module, seconds=int(10 + 3 * clean))
+        verdict, seconds = run_tests(folder, module, seconds=int(5 + 2 * clean))
         by = re.findall("^(?:FAILED|ERROR) (\\S+)", (folder / "said").read_text(errors="replace"), re.MULTILINE)
         yield {"module": module, "what": one.what, "verdict": verdict, "by": by, "seconds": round(seconds, 1)}
     shutil.copy2(SOURCE / module, package / module)

@@ -5,8 +5,8 @@ the paper's index (NCAI) there is one that takes off what chance would give (`tr
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,6 @@ from scipy.special import gammaincc
 
 from quorate import _kernels
 from quorate._support.checks import check_choice, check_number, check_weight_range
-from quorate._support.keeping import kept_with
 from quorate._support.sizes import require_agreement
 from quorate._support.typing import Bools, Floats, Ints
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings
@@ -95,7 +94,7 @@ def agreement(ens: Any, normalise: Normalise = "sqrt", measure: Measure = "nmi")
     check_choice("measure", measure, MEASURES)
     known = _information(ens)
     if measure == "ami":
-        return _adjusted(known, _by_chance(ens, known.common), normalise)
+        return _adjusted(known, _chance(ens), normalise)
     nmi = normalised_mutual_information(known.mutual, known.entropy, known.entropy.T, normalise)
     return _symmetric(np.where(known.common > 0, nmi, 0.0), 1.0)
 
@@ -107,8 +106,17 @@ def _symmetric(upper: Floats, diagonal: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Information:
-    """What every two members i < j say about each other, over the rows that both label; each (M, M)."""
+class _OfTwo:
+    """Figures of every two members i < j, each (M, M); those of two members depend on no other."""
+
+    def of_members(self, members: Ints) -> Self:
+        """Return the figures of some members, in their order."""
+        return replace(self, **{one.name: getattr(self, one.name)[np.ix_(members, members)] for one in fields(self)})
+
+
+@dataclass(frozen=True)
+class _Information(_OfTwo):
+    """What two members say about each other, over the rows that both label."""
 
     common: Floats
     """The number of rows n_ij that both label."""
@@ -172,7 +180,7 @@ def cai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     similarity = agreement(ens, normalise)
     if ens.n_members == 1:
         return np.ones(1)
-    tested = _common_rows(ens) / ens.total
+    tested = _information(ens).common / ens.total
     others = ~np.eye(ens.n_members, dtype=bool)
     return np.sum(tested * similarity * others, axis=1) / (ens.n_members - 1)
 
@@ -266,8 +274,8 @@ def _split_by(ens: Clusterings, counted: Floats, first: int, lines: sp.csr_array
 
 
 @dataclass(frozen=True)
-class _Chance:
-    """What members i < j would share by chance; each (M, M)."""
+class _Chance(_OfTwo):
+    """What two members would share by chance."""
 
     rows: Floats
     """n_ij in effective rows."""
@@ -282,6 +290,13 @@ def _effective_share(ens: Clusterings) -> float:
     if not isinstance(ens, Ensemble) or not ens.weighted:
         return 1.0
     return ens.total / float(np.sum(ens.counts.astype(np.float64) ** 2 / ens.row_counts))
+
+
+def _chance(ens: Clusterings) -> _Chance:
+    """Return what every two members would share by chance; the fit, the choice of k and the trust all ask for it."""
+    if "chance" not in ens.derived:
+        ens.derived["chance"] = _by_chance(ens, _information(ens).common)
+    return ens.derived["chance"]
 
 
 def _by_chance(ens: Clusterings, common: Floats) -> _Chance:
@@ -370,7 +385,7 @@ def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
     """
     ens = as_clusterings(ens)
     check_choice("normalise", normalise, tuple(NORMALISERS))
-    known, chance = _information_and_chance(ens)
+    known, chance = _information(ens), _chance(ens)
     ami = _adjusted(known, chance, normalise)
     variance = _variance(ens, known.common, chance)
     p_values = _p_values(chance.rows * known.mutual, chance, variance)
@@ -383,13 +398,6 @@ def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
     elif not np.any(best_possible < level):
         verdict = "too few rows to tell"
     return CrowdTrust(_mean_agreement(ami, known.common), ami, p_values, verdict, agrees)
-
-
-@kept_with
-def _information_and_chance(ens: Clusterings) -> tuple[_Information, _Chance]:
-    """Return both; the fit, the choice of k and what is said about members all ask for them."""
-    known = _information(ens)
-    return known, _by_chance(ens, known.common)
 
 
 def _mean_agreement(ami: Floats, common: Floats) -> Floats:

@@ -14,7 +14,7 @@ from quorate import _kernels
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_choice, nearest_name
 from quorate._support.memory import USE_NO_GRAPH, available_memory, require_memory
-from quorate._support.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, OfClusters, Overlaps, among
+from quorate._support.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, OfClusters, OfMembers, Overlaps, among
 from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError
@@ -103,9 +103,8 @@ class Clusterings:
 
     def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
         """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters."""
-        degrees = np.unique(
-            [extreme(block.degrees(influence)) for block in self.blocks() for extreme in (np.min, np.max)]
-        )
+        found = (block.degrees(influence) for block in self.blocks())
+        degrees = np.unique([extreme for degree in found for extreme in (degree.min(), degree.max())])
         if len(degrees) == 1 and degrees[0] > 0:
             shared = self.cooccurrence
             return sp.csr_array((shared.data / degrees[0], shared.indices, shared.indptr), shape=shared.shape)
@@ -419,12 +418,22 @@ class Ensemble(Clusterings):
             first_row,
         )
         if "cooccurrence" in self.__dict__ and not self.weighted:  # sums of weights would differ in their last bits
-            kept = np.concatenate([np.arange(self._offsets[j], self._offsets[j + 1]) for j in positions])
-            selected.cooccurrence = among(self.cooccurrence, kept)
-            selected.cooccurrence.sort_indices()
-            lists = {what: known for what, known in self.derived.items() if isinstance(known, OfClusters)}
-            selected.derived.update({what: known.among(kept) for what, known in lists.items()})
+            self._hand_down(selected, positions)
         return selected
+
+    def _hand_down(self, selected: Ensemble, positions: list[int]) -> None:
+        """Give the ensemble of some members what is known of them already."""
+        kept = np.concatenate([np.arange(self._offsets[j], self._offsets[j + 1]) for j in positions])
+        selected.cooccurrence = among(self.cooccurrence, kept)
+        selected.cooccurrence.sort_indices()
+        if "coverage" in self.__dict__:
+            selected.coverage = self.coverage[np.ix_(kept, positions)]
+        in_order = positions == sorted(positions)  # sums over two members in the other order differ in their last bits
+        for what, known in list(self.derived.items()):
+            if isinstance(known, OfClusters):
+                selected.derived[what] = known.among(kept)
+            elif isinstance(known, OfMembers) and in_order:
+                selected.derived[what] = known.of_members(np.array(positions))
 
     def merge(self, other: Ensemble) -> Ensemble:
         """Return the ensemble of the rows of both: more rows of the same members.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from scipy.linalg import eigh
 
 from quorate import _kernels
 from quorate._support.checks import check_number
-from quorate._support.lanczos import sparse_product
+from quorate._support.lanczos import eight_columns, product_in_tasks, unsigned_indices
 from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.overlaps import keep, new_numbers
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats
 from quorate.crowd import Normalise, influence, ncai
@@ -24,6 +26,7 @@ _ROWS_PER_TASK = 64
 _PATTERNS_AT_ONCE = 1024
 _ROUNDING = 1e-13  # what is below is 0 but for rounding
 _FIRST = 128  # clusters by which others are put into an order, at most
+_ENTRIES_PER_SUM = 500_000  # many beside the clusters: each part of the lists has sums of its own over all of these
 _SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
 
 
@@ -145,14 +148,11 @@ class NeighbourLists:
 
     def among(self, clusters: NDArray[np.int64]) -> NeighbourLists:
         """Return the lists of some of the clusters, numbered anew; their order stays, and so does that of each list."""
-        number = np.full(len(self.order), -1)
-        number[clusters] = np.arange(len(clusters))
-        new = number[self.order]
+        n = len(self.order)
+        new = new_numbers(clusters, n)[self.order]
         places = np.flatnonzero(new >= 0)
-        place = np.full(len(self.order), -1)
-        place[places] = np.arange(len(places))
-        values, indices, indptr = _kernels.tables.keep(self.indptr, self.indices, self.values, places, place)
-        return NeighbourLists(new[places], indptr, indices, values)
+        values, indices, indptr = keep(self.indptr, self.indices, self.values, places, new_numbers(places, n))
+        return NeighbourLists(new[places].astype(np.int64), indptr, indices, values)
 
     @property
     def links(self) -> sp.csr_array:
@@ -186,18 +186,34 @@ class SactOperator:
     def _own(self) -> Floats:
         """(n_clusters, 1) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
         lists = self.lists
-        links = sp.csr_array((lists.values, lists.indices, lists.indptr), shape=(len(lists.order),) * 2)
-        return sparse_product(links, self._influence[:, None])
+        product, tasks = product_in_tasks(
+            lists.indptr, lists.indices, lists.values, eight_columns(self._influence[:, None])
+        )
+        _kernels.threads.run_in_threads(tasks)
+        return product[:, :1].copy()
 
     def _times(self, x: Floats) -> Floats:
-        lists, n = self.lists, len(x)
-        ordered = _kernels.lanes.zero_rows(n)
-        ordered[:, : x.shape[1]] = x[lists.order]
-        parts = _kernels.threads.parts_of_lists(lists.indptr)
-        sums = _kernels.lanes.zero_rows(n * len(parts))
+        product = self._begin(x)
+        _kernels.threads.run_in_threads(product.tasks)
+        return self._end(product)[:, : x.shape[1]]
 
-        def add(part: int) -> None:
-            some = parts[part]
+    def beside(self, matrix: sp.csr_array, x: Floats) -> tuple[Floats, Floats]:
+        """Return the products of a matrix and of this with the same x (n_clusters, j), both made at once."""
+        if x.shape[1] > _kernels.lanes.WIDTH:
+            return np.asarray(matrix @ x), self @ x
+        own = self._begin(x)
+        product, tasks = product_in_tasks(matrix.indptr, unsigned_indices(matrix), matrix.data, eight_columns(x))
+        _kernels.threads.run_in_threads([*own.tasks, *tasks])
+        return product[:, : x.shape[1]], self._end(own)[:, : x.shape[1]]
+
+    def _begin(self, x: Floats) -> _Triples:
+        """Return the sums that a product with x (n_clusters, up to 8) comes from, and the tasks that add them up."""
+        lists, n = self.lists, len(x)
+        ordered = eight_columns(x, lists.order)
+        parts = _kernels.threads.parts_of_lists(lists.indptr, _ENTRIES_PER_SUM)
+        sums = _kernels.lanes.rows(n * len(parts))
+
+        def add(part: int, some: slice) -> None:
             _kernels.links.add_triples(
                 lists.indptr,
                 lists.indices,
@@ -209,12 +225,27 @@ class SactOperator:
                 sums[part * n : (part + 1) * n],
             )
 
-        _kernels.threads.in_threads(add, range(len(parts)))
+        return _Triples(ordered, sums, [partial(add, part, some) for part, some in enumerate(parts)])
+
+    def _end(self, triples: _Triples) -> Floats:
+        """Return the product (n_clusters, 8), once its sums are added up."""
         largest = self._own.max(initial=0.0)
         scale = 1.0 / largest if largest > 0 else 0.0
-        product = _kernels.lanes.zero_rows(n)
-        _kernels.links.add_up_triples(sums, scale, 1.0 - scale * self._own[:, 0], ordered, lists.order, product)
-        return product[:, : x.shape[1]]
+        own = 1.0 - scale * self._own[:, 0]
+        product = _kernels.lanes.zero_rows(len(own))
+        _kernels.links.add_up_triples(triples.sums, scale, own, triples.ordered, self.lists.order, product)
+        return product
+
+
+@dataclass(frozen=True)
+class _Triples:
+    """A product on its way: tasks add up sums, of which it comes."""
+
+    ordered: Floats
+    """(n_clusters, 8) what is multiplied, in the order of the lists."""
+    sums: Floats
+    """(parts n_clusters, 8) what each part of the lists adds."""
+    tasks: list[Callable[[], None]]
 
 
 def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:

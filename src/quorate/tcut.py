@@ -41,6 +41,9 @@ class Operator(Protocol):
 
     def __matmul__(self, x: Floats, /) -> Floats: ...
 
+    def beside(self, matrix: sp.csr_array, x: Floats, /) -> tuple[Floats, Floats]:
+        """Return the products of another matrix and of this with the same x."""
+
 
 @dataclass(frozen=True)
 class ReducedGraph:
@@ -62,10 +65,10 @@ class ReducedGraph:
 
     def multiply(self, x: Floats) -> Floats:
         """Return W @ x for x of shape (n_nodes, j)."""
-        product = sparse_product(self.through_rows, x)
         if self.links is None or self.link_degrees is None:
-            return product
-        return product + self.links @ ((self.links @ x) / self.link_degrees[:, None])
+            return sparse_product(self.through_rows, x)
+        through_rows, linked = self.links.beside(self.through_rows, x)
+        return through_rows + self.links @ (linked / self.link_degrees[:, None])
 
     @cached_property
     def trivial(self) -> Floats:

@@ -47,11 +47,18 @@ def intrinsic(function: Callable[..., Any]) -> Any:
     return extending.intrinsic(function)
 
 
-def zero_rows(n: int) -> Any:
-    """(n, 8) zeros, of which each row is one line of the cache."""
-    space = np.zeros(n * WIDTH + _LINE // 8)
+def rows(n: int) -> Any:
+    """(n, 8) numbers yet to be written, of which each row is one line of the cache."""
+    space = np.empty(n * WIDTH + _LINE // 8)
     begin = -space.ctypes.data % _LINE // 8
     return space[begin : begin + n * WIDTH].reshape(n, WIDTH)
+
+
+def zero_rows(n: int) -> Any:
+    """(n, 8) zeros, of which each row is one line of the cache."""
+    zeros = rows(n)
+    zeros[:] = 0.0
+    return zeros
 
 
 @intrinsic

@@ -63,7 +63,7 @@ def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, l
 
 @jit
 def add_triples(indptr, indices, values, influence, x, start, stop, out):
-    """Add for each i the sum over k in start..stop and over j of I_k min(v_ki, v_kj) x_j, for eight x at once.
+    """Write for each i the sum over k in start..stop and over j of I_k min(v_ki, v_kj) x_j, for eight x at once.
 
     With the neighbours of k in ascending order of v, the step from one v to the next counts for all that are not
     smaller, so that the sum of their x and that of the steps so far serve all i.
@@ -72,6 +72,8 @@ def add_triples(indptr, indices, values, influence, x, start, stop, out):
     influence : (n,) I
     x, out : (n, 8)
     """
+    for i in range(len(out)):  # here, where the sums are added up: their lines of the cache are near this thread then
+        lanes.store(out, i, lanes.zeros())
     for k in range(start, stop):
         larger = _sum_of_rows(indices, x, indptr[k], indptr[k + 1])
         total = lanes.zeros()

@@ -18,27 +18,33 @@ def add_coverage(first, indptr, indices, shared, member, out):
 
 
 @jit
-def keep(indptr, indices, values, rows, number):
-    """Return values, indices and indptr of some rows and columns of a matrix in CSR form.
+def count_kept(indptr, indices, rows, number, start, stop, out):
+    """Write behind place r how many entries of row rows[r] stay, for r in start..stop.
 
-    rows : (r,) the rows, in their new order
     number : (n,) the new number of each column, negative for those that go
+    out : (r + 1,)
     """
-    length = np.zeros(len(rows) + 1, dtype=indptr.dtype)
-    for r in range(len(rows)):
+    for r in range(start, stop):
+        kept = 0
         for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            length[r + 1] += number[indices[e]] >= 0
-    kept_ptr = np.cumsum(length).astype(indptr.dtype)
-    kept_indices = np.empty(kept_ptr[-1], dtype=indices.dtype)
-    kept_values = np.empty(kept_ptr[-1], dtype=values.dtype)
-    for r in range(len(rows)):
+            kept += number[indices[e]] >= 0
+        out[r + 1] = kept
+
+
+@jit
+def keep(indptr, indices, values, rows, number, start, stop, kept_ptr, kept_indices, kept_values):
+    """Write the entries of the rows rows[start:stop] that stay, with the new numbers of their columns.
+
+    number : as in `count_kept`
+    kept_ptr, kept_indices, kept_values : what is left of the matrix in CSR form, kept_ptr given
+    """
+    for r in range(start, stop):
         place = kept_ptr[r]
         for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
             if number[indices[e]] >= 0:
                 kept_indices[place] = number[indices[e]]
                 kept_values[place] = values[e]
                 place += 1
-    return kept_values, kept_indices, kept_ptr
 
 
 @jit
@@ -74,3 +80,33 @@ def jaccard(indptr, indices, shared, member, coverage, out):
         for e in range(indptr[a], indptr[a + 1]):
             b = indices[e]
             out[e] = shared[e] / (coverage[a, member[b]] + coverage[b, member[a]] - shared[e])
+
+
+@jit
+def scale_entries(indptr, indices, values, factor, start, stop):
+    """Multiply every entry of the rows start..stop of a matrix in CSR form by the factors of its row and its column."""
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            values[e] = values[e] * factor[i] * factor[indices[e]]
+
+
+@jit
+def is_connected(indptr, indices):
+    """Return whether the entries of a symmetric matrix in CSR form lead from the first row to all others."""
+    n = len(indptr) - 1
+    reached = np.zeros(n, dtype=np.bool_)
+    waiting = np.empty(n, dtype=np.int64)
+    n_reached = n_left = min(n, 1)
+    waiting[:n_left] = 0
+    reached[:n_left] = True
+    while n_left > 0 and n_reached < n:
+        n_left -= 1
+        i = waiting[n_left]
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if not reached[j]:
+                reached[j] = True
+                waiting[n_left] = j
+                n_left += 1
+                n_reached += 1
+    return n_reached == n

@@ -46,6 +46,11 @@ def in_threads(
     return results
 
 
+def run_in_threads(tasks: Sequence[Callable[[], None]]) -> None:
+    """Do all of some tasks, in threads, as `in_threads` does one task for many items."""
+    in_threads(lambda task: task(), tasks)
+
+
 @contextmanager
 def stopped_by(check: Callable[[], None]) -> Iterator[None]:
     """Call `check` between the tasks of all work inside the `with` block; to end the work, it raises."""
@@ -74,12 +79,12 @@ def blocks(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def parts_of_lists(indptr: Any) -> list[slice]:
-    """Cut the rows of a matrix in CSR form into a few slices of about as many entries each.
+def parts_of_lists(indptr: Any, entries: int = _ENTRIES_PER_PART) -> list[slice]:
+    """Cut the rows of a matrix in CSR form into a few slices of about as many entries each, usually some number.
 
     They are the same for any number of threads, and so is a sum over them.
     """
-    n_parts = int(np.clip(indptr[-1] // _ENTRIES_PER_PART, 1, _PARTS))
+    n_parts = int(np.clip(indptr[-1] // entries, 1, _PARTS))
     ends = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_parts + 1)[1:-1])
     bounds = [0, *ends.tolist(), len(indptr) - 1]
     return [slice(*some) for some in pairwise(bounds)]

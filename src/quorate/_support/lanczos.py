@@ -8,35 +8,59 @@ many they are replaced by the Ritz vectors that lead (thick restart; Wu and Simo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh, qr, solve_triangular
+from numpy.typing import NDArray
+from scipy.linalg import eigh, qr
 
 from quorate import _kernels
-from quorate._support.typing import Floats
+from quorate._support.typing import Floats, Ints
 
 _TOLERANCE = 1e-14  # the length of what is left of an eigenvector's equation, the largest eigenvalue being about 1
 _SAME = 1e-10  # eigenvalues that differ by less may be one
 _EXHAUSTED = 1e-12
 _LOOK_EVERY = 0.25  # times as many more vectors, at most, until the next look at how far the eigenpairs are
 _MOST_RESTARTS = 200
+_COORDINATES_PER_TASK = 1024
 
 
 def sparse_product(matrix: sp.csr_array, x: Floats) -> Floats:
     """Return a matrix of float64 times x of shape (n, j): up to eight vectors in threads."""
     if x.shape[1] > _kernels.lanes.WIDTH:
         return np.asarray(matrix @ x)
-    rows = _kernels.lanes.zero_rows(len(x))
-    rows[:, : x.shape[1]] = x
-    product = _kernels.lanes.zero_rows(matrix.shape[0])
-    unsigned = matrix.indices.view(f"u{matrix.indices.itemsize}")
+    product, tasks = product_in_tasks(matrix.indptr, unsigned_indices(matrix), matrix.data, eight_columns(x))
+    _kernels.threads.run_in_threads(tasks)
+    return product[:, : x.shape[1]]
+
+
+def unsigned_indices(matrix: sp.csr_array) -> NDArray[Any]:
+    """Return the columns of the entries of a matrix as unsigned numbers, which kernels read faster."""
+    return matrix.indices.view(f"u{matrix.indices.itemsize}")
+
+
+def product_in_tasks(
+    indptr: NDArray[Any], indices: NDArray[Any], values: Floats, x: Floats
+) -> tuple[Floats, list[Callable[[], None]]]:
+    """Return where the product of a matrix in CSR form and x (n, 8) will be once the tasks, returned too, are done."""
+    product = _kernels.lanes.zero_rows(len(indptr) - 1)
 
     def multiply(some: slice) -> None:
-        _kernels.links.multiply_rows(matrix.indptr, unsigned, matrix.data, rows, some.start, some.stop, product)
+        _kernels.links.multiply_rows(indptr, indices, values, x, some.start, some.stop, product)
 
-    _kernels.threads.in_threads(multiply, _kernels.threads.parts_of_lists(matrix.indptr))
-    return product[:, : x.shape[1]]
+    return product, [partial(multiply, some) for some in _kernels.threads.parts_of_lists(indptr)]
+
+
+def eight_columns(x: Floats, order: Ints | None = None) -> Floats:
+    """(n, 8) the columns of x, which has at most eight, and zeros; its rows in some order, if one is given."""
+    rows = _kernels.lanes.zero_rows(len(x))
+    if order is not None and x.shape[1] == _kernels.lanes.WIDTH:
+        np.take(x, order, axis=0, out=rows, mode="clip")  # without a copy
+    else:
+        rows[:, : x.shape[1]] = x if order is None else x[order]
+    return rows
 
 
 def most_vectors(n_wanted: int) -> int:
@@ -121,16 +145,26 @@ class _Iterations:
         rest, length, swapped = qr(product - near.T @ inside, mode="economic", pivoting=True, check_finite=False)
         if abs(length[-1, -1]) < _EXHAUSTED:
             return False
-        known = self.basis[: self.dim]
-        rest -= known.T @ (known @ rest)  # what rounding left of the whole basis
+        self.take_out_basis(rest)  # what rounding left of it
         try:
             again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
         except np.linalg.LinAlgError:  # they were rounding alone
             return False
         self.coupling[:, swapped] = again.T @ length
-        self.basis[self.dim : self.dim + self.width] = solve_triangular(again, rest.T, lower=True, check_finite=False)
+        self.basis[self.dim : self.dim + self.width] = np.linalg.inv(again) @ rest.T
         self.coupled_from = begin
         return True
+
+    def take_out_basis(self, vectors: Floats) -> None:
+        """Take the whole basis out of vectors (n, 8), in threads; the parts are the same for any number of them."""
+        known = self.basis[: self.dim]
+        parts = _kernels.threads.blocks(len(vectors), _COORDINATES_PER_TASK)
+        inside = sum(_kernels.threads.in_threads(lambda some: known[:, some] @ vectors[some], parts))
+
+        def subtract(some: slice) -> None:
+            vectors[some] -= known[:, some].T @ inside
+
+        _kernels.threads.in_threads(subtract, parts)
 
     def ritz(self, n_more: int = 0) -> tuple[Floats, Floats, float]:
         """Return leading Ritz values, ascending, their vectors in the basis, and what is left of their equations."""

@@ -18,6 +18,7 @@ BYTES_PER_OVERLAP = 12.0
 DENSE_CLUSTERS = 2048
 _CLUSTERS_PER_TASK = 64
 _CLUSTERS_TRIED = 100
+_ROWS_PER_TASK = 512
 
 
 class _Lines(NamedTuple):
@@ -122,8 +123,13 @@ def _sparse(dense: NDArray[Any]) -> sp.csr_array:
 class OfClusters(Protocol):
     """Something about clusters, each or two by two, that stays what it is for some of them."""
 
-    def among(self, clusters: Ints) -> Self:
-        """Return the same for some of the clusters."""
+
+@runtime_checkable
+class OfMembers(Protocol):
+    """Something about members, two by two, that stays what it is for some of them."""
+
+    def of_members(self, members: Ints) -> Self:
+        """Return the same for some of the members."""
 
 
 def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
@@ -131,7 +137,46 @@ def among(matrix: sp.csr_array, nodes: Ints) -> sp.csr_array:
     n = matrix.shape[0]
     if np.array_equal(nodes, np.arange(n)):
         return matrix
-    number = np.full(n, -1, dtype=matrix.indices.dtype)
-    number[nodes] = np.arange(len(nodes))
-    lists = _kernels.tables.keep(matrix.indptr, matrix.indices, matrix.data, nodes, number)
+    lists = keep(matrix.indptr, matrix.indices, matrix.data, nodes, new_numbers(nodes, n))
     return sp.csr_array(lists, shape=(len(nodes), len(nodes)))
+
+
+def new_numbers(nodes: Ints, n: int) -> NDArray[np.int32]:
+    """(n,) the place of each of n nodes among some of them, -1 for the others."""
+    number = np.full(n, -1, dtype=np.int32)
+    number[nodes] = np.arange(len(nodes))
+    return number
+
+
+def keep(
+    indptr: Ints, indices: NDArray[Any], values: NDArray[Any], rows: Ints, number: NDArray[np.int32]
+) -> tuple[NDArray[Any], NDArray[Any], Ints]:
+    """Return values, indices and indptr of some rows and columns of a matrix in CSR form.
+
+    Parameters
+    ----------
+    indptr, indices, values
+        The matrix.
+    rows : (r,)
+        The rows, in their new order.
+    number : (n,)
+        The new number of each column, negative for those that go.
+    """
+    kept_ptr = np.zeros(len(rows) + 1, dtype=indptr.dtype)
+    tasks = _kernels.threads.blocks(len(rows), _ROWS_PER_TASK)
+
+    def count(some: slice) -> None:
+        _kernels.tables.count_kept(indptr, indices, rows, number, some.start, some.stop, kept_ptr)
+
+    _kernels.threads.in_threads(count, tasks)
+    np.cumsum(kept_ptr, out=kept_ptr)
+    kept_indices = np.empty(kept_ptr[-1], dtype=indices.dtype)
+    kept_values = np.empty(kept_ptr[-1], dtype=values.dtype)
+
+    def fill(some: slice) -> None:
+        _kernels.tables.keep(
+            indptr, indices, values, rows, number, some.start, some.stop, kept_ptr, kept_indices, kept_values
+        )
+
+    _kernels.threads.in_threads(fill, tasks)
+    return kept_values, kept_indices, kept_ptr

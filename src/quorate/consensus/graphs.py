@@ -44,8 +44,11 @@ def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
     diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
     """
     links = ens.cooccurrence_by_degree(influence)
-    links.data *= np.repeat(influence, np.diff(links.indptr))
-    links.data *= influence[links.indices]
+
+    def scale(some: slice) -> None:
+        _kernels.tables.scale_entries(links.indptr, links.indices, links.data, influence, some.start, some.stop)
+
+    _kernels.threads.in_threads(scale, _kernels.threads.parts_of_lists(links.indptr))
     return links
 
 
@@ -57,6 +60,8 @@ def components(graph: sp.csr_array) -> Ints:
     if (graph.data == 0).any():
         graph = graph.copy()
         graph.eliminate_zeros()
+    if _kernels.tables.is_connected(graph.indptr, graph.indices):  # sooner than the general search
+        return np.zeros(graph.shape[0], dtype=np.int64)
     return sp.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
 
 
@@ -101,6 +106,8 @@ def multi_granularity_graph(
 
 def _components(shared: sp.csr_array, influence: Floats) -> Ints:
     """Return the connected component of each cluster: those that share rows are linked if either has influence."""
+    if (influence > 0).all():
+        return components(shared)
     either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
     return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
 

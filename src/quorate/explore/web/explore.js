@@ -73,7 +73,11 @@ async function getStructure(wanted = !S.large) {
   byId("ask-structure").hidden = known || !S.large;
 }
 const choiceOf = () => JSON.stringify([state.method, state.off]);
-const getPair = () => get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = found; drawPair(); });
+// The rows that two members share are the same for any answer.
+async function getPair() {
+  const about = JSON.stringify(state.pair);
+  if (shown.pair?.about !== about) await get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = { about, ...found }; drawPair(); });
+}
 const getRows = () => get("rows", question({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (found) => { shown.rows = found; drawRows(); });
 async function getRow() {
   if (state.row === null) { byId("row").hidden = true; return; }
@@ -254,8 +258,8 @@ function drawAnswer() {
   if (now.unlabelled) tiles.push([count(now.unlabelled), "rows no member labels"]);
   if (now.scores) tiles.push([now.scores.ari.toFixed(3), "ARI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(tile));
-  drawMembers();
   drawTake();
+  if (state.tab === "members") drawMembers();
   if (state.tab !== "answer") return;
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
   const total = sizes.reduce((sum, n) => sum + n, 0);

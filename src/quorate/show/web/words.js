@@ -1,5 +1,6 @@
 // Numbers as people read them.
-export const count = (n) => Number(n).toLocaleString("en", { maximumFractionDigits: 1 });
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+export const count = (n) => whole.format(Number(n));
 export const percent = (x, digits = 0) => (100 * x).toFixed(digits) + "%";
 export const share = (x) => (x > 0 && x < 0.001 ? "< 0.1%" : percent(x, 1));
 export const decimals = (x, digits = 3) => (x === null || x === undefined ? "" : Number(x).toFixed(digits));

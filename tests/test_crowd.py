@@ -4,6 +4,7 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
@@ -266,3 +267,19 @@ def test_equal_row_weights_change_nothing_beyond_chance():
     assert qt.agreement(halves, measure="ami") == pytest.approx(qt.agreement(plain, measure="ami"), abs=1e-9)
     uneven = qt.Ensemble(good + junk, row_weights=rng.uniform(0.1, 2.0, 120))
     assert abs(qt.agreement(uneven, measure="ami")[0, 3]) < 0.1
+
+
+@given(oracles.label_matrices(missing=True, min_rows=4), st.data())
+def test_what_members_say_of_each_other_goes_over_to_fewer_members(labels, data):
+    ens = qt.Ensemble(list(labels.T))
+    qt.trust(ens)  # known from now on
+    members = data.draw(st.lists(st.integers(0, ens.n_members - 1), min_size=1, unique=True))
+    if any(len(ens.levels[j]) == 0 for j in members):
+        return
+    selected, anew = ens.select(members), qt.Ensemble([labels[:, j] for j in members])
+    assert {"information", "chance"} <= selected.derived.keys() or members != sorted(members)
+    assert np.array_equal(selected.coverage, anew.coverage)
+    assert np.array_equal(qt.agreement(selected), qt.agreement(anew))
+    assert np.array_equal(qt.agreement(selected, measure="ami"), qt.agreement(anew, measure="ami"))
+    assert np.array_equal(qt.ncai(selected), qt.ncai(anew))
+    assert np.array_equal(qt.trust(selected), qt.trust(anew))

@@ -357,9 +357,9 @@ def working(ended):
     def work(bench, data, job):
         if not data.get("long"):
             return b"{}"
-        job.at("working")
-        tell("Half of it", 0.5)
         try:
+            job.at("working")
+            tell("Half of it", 0.5)
             _kernels.threads.in_threads(lambda _: time.sleep(0.01), range(4000))
         except BaseException as error:
             ended.append(type(error).__name__)

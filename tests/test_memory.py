@@ -168,3 +168,17 @@ def test_three_blocks_of_stored_patterns_are_counted():
     stored = StoredEnsemble(["a", "b"], [np.arange(600), np.arange(700)], "missing", 10**6, Store())
     assert stored.numbers.patterns == 3 * BLOCK
     assert stored.numbers.rows == 0
+
+
+def test_nobody_looks_how_much_is_left_for_a_small_need(monkeypatch):
+    looks = []
+    monkeypatch.setattr(memory, "available_memory", lambda: looks.append(1) or GB)
+    memory.require_memory(10.0 * 2**20, "A small matrix", "")
+    assert not looks
+    memory.require_memory(0.1 * GB, "A larger one", "")
+    assert looks
+    with pytest.raises(qt.QuorateError, match="A large one needs about 2 GB"):
+        memory.require_memory(2.0 * GB, "A large one", "")
+    monkeypatch.undo()
+    with qt.memory_limit("1KB"), pytest.raises(qt.QuorateError, match="A small matrix needs about 2 kB"):
+        memory.require_memory(2000.0, "A small matrix", "")

@@ -2,13 +2,14 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
 from quorate import tcut
-from quorate.consensus.graphs import bipartite_graph, multi_granularity_graph, row_links
+from quorate.consensus.graphs import bipartite_graph, components, multi_granularity_graph, row_links
 from quorate.ensemble import Ensemble
 from quorate.tcut import TransferCut, leading_spectrum
 
@@ -71,6 +72,17 @@ def test_components_of_the_graph_are_the_clusters():
     assert gp.labels_.tolist() == blocks.tolist()
     assert gp.eigenvalues_[:4].tolist() == [1.0] * 4
     assert qt.GPMGLA(n_clusters="auto").fit(labels).n_clusters_ == 4
+
+
+@given(st.integers(0, 12), st.floats(0.0, 0.5), st.integers(0, 2**32 - 1))
+def test_components_are_those_that_links_of_some_weight_lead_to(n, density, seed):
+    rng = np.random.default_rng(seed)
+    links = np.triu(rng.random((n, n)) < density, 1) * rng.integers(0, 2, (n, n))
+    weights = (links + links.T).astype(np.float64)
+    graph = sp.csr_array(np.where(weights > 0, weights, np.nan))
+    graph.data[np.isnan(graph.data)] = 0.0  # stored, but no links
+    found, expected = components(graph), sp.csgraph.connected_components(sp.csr_array(weights), directed=False)[1]
+    assert np.array_equal(found[:, None] == found, expected[:, None] == expected)
 
 
 def test_more_components_than_clusters_still_gives_k_clusters():

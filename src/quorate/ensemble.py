@@ -427,7 +427,7 @@ class Ensemble(Clusterings):
         selected.cooccurrence = among(self.cooccurrence, kept)
         selected.cooccurrence.sort_indices()
         if "coverage" in self.__dict__:
-            selected.coverage = self.coverage[np.ix_(kept, positions)]
+            selected.coverage = self.coverage[np.ix_(kept, np.array(positions))]
         in_order = positions == sorted(positions)  # sums over two members in the other order differ in their last bits
         for what, known in list(self.derived.items()):
             if isinstance(known, OfClusters):

@@ -20,7 +20,7 @@ from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 
 _ROWS_PER_TASK = 64
-_PATTERNS_PER_TASK = 1 << 14
+_PATTERNS_PER_TASK = 1 << 12
 _LINES_AT_ONCE = 1024
 
 

@@ -311,7 +311,7 @@ def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
         if not block.fixed:
             sizes += np.bincount(labels, minlength=k)
         _kernels.lloyd.add_up(block.values, block.weights, labels, sums, weights)
-        inertia += float(block.weights @ distances)
+        inertia += float(np.sum(block.weights * distances))  # in one thread: libraries take several for a product
         offset += len(labels)
     means = np.divide(sums, weights[:, None], out=np.full_like(sums, np.nan), where=weights[:, None] > 0)
     return _Gathered(sizes, means, weights, inertia)

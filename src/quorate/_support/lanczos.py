@@ -24,7 +24,7 @@ _SAME = 1e-10  # eigenvalues that differ by less may be one
 _EXHAUSTED = 1e-12
 _LOOK_EVERY = 0.25  # times as many more vectors, at most, until the next look at how far the eigenpairs are
 _MOST_RESTARTS = 200
-_COORDINATES_PER_TASK = 1024
+_COORDINATES_PER_TASK = 2048
 
 
 def sparse_product(matrix: sp.csr_array, x: Floats) -> Floats:

@@ -149,8 +149,8 @@ def new_numbers(nodes: Ints, n: int) -> NDArray[np.int32]:
 
 
 def keep(
-    indptr: Ints, indices: NDArray[Any], values: NDArray[Any], rows: Ints, number: NDArray[np.int32]
-) -> tuple[NDArray[Any], NDArray[Any], Ints]:
+    indptr: NDArray[Any], indices: NDArray[Any], values: NDArray[Any], rows: Ints, number: NDArray[np.int32]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return values, indices and indptr of some rows and columns of a matrix in CSR form.
 
     Parameters

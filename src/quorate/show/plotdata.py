@@ -25,7 +25,7 @@ from quorate.consensus.registry import ConsensusResult
 from quorate.crowd import Normalise, agreement, cai, crowd_trust
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
-from quorate.evidence import Groups, certainty, covering_weight, shared_rows
+from quorate.evidence import Groups, certainty, covering_weight
 from quorate.linkage import Dendrogram
 from quorate.scores import table_nmi
 
@@ -260,17 +260,16 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
         stability=np.array([cluster.stability for cluster in clusters]),
         opponents=tuple(cluster.opponents for cluster in clusters),
         clusters=clusters,
-        mean_confidence=float(certain.confidence[kept] @ counts / counts.sum()) if len(counts) else 0.0,
+        mean_confidence=float(np.average(certain.confidence[kept], weights=counts)) if len(counts) else 0.0,
         chance_confidence=confidence_by_chance(ens, weights, groups),
-        agreement=float(weights @ agreement_with_members(ens, labels)),
+        agreement=float(weights @ agreement_with_members(ens, groups)),
         histogram=np.bincount(bins, weights=counts, minlength=_BINS).astype(np.float64),
     )
 
 
-def agreement_with_members(ens: Ensemble, labels: Ints) -> Floats:
-    """(M,) NMI of a consensus with each member, over the rows both label."""
-    shared = shared_rows(ens, labels, int(labels.max(initial=-1)) + 1)
-    tables = [shared[:, ens.cluster_member == j].T for j in range(ens.n_members)]
+def agreement_with_members(ens: Ensemble, groups: Groups) -> Floats:
+    """(M,) NMI of a consensus, by its clusters, with each member, over the rows both label."""
+    tables = [groups.shared[:, ens.cluster_member == j].T for j in range(ens.n_members)]
     return np.array([table_nmi(table) if table.any() else 0.0 for table in tables])
 
 

@@ -21,9 +21,11 @@ testclient = pytest.importorskip("starlette.testclient", reason='Install it with
 pytest.importorskip("uvicorn")
 import httpx  # noqa: E402
 
+from quorate.explore.asking import parse_ask  # noqa: E402
 from quorate.explore.run import Explorer, coordinates  # noqa: E402
 from quorate.explore.server import VIEWS, make_app  # noqa: E402
 from quorate.explore.workbench import Workbench  # noqa: E402
+from quorate.tcut import DENSE_NODES  # noqa: E402
 
 TOKEN = "secret"
 BASE = "http://127.0.0.1"
@@ -99,6 +101,24 @@ def test_answers_are_those_of_the_library(client, bench, ask, own):
     assert table["confidence"].to_numpy() == pytest.approx(result.confidence, abs=1e-6)
     assert table["margin"].to_numpy() == pytest.approx(result.margin, abs=1e-6)
     assert table["runner_up"].tolist() == result.runner_up.tolist()
+
+
+def test_many_moves_give_what_the_library_gives_from_the_start():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 9, 4000)
+    wrong = rng.random((4000, 12)) < 0.1
+    labels = np.where(wrong, rng.integers(0, 150, (4000, 12)), truth[:, None] * 16 + rng.integers(0, 16, (4000, 12)))
+    bench = Workbench(qt.Ensemble(labels))
+    assert bench.ensemble.n_clusters > DENSE_NODES  # eigenvectors come from iterations
+    moves = [{"members": [j for j in range(12) if j != off]} for off in range(0, 12, 3)]
+    moves += [{"params": {"beta": beta}} for beta in (1.0, 3.5)]
+    moves += [{"k": 12}, {"members": [0, 1, 4, 5, 9], "params": {"beta": 1.3}}, {"k": 5}]
+    for move in moves:
+        ask = parse_ask({"method": "gp-mgla", "k": 9, **move}, 12)
+        own = qt.consensus(labels[:, list(ask.members)], ask.k, "gp-mgla", **dict(ask.params))
+        answer = bench.answer(ask)
+        assert answer.row_labels.tolist() == own.labels.tolist(), move
+        assert np.array_equal(answer.row_confidence, own.confidence), move
 
 
 def test_a_number_of_clusters_asked_for_does_not_become_the_automatic_one(client, bench):

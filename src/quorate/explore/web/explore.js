@@ -303,6 +303,8 @@ function drawCompare() {
   byId("compare-tiles").replaceChildren(...(found.scores ? Object.entries(names).map(([key, name]) => tile([found.scores[key].toFixed(3), name])) : []), tile([count(found.moved), "rows moved"]));
   const side = (one, key) => ({ title: key, key, clusters: one.names.map((name, label) => ({ label, size: one.sizes[label], name })).filter((cluster) => cluster.size > 0) });
   drawRiver(byId("flow"), [side(found.left, "A"), side(found.right, "B")], [found.cells], { now: 0, gap: 150, pick: () => {} });
+  byId("moved-title").textContent = found.moved ? "Rows that moved" : "No row moved";
+  byId("moved").hidden = !found.moved;
   drawTable(byId("moved"), [
     [S.id || "Row", (r) => r.name, (r) => rowButton(r), "text"],
     [`A: ${shorten(found.left.title, 40)}`, (r) => r.left, (r) => shorten(r.left, 60), "text"],

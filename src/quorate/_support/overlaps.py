@@ -123,6 +123,9 @@ def _sparse(dense: NDArray[Any]) -> sp.csr_array:
 class OfClusters(Protocol):
     """Something about clusters, each or two by two, that stays what it is for some of them."""
 
+    def among(self, clusters: Ints) -> Self:
+        """Return the same for some of the clusters."""
+
 
 @runtime_checkable
 class OfMembers(Protocol):

@@ -162,8 +162,8 @@ def test_the_answer_follows_method_k_and_parameters(chromium, running, data):
         candidates = page.page.locator("[data-candidate]").all_inner_texts()
         assert candidates == [str(one.n_clusters) for one in choice.candidates]
         page.answered(lambda: page.page.click(f"[data-candidate='{candidates[1]}']"))
-        assert page.shows(qt.consensus(labels, int(candidates[1])))
         assert page.run("document.activeElement.dataset.candidate") == candidates[1]
+        assert page.shows(qt.consensus(labels, int(candidates[1])))
         page.answered(lambda: page.page.click("#by-k [data-k='5']"))
         assert page.shows(qt.consensus(labels, 5))
         page.answered(lambda: page.page.click("#more"))

@@ -34,32 +34,41 @@ class MixtureCuts(ImprovedCuts):
 
     def maximise(self, memberships: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the shares pi (k,) and of the label probabilities theta (n_clusters, k)."""
-        weighted = memberships * self.counts[:, None]
-        shares = weighted.sum(axis=0) / self.counts.sum()
-        of_cluster = np.asarray(self.members_of.T @ weighted)
+        of_class, of_cluster = self._rows_of_classes(memberships)
+        shares = of_class / self.counts.sum()
         member = self.ensemble.cluster_member
         of_member = np.zeros((self.ensemble.n_members, memberships.shape[1]))
         np.add.at(of_member, member, of_cluster)
         theta = of_cluster * ratio(1.0, of_member)[member]
         return np.log(np.maximum(shares, _FLOOR)), np.log(np.maximum(theta, _FLOOR))
 
+    def _rows_of_classes(self, memberships: Floats) -> tuple[Floats, Floats]:
+        """Return how many rows are in each class (k,), and in each class and cluster (n_clusters, k)."""
+        n_clusters, k = self.ensemble.n_clusters, memberships.shape[1]
+        tasks = _kernels.threads.blocks(len(memberships), max(_PATTERNS_PER_TASK, n_clusters))
+        of_class, of_cluster = np.zeros((len(tasks), k)), np.zeros((len(tasks), n_clusters, k))
+        table = self.members_of.indptr, self.members_of.indices, self.counts, memberships
+
+        def add(task: int) -> None:
+            some = tasks[task]
+            _kernels.latent.add_memberships(*table, some.start, some.stop, of_class[task], of_cluster[task])
+
+        _kernels.threads.in_threads(add, range(len(tasks)))
+        return of_class.sum(axis=0), of_cluster.sum(axis=0)
+
     def expect(self, shares: Floats, theta: Floats) -> Posterior:
         """Return the posterior of every pattern; a missing label says nothing, a member's weight is an exponent."""
         weighted = theta * self.share_of_cluster[:, None]
-        joint, likelihood = np.empty((len(self.covered), len(shares))), np.empty(len(self.covered))
+        clusters = self.members_of.indptr, self.members_of.indices
+        joint, (largest, total) = np.empty((len(self.covered), len(shares))), np.empty((2, len(self.covered)))
 
         def of_patterns(some: slice) -> None:
-            part = joint[some]
-            np.add(self.members_of[some] @ weighted, shares, out=part)
-            largest = part.max(axis=1)
-            part -= largest[:, None]
-            np.exp(part, out=part)
-            total = part.sum(axis=1)
-            part /= total[:, None]
-            likelihood[some] = largest + np.log(total)
+            _kernels.latent.joint_logarithms(*clusters, weighted, shares, some.start, some.stop, joint, largest)
+            np.exp(joint[some], out=joint[some])
+            _kernels.latent.normalise(some.start, some.stop, joint, total)
 
         _kernels.threads.in_threads(of_patterns, _kernels.threads.blocks(len(joint), _PATTERNS_PER_TASK))
-        return Posterior(joint, float(self.counts @ likelihood))
+        return Posterior(joint, float(self.counts @ (largest + np.log(total))))
 
     def improve(self, groups: Ints, k: int) -> Solution:
         """Return the classes that start as some groups, after at most 200 rounds."""

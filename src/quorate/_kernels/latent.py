@@ -1,0 +1,61 @@
+"""Rounds of a mixture of classes in which every member has its own probabilities of labels."""
+
+import numpy as np
+
+from quorate._kernels._jit import jit
+
+
+@jit
+def joint_logarithms(indptr, indices, logarithms, shares, start, stop, out, largest):
+    """Write for patterns start..stop the logarithm of the joint probability with each class, less the largest of them.
+
+    indptr, indices : the clusters of each pattern, in CSR form
+    logarithms : (n_clusters, k) of the probability of each label
+    shares : (k,) logarithms of the shares of the classes
+    out, largest : (m, k), (m,) written in the rows of these patterns
+    """
+    for i in range(start, stop):
+        total = out[i]
+        total[:] = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            part = logarithms[indices[e]]
+            for g in range(len(total)):
+                total[g] += part[g]
+        most = -np.inf
+        for g in range(len(total)):
+            total[g] += shares[g]
+            most = max(most, total[g])
+        for g in range(len(total)):
+            total[g] -= most
+        largest[i] = most
+
+
+@jit
+def normalise(start, stop, joint, total):
+    """Divide the rows start..stop of `joint` (m, k) by their sums, which are written to `total` (m,)."""
+    for i in range(start, stop):
+        row = joint[i]
+        total[i] = 0.0
+        for g in range(len(row)):
+            total[i] += row[g]
+        for g in range(len(row)):
+            row[g] /= total[i]
+
+
+@jit
+def add_memberships(indptr, indices, counts, memberships, start, stop, of_class, of_cluster):
+    """Add up how many rows of patterns start..stop are in each class, and in each class and cluster.
+
+    indptr, indices : the clusters of each pattern, in CSR form
+    counts, memberships : (m,), (m, k)
+    of_class, of_cluster : (k,), (n_clusters, k) to which is added
+    """
+    weighted = np.empty(memberships.shape[1], dtype=np.float64)
+    for i in range(start, stop):
+        for g in range(len(weighted)):
+            weighted[g] = counts[i] * memberships[i, g]
+            of_class[g] += weighted[g]
+        for e in range(indptr[i], indptr[i + 1]):
+            total = of_cluster[indices[e]]
+            for g in range(len(weighted)):
+                total[g] += weighted[g]

@@ -25,7 +25,7 @@ from quorate.consensus.votes import fill_empty, meta_votes
 from quorate.ensemble import Ensemble
 from quorate.evidence import pattern_evidence
 from quorate.linkage import LINKS
-from quorate.links import trajectory_similarity, weighted_triples
+from quorate.links import neighbour_links, trajectories_within, trajectory_similarity, weighted_triples
 from quorate.tcut import TransferCut
 
 few = settings(max_examples=25)
@@ -368,6 +368,19 @@ def test_walks_by_eigenvectors_are_walks_step_by_step(labels, n_steps):
     weights = np.arange(1.0, len(links) + 1)
     expected = dense.trajectories(links, weights, n_steps)
     assert trajectory_similarity(links, weights, n_steps) == pytest.approx(expected, abs=1e-9)
+
+
+@given(labels=oracles.label_matrices(missing=True), n_steps=st.integers(1, 20))
+@few
+def test_walks_within_members_are_those_over_all_clusters(labels, n_steps):
+    ens = Ensemble(list(labels.T))
+    links, member = neighbour_links(ens), ens.cluster_member
+    expected = dense.trajectories(links.toarray(), np.ones(ens.n_clusters), n_steps) * (member[:, None] == member)
+    for at_once in (1e3, -1.0):  # step by step is less, or more
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("quorate.links._WALKS_AT_ONCE", at_once)
+            found = trajectories_within(links, member, n_steps)
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 @given(labels=oracles.label_matrices(missing=True), seed=st.integers(0, 9))

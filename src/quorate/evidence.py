@@ -70,7 +70,9 @@ def pattern_evidence(ens: Ensemble, weights: Floats, certainty: Floats | None = 
     return np.minimum(evidence, 1.0, out=evidence)
 
 
-def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
+def through_clusters(
+    phi: sp.csr_array, similarity: Floats, similar: tuple[Ints, Ints] | None = None, most: float = np.inf
+) -> Floats:
     """(m, m) similarity of every two patterns through that of their clusters: Phi T Phi', symmetric to the last bit.
 
     Parameters
@@ -79,8 +81,13 @@ def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
         How much each cluster of a pattern counts.
     similarity : (n_clusters, n_clusters)
         Symmetric similarity T of clusters.
+    similar : (n_clusters,), (n_clusters,), optional
+        The first and the last cluster, plus one, that each is similar to. Default: all.
+    most : float, optional
+        What no similarity may exceed.
     """
     n_patterns, n_clusters = phi.shape
+    first, last = similar or (np.zeros(n_clusters, dtype=np.int64), np.full(n_clusters, n_clusters))
     require_memory(
         8.0 * n_patterns * (n_patterns + _ROWS_PER_TASK * n_clusters / max(n_patterns, 1)),
         f"The similarity of every two of {n_patterns:,} patterns",
@@ -90,8 +97,10 @@ def through_clusters(phi: sp.csr_array, similarity: Floats) -> Floats:
     tasks = _kernels.threads.blocks(n_patterns, _ROWS_PER_TASK)
 
     def fill(rows: slice) -> None:
-        carried = np.ascontiguousarray((phi[rows] @ similarity).T)
-        _kernels.links.add_up(carried, phi.indptr, phi.indices, phi.data, rows.start, out)
+        carried = np.empty((rows.stop - rows.start, n_clusters))
+        _kernels.links.carry(phi.indptr, phi.indices, phi.data, similarity, first, last, rows.start, carried)
+        by_cluster = np.ascontiguousarray(carried.T)
+        _kernels.links.add_up(by_cluster, phi.indptr, phi.indices, phi.data, rows.start, most, out)
 
     _kernels.threads.in_threads(fill, tasks)
     return out
@@ -111,9 +120,10 @@ def evidence_through_clusters(ens: Ensemble, influence: Floats, similarity: Floa
         Which patterns.
     """
     similarity *= (influence / influence.sum())[ens.cluster_member][:, None]
-    evidence = through_clusters(sp.csr_array(indicators(ens, influence)[patterns]), similarity)
+    first, last = (np.searchsorted(ens.cluster_member, ens.cluster_member, side) for side in ("left", "right"))
+    evidence = through_clusters(sp.csr_array(indicators(ens, influence)[patterns]), similarity, (first, last), 1.0)
     np.fill_diagonal(evidence, 1.0)
-    return np.minimum(evidence, 1.0, out=evidence)
+    return evidence
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:

@@ -18,16 +18,18 @@ from quorate._support.lanczos import eight_columns, product_in_tasks, unsigned_i
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.overlaps import keep, new_numbers
 from quorate._support.patience import require_time
-from quorate._support.typing import Floats
-from quorate.crowd import Normalise, influence, ncai
+from quorate._support.typing import Floats, Ints
+from quorate.crowd import Normalise, influence, ncai, ratio
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 
 _ROWS_PER_TASK = 64
 _PATTERNS_AT_ONCE = 1024
 _ROUNDING = 1e-13  # what is below is 0 but for rounding
+_WALKS_AT_ONCE = 20.0  # products of an eigendecomposition of n nodes and what is made of it, over n^3
+_SPARSE_PRODUCT = 4.0  # how much longer a product takes where most of a matrix is 0 and left out
 _FIRST = 128  # clusters by which others are put into an order, at most
 _ENTRIES_PER_SUM = 500_000  # many beside the clusters: each part of the lists has sums of its own over all of these
-_SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
+_SIDE_BY_SIDE = 16  # clusters whose triples or walks are added up at once: two lines of the cache
 
 
 def jaccard(ens: Any) -> Floats:
@@ -54,6 +56,14 @@ def jaccard_links(ens: Clusterings) -> sp.csr_array:
     values = np.empty(len(shared.data))
     _kernels.tables.jaccard(shared.indptr, shared.indices, shared.data, ens.cluster_member, ens.coverage, values)
     return sp.csr_array((values, shared.indices.copy(), shared.indptr.copy()), shape=shared.shape)
+
+
+def neighbour_links(ens: Clusterings) -> sp.csr_array:
+    """Return the Jaccard coefficients of different clusters."""
+    links = jaccard_links(ens)
+    links.setdiag(0.0)
+    links.eliminate_zeros()
+    return links
 
 
 def neighbour_lists(ens: Clusterings) -> NeighbourLists:
@@ -302,9 +312,7 @@ def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
     so do all clusters of members without influence; the diagonal is 1.
     """
     _require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=2)
-    links = jaccard_links(ens)
-    links.setdiag(0.0)
-    links.eliminate_zeros()
+    links = neighbour_links(ens)
     of_cluster = member_influence[ens.cluster_member]
     triples = connected_triples(links, of_cluster)
     np.fill_diagonal(triples, 0.0)
@@ -336,7 +344,7 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
     """
     n = len(links)
     require_memory(8.0 * 6 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
-    require_time(20.0 * n**3, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    require_time(_WALKS_AT_ONCE * n**3, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     degrees = links @ weights
     linked = np.flatnonzero(degrees > 0)
     similarity = np.zeros((n, n))
@@ -357,12 +365,60 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
             series *= steps
         vectors /= scale[:, None] ** 2
         together = vectors @ (inner * series) @ vectors.T
-    length = np.sqrt(together.diagonal())
-    together = (together + together.T) / (2.0 * np.outer(length, length))
-    together[together < _ROUNDING] = 0.0
-    np.minimum(together, 1.0, out=together)
-    np.fill_diagonal(together, 1.0)
-    similarity[np.ix_(linked, linked)] = together
+    similarity[np.ix_(linked, linked)] = _cosines(together)
+    return similarity
+
+
+def _cosines(inner: Floats) -> Floats:
+    """Return the cosines of nodes from the inner products of their walks; what is left by rounding is 0."""
+    length = np.sqrt(inner.diagonal())
+    cosines = (inner + inner.T) / (2.0 * np.outer(length, length))
+    cosines[cosines < _ROUNDING] = 0.0
+    np.minimum(cosines, 1.0, out=cosines)
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
+
+
+def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floats:
+    """Return `trajectory_similarity` of clusters of the same member, 0 between members; all weights are 1.
+
+    Where clusters overlap few others, walks are taken step by step, those from all clusters of a member side by side:
+    their part of G is the sum over steps of X'X, with X (n, clusters of the member) where the walks are.
+
+    Parameters
+    ----------
+    links : sparse (n, n)
+        Symmetric and not negative, with zero diagonal.
+    member : (n,)
+        Member of each cluster, ascending.
+    n_steps : int
+        Length of the walks.
+    """
+    n = len(member)
+    operations = n_steps * n * (_SPARSE_PRODUCT * links.nnz + float(np.sum(np.bincount(member) ** 2.0)))
+    if operations > _WALKS_AT_ONCE * n**3:
+        return trajectory_similarity(links.toarray(), np.ones(n), n_steps) * (member[:, None] == member)
+    require_memory(8.0 * 3 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    require_time(operations, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    degrees = links.sum(axis=1)
+    transposed = links.data * ratio(1.0, degrees)[links.indices]  # of the transitions, as links are symmetric
+    similarity = np.zeros((n, n))
+
+    def walk_from(some: int) -> None:
+        own = np.flatnonzero((member == some) & (degrees > 0))
+        rows_of_eight = n * (-(-len(own) // _SIDE_BY_SIDE) * _SIDE_BY_SIDE // _kernels.lanes.WIDTH)
+        before, after = _kernels.lanes.zero_rows(rows_of_eight), _kernels.lanes.zero_rows(rows_of_eight)
+        before.reshape(n, -1)[own, np.arange(len(own))] = 1.0
+        inner = np.zeros((len(own), len(own)))
+        for _ in range(n_steps):
+            _kernels.links.step(links.indptr, links.indices, transposed, before, after)
+            where = after.reshape(n, -1)[:, : len(own)]
+            inner += where.T @ where
+            before, after = after, before
+        similarity[np.ix_(own, own)] = _cosines(inner)
+
+    with _kernels.threads.one_thread():
+        _kernels.threads.in_threads(walk_from, np.argsort(-np.bincount(member)).tolist())
     return similarity
 
 

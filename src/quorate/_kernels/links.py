@@ -126,6 +126,25 @@ def multiply_rows(indptr, indices, values, x, start, stop, out):
 
 
 @jit
+def step(indptr, indices, values, before, after):
+    """Write the product of a matrix in CSR form and `before` (n, b) to `after`; b is a multiple of sixteen.
+
+    Both are given as rows of eight, (n b / 8, 8), of which two are added up at once.
+    """
+    n = len(indptr) - 1
+    width = len(before) // n
+    for q in range(0, width, 2):
+        for j in range(n):
+            one, two = lanes.zeros(), lanes.zeros()
+            for e in range(indptr[j], indptr[j + 1]):
+                row = np.int64(indices[e]) * width + q
+                one = lanes.add(one, lanes.scale(values[e], lanes.load(before, row)))
+                two = lanes.add(two, lanes.scale(values[e], lanes.load(before, row + 1)))
+            lanes.store(after, j * width + q, one)
+            lanes.store(after, j * width + q + 1, two)
+
+
+@jit
 def symmetrise(start, stop, out):
     """Give every two entries out[i, j], out[j, i] the larger value of both, for columns j in start..stop, i > j.
 
@@ -142,8 +161,28 @@ def symmetrise(start, stop, out):
 
 
 @jit
-def add_up(carried, indptr, indices, values, start, out):
+def carry(indptr, indices, values, similarity, first, last, start, carried):
+    """Write what each cluster gets from b patterns start, start + 1, ...: Phi T of these patterns.
+
+    indptr, indices, values : Phi (m, n_clusters) in CSR form
+    similarity : (n_clusters, n_clusters) symmetric T
+    first, last : (n_clusters,) the clusters first..last alone are similar to each
+    carried : (b, n_clusters)
+    """
+    carried[:] = 0.0
+    for i in range(len(carried)):
+        total = carried[i]
+        for e in range(indptr[start + i], indptr[start + i + 1]):
+            value, part = values[e], similarity[indices[e]]
+            for c in range(first[indices[e]], last[indices[e]]):
+                total[c] += value * part[c]
+
+
+@jit
+def add_up(carried, indptr, indices, values, start, most, out):
     """Write what b patterns start, start + 1, ... have in common with all from `start` on: Phi carried, and its mirror.
+
+    Nothing is more than `most`.
 
     It goes tile by tile: the patterns of a tile are added up side by side, on vector instructions, and the tile is
     still in the cache when it is mirrored.
@@ -163,6 +202,8 @@ def add_up(carried, indptr, indices, values, start, out):
                 value, part = values[e], carried[indices[e]]
                 for j in range(b):
                     total[j] += value * part[j]
+            for j in range(b):
+                total[j] = min(total[j], most)
         if top == start:
             for i in range(n_rows):
                 for j in range(i):

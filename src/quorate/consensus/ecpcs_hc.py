@@ -10,12 +10,12 @@ import numpy as np
 from quorate._support.checks import check_integer
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import LinkageMethod
-from quorate.consensus.graphs import propagated_similarity
 from quorate.consensus.votes import covered_patterns
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import evidence_through_clusters
 from quorate.linkage import Dendrogram, Link, link_similarity
+from quorate.links import neighbour_links, trajectories_within
 
 
 def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: Ints) -> Floats:
@@ -24,9 +24,8 @@ def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: In
     S_ij is the weighted mean over members of the propagated similarity of their clusters of i and j, 1 for the same
     cluster.
     """
-    of_clusters = propagated_similarity(ens, n_steps)
+    of_clusters = trajectories_within(neighbour_links(ens), ens.cluster_member, n_steps)
     np.fill_diagonal(of_clusters, 1.0)
-    of_clusters *= ens.cluster_member[:, None] == ens.cluster_member
     return evidence_through_clusters(ens, influence, of_clusters, leaves)
 
 

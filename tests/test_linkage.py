@@ -82,12 +82,15 @@ def test_average_heights_are_those_of_scipy_where_rows_weigh_differently():
 
 
 @pytest.mark.parametrize("equal", [True, False])
-def test_average_link_does_not_depend_on_how_many_near_groups_are_listed(equal, monkeypatch):
+def test_average_link_does_not_depend_on_how_near_groups_are_found(equal, monkeypatch):
+    """Lists of any length, and similarities that are all kept where groups are few, give the same tree."""
     rng = np.random.default_rng(3)
     centre = rng.integers(0, 40, 90)
     labels = np.stack([np.where(rng.random(90) < 0.3, rng.integers(0, k, 90), centre % k) for k in (2, 3, 9, 40)], 1)
     weights = np.full(4, 0.25) if equal else np.array([0.1, 0.2, 0.3, 0.4])
     ens = Ensemble(labels)
+    few = link_evidence(ens, weights, "average")
+    monkeypatch.setattr("quorate.linkage._FEW_GROUPS", -1)
     trees = []
     for listed in (1, 2, 16):
         monkeypatch.setattr("quorate.linkage.LISTED", listed)
@@ -98,6 +101,19 @@ def test_average_link_does_not_depend_on_how_many_near_groups_are_listed(equal, 
     for other in trees[1:]:
         np.testing.assert_array_equal(other.merges, trees[0].merges)
         np.testing.assert_array_equal(other.heights, trees[0].heights)
+    np.testing.assert_array_equal(few.merges, trees[0].merges)
+    assert few.heights == pytest.approx(trees[0].heights, abs=1e-14)
+
+
+def test_average_link_is_the_same_in_rounds_and_in_one_go(monkeypatch):
+    """More groups than have all their similarities kept; rows hardly repeat, and many similarities are equal."""
+    labels = np.random.default_rng(5).integers(0, 12, (1500, 5))
+    ens = Ensemble(labels)
+    found = link_evidence(ens, np.full(5, 0.2), "average")
+    monkeypatch.setattr("quorate.linkage._FEW_GROUPS", -1)
+    expected = link_evidence(ens, np.full(5, 0.2), "average")
+    np.testing.assert_array_equal(found.merges, expected.merges)
+    assert found.heights == pytest.approx(expected.heights, abs=1e-14)
 
 
 def test_running_example(running_example):
@@ -198,14 +214,14 @@ def test_a_long_tree_is_announced_and_told(monkeypatch):
     """By a clock that goes a minute at each look, the tree takes minutes."""
     clock = itertools.count(0, 60)
     monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(clock))
-    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 6, (900, 5)))
+    ens = qt.Ensemble(np.random.default_rng(0).integers(0, 6, (5000, 8)))
     heard = []
     with (
-        pytest.warns(qt.QuorateWarning, match=f"The tree of {ens.n_patterns} patterns will take about .* GP-MGLA"),
+        pytest.warns(qt.QuorateWarning, match=f"The tree of {ens.n_patterns:,} patterns will take about .* GP-MGLA"),
         qt.progress(lambda what, share: heard.append((what, share))),
     ):
         qt.WEAC(3).fit(ens)
-    assert heard[0] == ("The agreement of 5 members with 30 clusters", None)
+    assert heard[0] == ("The agreement of 8 members with 48 clusters", None)
     shares = [share for what, share in heard if share is not None]
     assert len(shares) > 8
     assert shares == sorted(shares)

@@ -31,6 +31,7 @@ Link = Literal["average", "complete", "single"]
 LINKS = ("average", "complete", "single")
 _FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
 _FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
+_FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
 LISTED = 16  # similar groups that are kept for each
 
 
@@ -212,7 +213,7 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
     sizes, n_rows = ens.counts[leaves].astype(np.float64), ens.row_counts[leaves]
     together = similarity.diagonal().copy()
     np.fill_diagonal(similarity, -np.inf)
-    apart = (n_rows > 1) & (np.round(together, 12) < np.round(similarity.max(axis=1, initial=-np.inf), 12))
+    apart = (n_rows > 1) & (np.round(together, 12) < np.round(_largest_of_rows(similarity), 12))
     np.fill_diagonal(similarity, together)
     heights = np.where((n_rows > 1) & ~apart, 1.0 - together, 0.0)
     if apart.any():
@@ -223,6 +224,13 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
         similarity = similarity[np.ix_(own, own)]
         sizes, leaves, heights = (sizes / np.where(apart, n_rows, 1))[own], leaves[own], heights[own]
     return link_patterns(ens, similarity, link, leaves, sizes, heights if heights.any() else None)
+
+
+def _largest_of_rows(similarity: Floats) -> Floats:
+    """(leaves,) the largest value in each row, found in threads."""
+    blocks = _kernels.threads.blocks(len(similarity), _MOST_PER_TASK)
+    found = _kernels.threads.in_threads(lambda some: similarity[some].max(axis=1), blocks)
+    return np.concatenate([np.empty(0), *found])
 
 
 def link_patterns(
@@ -309,12 +317,8 @@ class _Neighbours:
     @classmethod
     def none(cls, n_groups: int) -> _Neighbours:
         """Return lists that tell nothing yet."""
-        return cls._empty(n_groups, np.ones(n_groups))
-
-    @classmethod
-    def _empty(cls, n_groups: int, outside: Floats) -> _Neighbours:
         shape = (n_groups, LISTED)
-        return cls(np.full(shape, -1, dtype=np.int32), np.zeros(shape), outside)
+        return cls(np.full(shape, -1, dtype=np.int32), np.zeros(shape), np.ones(n_groups))
 
     def find_nearest(
         self, groups: _Groups, todo: Ints, node: Ints, partner: Ints, best: Floats, told: Callable[[float], None]
@@ -333,12 +337,10 @@ class _Neighbours:
             lists = groups.inverted()
             in_parts(lambda some: kernels.search(some, node, *histogram, *lists, *own, partner, best), todo, told)
 
-    def carried_over(self, pairs: Ints, place: Ints, old_sizes: Floats, sizes: Floats) -> _Neighbours:
-        """Return the lists of the groups that are left when `pairs` have been joined."""
-        first = np.delete(np.arange(len(place)), pairs[:, 1])
-        second = np.full(len(sizes), -1)
-        second[place[pairs[:, 0]]] = pairs[:, 1]
-        new = self._empty(len(sizes), np.empty(len(sizes)))
+    def carried_over(self, first: Ints, second: Ints, place: Ints, old_sizes: Floats, sizes: Floats) -> _Neighbours:
+        """Return the lists of groups made of one or two of these, `first` and `second`; -1: of one alone."""
+        shape = (len(sizes), LISTED)
+        new = _Neighbours(np.empty(shape, dtype=np.int32), np.empty(shape), np.empty(len(sizes)))
         own, others = (self.candidates, self.bounds, self.outside), (new.candidates, new.bounds, new.outside)
 
         def inherit(some: Ints) -> None:
@@ -373,9 +375,17 @@ def average_link(groups: _Groups) -> Merges:
     pace = Pace(f"The tree of {n:,} patterns", "GP-MGLA, HBGF and LWGP need no tree.")
     while len(groups) > 1:
         todo, told = np.flatnonzero(stale), partial(_tell_merging, pace, len(groups), n)
+        histogram = (groups.indptr, groups.indices, groups.values, groups.sizes)
+        if len(todo) <= _FEW_GROUPS and len(groups.indices) <= _FEW_ENTRIES:
+            known = (leaf, node, height, partner, best, stale, n_nodes, *histogram, groups.weight_of_cluster)
+            joined, at, leaf = _kernels.neighbours.join_all(*known, lists.candidates, lists.bounds, lists.outside)
+            pairs.append(joined)
+            heights.append(at)
+            pace.at(1.0)
+            break
         lists.find_nearest(groups, todo, node, partner, best, told)
         found, place, height, indptr, indices, values, sizes = _kernels.linkage.merge_pairs(
-            partner, best, height, groups.indptr, groups.indices, groups.values, groups.sizes
+            partner, best, height, *histogram
         )
         if len(found) == 0:
             if stale.all():
@@ -384,16 +394,12 @@ def average_link(groups: _Groups) -> Merges:
             continue
         pairs.append(leaf[found])
         heights.append(height[place[found[:, 0]]])
-        lists = lists.carried_over(found, place, groups.sizes, sizes)
-        groups = _Groups(indptr, indices, values, sizes, groups.weight_of_cluster)
-        joined = np.zeros(len(groups), dtype=bool)
-        joined[place[found[:, 0]]] = True
-        kept = np.delete(np.arange(len(place)), found[:, 1])
-        leaf, node, partner, best = leaf[kept], node[kept], partner[kept], best[kept]
-        node[joined] = n_nodes + np.arange(len(found))
+        first, second, leaf, node, partner, best, stale = _kernels.neighbours.follow(
+            found, place, len(sizes), leaf, node, partner, best, n_nodes
+        )
         n_nodes += len(found)
-        partner = np.where(partner >= 0, place[partner], -1)
-        stale = joined | (joined[partner] & (partner >= 0))
+        lists = lists.carried_over(first, second, place, groups.sizes, sizes)
+        groups = _Groups(indptr, indices, values, sizes, groups.weight_of_cluster)
     return _join_rest(pairs, heights, leaf)
 
 

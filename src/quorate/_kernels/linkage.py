@@ -7,10 +7,11 @@ decimals; among equals the group made last wins, as it does on top of a nearest-
 
 import numpy as np
 
-from quorate._kernels._jit import jit
+from quorate._kernels._jit import jit, jit_fused
 from quorate._kernels.segments import root_of
 
 DECIMALS = 1e12
+_PLACES = 64  # of a row that are looked at in one go
 SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
 
 
@@ -177,20 +178,35 @@ def merge_pairs(partner, best, height, indptr, indices, values, sizes):
     return pairs[:n_pairs], place, new_height, new_indptr, new_indices[:end].copy(), new_values[:end].copy(), new_sizes
 
 
-@jit
-def _most_similar(similarity, active, a, previous):
-    """Return the active row most similar to row a: the previous chain element among equals, else the first."""
-    row = similarity[a]
+@jit_fused
+def _highest(row, penalty, first, last):
+    """Return the largest of row + penalty over first..last, on vector instructions."""
     highest = -np.inf
-    for b in range(len(row)):
-        if active[b] and b != a and row[b] > highest:
-            highest = row[b]
+    for b in range(first, last):
+        highest = max(highest, row[b] + penalty[b])
+    return highest
+
+
+@jit
+def _most_similar(row, penalty, previous, highest_of):
+    """Return the place of the highest value in a row: the previous chain element among equals, else the first.
+
+    penalty : (m,) 0, or -inf for those that are out
+    highest_of : (m / _PLACES,) scratch space: the highest value of each stretch of places
+    """
+    highest = -np.inf
+    for stretch in range(len(highest_of)):
+        highest_of[stretch] = _highest(row, penalty, stretch * _PLACES, min((stretch + 1) * _PLACES, len(row)))
+        highest = max(highest, highest_of[stretch])
     key = np.rint(highest * DECIMALS)
     if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
         return previous
-    for b in range(len(row)):
-        if active[b] and b != a and np.rint(row[b] * DECIMALS) == key:
-            return b
+    nearly = highest - 2.0 / DECIMALS  # what is below is not equal
+    for stretch in range(len(highest_of)):
+        if highest_of[stretch] > nearly:
+            for b in range(stretch * _PLACES, min((stretch + 1) * _PLACES, len(row))):
+                if row[b] > nearly and np.rint((row[b] + penalty[b]) * DECIMALS) == key:
+                    return b
     return -1
 
 
@@ -208,45 +224,55 @@ def chain_link(similarity, sizes, link):
     pairs = np.empty((m - 1, 2), dtype=np.int64)
     heights = np.empty(m - 1, dtype=np.float64)
     made = np.zeros(m, dtype=np.float64)
-    active = np.ones(m, dtype=np.bool_)
+    active, n_active = np.arange(m), m
+    penalty = np.zeros(m, dtype=np.float64)
+    highest_of = np.empty(-(-m // _PLACES), dtype=np.float64)
+    for g in range(m):
+        similarity[g, g] = -np.inf
     chain = np.empty(m, dtype=np.int64)
     tip = 0
-    first = 0
-    merge = 0
-    while merge < m - 1:
+    for merge in range(m - 1):
         if tip == 0:
-            while not active[first]:
-                first += 1
-            chain[0] = first
+            chain[0] = active[0]
             tip = 1
-        a = chain[tip - 1]
-        previous = chain[tip - 2] if tip > 1 else -1
-        b = _most_similar(similarity, active, a, previous)
-        if b != previous:
+        while True:
+            previous = chain[tip - 2] if tip > 1 else -1
+            b = _most_similar(similarity[chain[tip - 1]], penalty, previous, highest_of)
+            if b == previous:
+                break
             chain[tip] = b
             tip += 1
-            continue
-        a, b = min(a, b), max(a, b)
+        a, b = min(chain[tip - 1], b), max(chain[tip - 1], b)
+        tip -= 2
         height = max(1.0 - similarity[a, b], made[a], made[b])
         pairs[merge, 0], pairs[merge, 1] = a, b
         heights[merge] = height
-        merge += 1
-        tip -= 2
-        active[b] = False
+        penalty[b] = -np.inf
+        n_active = _without(active, n_active, b)
+        one, other = similarity[a], similarity[b]
         share = sizes[a] / (sizes[a] + sizes[b])
         for g in range(m):
-            if active[g] and g != a:
-                if link == 0:
-                    joined = share * similarity[a, g] + (1.0 - share) * similarity[b, g]
-                elif link == 1:
-                    joined = min(similarity[a, g], similarity[b, g])
-                else:
-                    joined = max(similarity[a, g], similarity[b, g])
-                similarity[a, g] = joined
-                similarity[g, a] = joined
+            if link == 0:
+                one[g] = share * one[g] + (1.0 - share) * other[g]
+            elif link == 1:
+                one[g] = min(one[g], other[g])
+            else:
+                one[g] = max(one[g], other[g])
+        one[a] = -np.inf
+        for g in active[:n_active]:
+            similarity[g, a] = one[g]
         sizes[a] += sizes[b]
         made[a] = height
     return pairs, heights
+
+
+@jit
+def _without(ascending, n, value):
+    """Take a value out of the first n numbers; return how many are left."""
+    place = np.searchsorted(ascending[:n], value)
+    for i in range(place, n - 1):
+        ascending[i] = ascending[i + 1]
+    return n - 1
 
 
 @jit

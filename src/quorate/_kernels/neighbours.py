@@ -8,13 +8,15 @@ in `linkage`, and so is what is equal and who wins among equals.
 
 import numpy as np
 
-from quorate._kernels._jit import jit
-from quorate._kernels.linkage import DECIMALS, SLACK, evidence
+from quorate._kernels._jit import jit, jit_fused
+from quorate._kernels.linkage import DECIMALS, SLACK, evidence, invert, merge_pairs
 
 _NEAR = 0.85  # groups less similar than this times the nearest need not be listed
 _NEAR_IF_KNOWN = 0.65  # the same where similarities are known well before groups are compared
 _COMPARED = 6  # entries of an inverted list that are read in the time of one comparison of two groups
-_LEADERS = 8  # groups compared after each list, to know how similar the nearest is at least
+_FEW = 512  # groups whose similarities are all kept
+_LEADERS = 8  # groups compared before a long list, to know how similar the nearest is at least
+_WORTH_A_LOOK = 2 * _LEADERS * _COMPARED  # entries of a list that is long
 
 
 @jit
@@ -23,27 +25,29 @@ def _scan(a, indptr, indices, values, sizes, weight, start, group, share, larges
 
     It ends before a list that takes longer to read than to compare the groups met that may be near, if no other can.
 
-    Returns the number of groups met, a among them; the most that the lists left out add to any similarity; and the
-    similarity from which on groups are near.
+    Returns the number of groups met, a among them; the most that the lists left out add to any similarity; how similar
+    the nearest is at least; and the similarity from which on groups are near.
     """
     columns = indices[indptr[a] : indptr[a + 1]]
-    lengths = start[columns + 1] - start[columns]
-    rest = 0.0
+    rest, longest = 0.0, 0
     for c in columns:
         rest += weight[c] * dense[c] / sizes[a] * largest[c]
+        longest = max(longest, start[c + 1] - start[c])
+    if longest > _WORTH_A_LOOK:
+        columns = columns[np.argsort(start[columns + 1] - start[columns])]
     leaders = np.full(_LEADERS, a)
     n_leaders, leader = 0, 0.0
     n_met = np.uint64(0)
-    for position in np.argsort(lengths):
-        if 0 < n_met < 2 * lengths[position]:
+    for c in columns:
+        length = start[c + 1] - start[c]
+        if length > _WORTH_A_LOOK and 0 < n_met < 2 * length:
             near = _NEAR * _most_similar(a, leaders, indptr, indices, values, sizes, weight, dense)
             if rest < near:
                 n_near = 0
                 for g in met[:n_met]:
                     n_near += partial[g] + rest >= near
-                if n_near * _COMPARED < lengths[position]:
+                if n_near * _COMPARED < length:
                     break
-        c = columns[position]
         scale = weight[c] * dense[c] / sizes[a]
         if scale > 0:
             for f in range(np.uint64(start[c]), np.uint64(start[c + 1])):
@@ -59,7 +63,7 @@ def _scan(a, indptr, indices, values, sizes, weight, start, group, share, larges
                     n_leaders += 1
             rest -= scale * largest[c]
     nearest = _most_similar(a, leaders, indptr, indices, values, sizes, weight, dense)
-    return np.int64(n_met), max(rest, 0.0), nearest * (_NEAR if rest > SLACK else _NEAR_IF_KNOWN)
+    return np.int64(n_met), max(rest, 0.0), nearest, nearest * (_NEAR if rest > SLACK else _NEAR_IF_KNOWN)
 
 
 @jit
@@ -79,11 +83,6 @@ def _least(values):
         if values[i] < values[least]:
             least = i
     return least
-
-
-@jit
-def _less(key, node, other_key, other_node):
-    return key < other_key or (key == other_key and node < other_node)
 
 
 @jit
@@ -116,49 +115,47 @@ def search(
     dense = np.zeros(len(weight), dtype=np.float64)
     partial = np.zeros(len(sizes), dtype=np.float64)
     met = np.empty(len(sizes) + 1, dtype=np.int32)  # one more place, written before it is known to be needed
-    key = np.empty(n_listed, dtype=np.float64)
     for a in todo:
         for e in range(indptr[a], indptr[a + 1]):
             dense[indices[e]] = values[e]
-        n_met, rest, near = _scan(
+        n_met, rest, highest, near = _scan(
             a, indptr, indices, values, sizes, weight, start, group, share, largest, dense, partial, met
         )
         listed, value = candidates[a], bounds[a]
         n, least = 0, 0
         cutoff, most_outside = near, rest
+        winner, winner_key, winner_similarity = -1, 0.0, 0.0
         for g in met[:n_met]:
             similarity = partial[g] + rest
             partial[g] = 0.0
             if g == a:
                 continue
             if similarity >= cutoff - SLACK:
-                similarity = evidence(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
-                rounded = np.rint(similarity * DECIMALS)
-                place = n
+                if rest > SLACK or similarity >= highest - SLACK:  # else it is known but for rounding, and less
+                    similarity = evidence(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
+                    highest = max(highest, similarity)
+                    key = np.rint(similarity * DECIMALS)
+                    if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
+                        winner, winner_key, winner_similarity = g, key, similarity
                 if n < n_listed:
+                    listed[n], value[n] = g, similarity
                     n += 1
-                elif _less(key[least], node[listed[least]], rounded, node[g]):
-                    place = least
+                elif similarity > value[least]:
                     most_outside = max(most_outside, value[least])
-                if place < n_listed:
-                    listed[place], value[place], key[place] = g, similarity, rounded
-                    if n == n_listed:
-                        least = 0
-                        for i in range(1, n_listed):
-                            if _less(key[i], node[listed[i]], key[least], node[listed[least]]):
-                                least = i
-                        cutoff = max(near, value[least])
+                    listed[least], value[least] = g, similarity
+                else:
+                    most_outside = max(most_outside, similarity)
                     continue
-            most_outside = max(most_outside, similarity)
+                if n == n_listed:
+                    least = _least(value)
+                    cutoff = max(near, value[least])
+            else:
+                most_outside = max(most_outside, similarity)
         for e in range(indptr[a], indptr[a + 1]):
             dense[indices[e]] = 0.0
-        winner = -1
-        for i in range(n):
-            if key[i] > 0 and (winner < 0 or _less(key[winner], node[listed[winner]], key[i], node[listed[i]])):
-                winner = i
         outside[a] = most_outside
-        partner[a] = listed[winner] if winner >= 0 else -1
-        best[a] = value[winner] if winner >= 0 else 0.0
+        partner[a] = winner
+        best[a] = winner_similarity
         listed[n:] = -1
         value[n:] = 0.0
 
@@ -267,3 +264,191 @@ def inherit(
             candidates[g, i] = listed[i] if i < n else -1
             bounds[g, i] = total[i] if i < n else 0.0
         outside[g] = most_outside
+
+
+@jit
+def follow(pairs, place, n_left, leaf, node, partner, best, n_nodes):
+    """Return what is known of the groups that are left when `pairs` (j, 2) have been joined, as nodes n_nodes and on.
+
+    place : (G,) new number of each old group
+    leaf, node, partner, best : (G,) first leaf, node, nearest group and its similarity, of the old groups
+
+    Returns for the groups left (n_left,) the one or two that each was made of; leaf, node, partner and best; and
+    whether the nearest has to be found anew.
+    """
+    first, second = np.empty(n_left, dtype=np.int64), np.full(n_left, -1)
+    for g in range(len(place) - 1, -1, -1):
+        first[place[g]] = g
+    leaf, node, best = leaf[first], node[first], best[first]
+    for a, b in pairs:
+        second[place[a]] = b
+    nearest = np.full(n_left, -1)
+    stale = second >= 0
+    for g in range(n_left):
+        if second[g] >= 0:
+            node[g] = n_nodes
+            n_nodes += 1
+        if partner[first[g]] >= 0:
+            nearest[g] = place[partner[first[g]]]
+            stale[g] |= second[nearest[g]] >= 0
+    return first, second, leaf, node, nearest, best, stale
+
+
+@jit
+def _products(indptr, indices, values, weight):
+    """(G, G) sum_c w_c h_a(c) h_b(c) of every two groups, the same bits as `evidence`; 0 of a group and itself."""
+    n = len(indptr) - 1
+    start, group, amount, _ = invert(indptr, indices, values, np.ones(n), len(weight))
+    out = np.zeros((n, n))
+    for a in range(n):
+        row = out[a]
+        for e in range(indptr[a], indptr[a + 1]):
+            c = indices[e]
+            for f in range(start[c], start[c + 1]):
+                row[group[f]] += weight[c] * (values[e] * amount[f])
+        row[a] = 0.0
+    return out
+
+
+@jit_fused
+def _highest(row, scale):
+    """Return the largest of row * scale, on vector instructions."""
+    highest = 0.0
+    for b in range(len(row)):
+        highest = max(highest, row[b] * scale[b])
+    return highest
+
+
+@jit
+def _nearest_of_row(row, size, sizes, scale, node):
+    """Return the nearest group by the products with all others, and its similarity; -1 and 0 if none has any.
+
+    scale : (G,) 1 / sizes, or 0 for a group that is no more
+    """
+    least = _highest(row, scale) - SLACK * size
+    winner, winner_key, winner_similarity = -1, 0.0, 0.0
+    for g in range(len(row)):
+        if row[g] * scale[g] >= least and row[g] > 0.0 and scale[g] > 0.0:
+            similarity = row[g] / (size * sizes[g])
+            key = np.rint(similarity * DECIMALS)
+            if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
+                winner, winner_key, winner_similarity = g, key, similarity
+    return winner, winner_similarity
+
+
+@jit
+def _join_few(
+    leaf, node, height, partner, best, stale, n_nodes, indptr, indices, values, sizes, weight, pairs, heights
+):
+    """Do the same as `join_all` with the products of every two groups; merges are written to `pairs` and `heights`.
+
+    A joined group keeps the place of its first part. Returns how many merges there are, and the leaves left.
+    """
+    n = len(sizes)
+    products = _products(indptr, indices, values, weight)
+    scale, sizes = 1.0 / sizes, sizes.copy()
+    joined = np.empty(n, dtype=np.bool_)
+    first, second = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    n_pairs = 0
+    while True:
+        for a in range(n):
+            if stale[a] and scale[a] > 0.0:
+                partner[a], best[a] = _nearest_of_row(products[a], sizes[a], sizes, scale, node)
+        n_found = 0
+        for b in range(n):
+            a = partner[b]
+            if 0 <= a < b and scale[b] > 0.0 and partner[a] == b:
+                first[n_found], second[n_found] = a, b
+                n_found += 1
+        if n_found == 0:
+            if np.all(stale | (scale == 0.0)):
+                return n_pairs, leaf[scale > 0.0]
+            stale[:] = True
+            continue
+        joined[:] = False
+        for i in range(n_found):
+            a, b = first[i], second[i]
+            height[a] = max(1.0 - best[a], height[a], height[b])
+            pairs[n_pairs, 0], pairs[n_pairs, 1], heights[n_pairs] = leaf[a], leaf[b], height[a]
+            n_pairs += 1
+            sizes[a] += sizes[b]
+            scale[a], scale[b] = 1.0 / sizes[a], 0.0
+            products[a] += products[b]
+            products[a, a] = 0.0
+            products[:, a] = products[a]
+            joined[a] = joined[b] = True
+        for a in range(n):
+            stale[a] = joined[a] or (partner[a] >= 0 and joined[partner[a]])
+            if joined[a] and scale[a] > 0.0:
+                node[a] = n_nodes
+                n_nodes += 1
+
+
+@jit
+def join_all(
+    leaf,
+    node,
+    height,
+    partner,
+    best,
+    stale,
+    n_nodes,
+    indptr,
+    indices,
+    values,
+    sizes,
+    weight,
+    candidates,
+    bounds,
+    outside,
+):
+    """Join groups that are each other's nearest, round after round, until none have any evidence in common.
+
+    It does one after the other what is worth threads where groups are many; all arrays are as in `search` and `follow`,
+    height : (G,) where each group was made, stale : (G,) whether its nearest has to be found. Where few groups are
+    left, lists are not worth their while either.
+
+    Returns the merges as pairs of leaves (j, 2) with their heights (j,), and the first leaves of the groups left.
+    """
+    pairs, heights = np.empty((max(len(sizes) - 1, 0), 2), dtype=np.int64), np.empty(max(len(sizes) - 1, 0))
+    n_pairs = 0
+    while len(sizes) > _FEW:
+        todo = np.flatnonzero(stale)
+        known = np.zeros(len(sizes), dtype=np.bool_)
+        choose(todo, node, indptr, indices, values, sizes, weight, candidates, bounds, outside, partner, best, known)
+        todo = todo[~known[todo]]
+        if len(todo):
+            start, group, share, largest = invert(indptr, indices, values, sizes, len(weight))
+            search(
+                todo, node, indptr, indices, values, sizes, weight, start, group, share, largest, candidates, bounds,
+                outside, partner, best,
+            )  # fmt: skip
+        old_sizes = sizes
+        found, place, height, indptr, indices, values, sizes = merge_pairs(
+            partner, best, height, indptr, indices, values, sizes
+        )
+        if len(found) == 0:
+            if stale.all():
+                return pairs[:n_pairs], heights[:n_pairs], leaf
+            stale[:] = True
+            continue
+        for i in range(len(found)):
+            pairs[n_pairs, 0], pairs[n_pairs, 1] = leaf[found[i, 0]], leaf[found[i, 1]]
+            heights[n_pairs] = height[place[found[i, 0]]]
+            n_pairs += 1
+        first, second, leaf, node, partner, best, stale = follow(
+            found, place, len(sizes), leaf, node, partner, best, n_nodes
+        )
+        n_nodes += len(found)
+        shape = (len(sizes), candidates.shape[1])
+        new_candidates, new_bounds, new_outside = np.empty(shape, np.int32), np.empty(shape), np.empty(len(sizes))
+        inherit(
+            0, len(sizes), first, second, place, old_sizes, sizes, candidates, bounds, outside, new_candidates,
+            new_bounds, new_outside,
+        )  # fmt: skip
+        candidates, bounds, outside = new_candidates, new_bounds, new_outside
+    more, leaf = _join_few(
+        leaf, node, height, partner, best, stale, n_nodes, indptr, indices, values, sizes, weight, pairs[n_pairs:],
+        heights[n_pairs:],
+    )  # fmt: skip
+    return pairs[: n_pairs + more], heights[: n_pairs + more], leaf

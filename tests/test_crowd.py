@@ -228,7 +228,6 @@ def test_influence_is_named_or_given(running_example):
     ens = qt.Ensemble(running_example)
     index = qt.ncai(ens)
     assert resolve_influence(ens, "ncai", 2.0).tolist() == (index**2).tolist()
-    assert resolve_influence(ens, "ncai", 1.0, index=np.array([1.0, 0.5, 0.2])).tolist() == [1.0, 0.5, 0.2]
     assert resolve_influence(ens, "equal", 2.0).tolist() == [1.0] * 3
     assert resolve_influence(ens, [0.5, 1, 0], 2.0).tolist() == [0.5, 1.0, 0.0]
     for bad in ([1, -1, 2], [1, np.nan, 2], [1, np.inf, 2], [0, 0, 0]):

@@ -490,13 +490,11 @@ def resolve_influence(
     beta: float,
     normalise: Normalise = "sqrt",
     *,
-    index: Floats | None = None,
     local: bool = False,
 ) -> Floats:
     """Return each member's influence in [0, 1] by the parameter `weights`: "trust", "ncai", "equal" or (M,) numbers.
 
-    `index` is the NCAI, where it is known already. Where `local` weights are possible, "local" leaves members equal: it
-    is their clusters that differ.
+    Where `local` weights are possible, "local" leaves members equal: it is their clusters that differ.
     """
     names = (*WEIGHTS, "local") if local else WEIGHTS
     choices = f"{', '.join(map(repr, names))} or one number per member"
@@ -505,7 +503,7 @@ def resolve_influence(
         if weights == "trust":
             return trusted_influence(crowd_trust(ens, normalise), beta)
         if weights == "ncai":
-            return influence(ncai(ens, normalise) if index is None else index, beta)
+            return influence(ncai(ens, normalise), beta)
         return np.ones(ens.n_members)
     try:
         given = np.asarray(weights, dtype=np.float64)

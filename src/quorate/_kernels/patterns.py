@@ -83,6 +83,44 @@ def add_pairs(patterns, scale, out):
 
 
 @jit
+def nonzero(dense):
+    """Return values, columns and (n + 1,) where each row begins, of what is not 0 in a dense matrix."""
+    n, width = dense.shape
+    first = np.zeros(n + 1, dtype=np.int32)
+    for i in range(n):
+        row, present = dense[i], 0
+        for j in range(width):
+            present += row[j] != 0
+        first[i + 1] = first[i] + present
+    values, columns = np.empty(first[n] + 1, dtype=dense.dtype), np.empty(first[n] + 1, dtype=np.int32)
+    for i in range(n):
+        row, end = dense[i], first[i]
+        for j in range(width):
+            values[end], columns[end] = row[j], j  # the last may be written one too far
+            end += row[j] != 0
+    return values[:-1], columns[:-1], first
+
+
+@jit
+def count_met(patterns, member, clusters):
+    """Return how many clusters share a pattern with each of some clusters, added up; -1 is no cluster.
+
+    member : (n_clusters,) the member of each cluster
+    """
+    seen = np.full(len(member), -1)
+    total = 0
+    for i in range(len(clusters)):
+        own = member[clusters[i]]
+        for p in range(len(patterns)):
+            if patterns[p, own] == clusters[i]:
+                for other in patterns[p]:
+                    if other >= 0 and seen[other] != i:
+                        seen[other] = i
+                        total += 1
+    return total
+
+
+@jit
 def _slot(words, row, mask):
     """Return the home slot of one row of words in a table of mask + 1 slots."""
     key = np.uint64(0)

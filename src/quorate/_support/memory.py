@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 from quorate.errors import QuorateError
@@ -94,9 +95,9 @@ def available_memory() -> int:
 def _left_on_machine() -> int:
     """Return what Linux says is available, elsewhere all memory, and no bound where nobody says."""
     try:
-        fields = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
+        rest = _MEMINFO.read_text().partition("MemAvailable:")[2]
+        return int(rest.split(maxsplit=1)[0]) * 1024
+    except (OSError, IndexError, ValueError):
         pass
     try:
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -109,32 +110,39 @@ def _left_in_container() -> int:
 
     What a group uses counts without the file cache, which gives way.
     """
+    try:
+        own = _OWN_GROUPS.read_text()
+    except OSError:
+        own = ""
     left = sys.maxsize
-    for folder in _control_groups():
-        for limit, usage, cache in _LIMITS:
+    for folder in _control_groups(own, _GROUPS):
+        for limit, usage, gives_way in _LIMITS:
             try:
-                bound = int((folder / limit).read_text())
-                used = int((folder / usage).read_text())
-                stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                bound = int(_text(folder + limit))
+                used = int(_text(folder + usage))
+                stat = dict(line.split() for line in _text(folder + "memory.stat").splitlines())
             except (OSError, ValueError):
                 continue  # no such file, or the limit is "max"
-            left = min(left, max(bound - used + int(stat.get(cache, 0)), 0))
+            left = min(left, max(bound - used + int(stat.get(gives_way, 0)), 0))
     return left
 
 
-def _control_groups() -> Iterator[Path]:
-    """Yield the folders of the control groups of this process and of all above it."""
-    try:
-        lines = _OWN_GROUPS.read_text().splitlines()
-    except OSError:
-        lines = []
-    for line in ["0::/", *lines]:
+def _text(path: str) -> str:
+    with open(path) as file:  # every consensus asks several times, and paths take longer than files
+        return file.read()
+
+
+@cache
+def _control_groups(own: str, groups: Path) -> tuple[str, ...]:
+    """Return the folders of the control groups that this process says it is in, and of all above them."""
+    found = []
+    for line in ["0::/", *own.splitlines()]:
         _, kinds, path = line.split(":", 2)
         if kinds in ("", "memory"):
-            root = _GROUPS / kinds
-            own = root / path.lstrip("/")
-            yield from (own, *(above for above in own.parents if above.is_relative_to(root)))
-    yield _GROUPS / "memory"
+            root = groups / kinds
+            folder = root / path.lstrip("/")
+            found += [folder, *(above for above in folder.parents if above.is_relative_to(root))]
+    return tuple(dict.fromkeys(f"{folder}/" for folder in [*found, groups / "memory"]))
 
 
 def labels_memory(n_lines: int, n_members: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,7 +61,7 @@ class Overlaps:
         total = np.zeros((self._n_clusters, self._n_clusters), dtype=scale.dtype)
         _kernels.patterns.add_pairs(self._patterns, scale, total)
         _kernels.links.symmetrise(0, self._n_clusters, total)
-        return _sparse(total)
+        return sp.csr_array(_kernels.patterns.nonzero(total), shape=total.shape)
 
     def sparse(self, scale: Floats | Ints) -> sp.csr_array:
         """Return all overlaps, cluster by cluster; a pattern counts `scale` (m,)."""
@@ -105,18 +105,8 @@ class Overlaps:
     def estimate(self) -> float:
         """Return about how many pairs of clusters overlap, told by some clusters."""
         some = np.unique(np.linspace(0, self._n_clusters - 1, _CLUSTERS_TRIED).astype(int))
-        met = np.zeros((len(some), self._n_clusters + 1), dtype=bool)  # missing labels, -1, are the last
-        for flags, c in zip(met, some, strict=True):
-            flags[self._patterns[self._patterns[:, self._cluster_member[c]] == c]] = True
-        return float(met[:, :-1].sum(axis=1).mean()) * self._n_clusters
-
-
-def _sparse(dense: NDArray[Any]) -> sp.csr_array:
-    """Return what is not 0 of a dense matrix, without the lists of all rows and columns that scipy makes first."""
-    present = dense != 0
-    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
-    columns = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[present]
-    return sp.csr_array((dense[present], columns, indptr), shape=dense.shape)
+        met: int = _kernels.patterns.count_met(self._patterns, self._cluster_member, some)
+        return met / len(some) * self._n_clusters
 
 
 @runtime_checkable

@@ -166,24 +166,23 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Present by convention.
         """
         ens = as_ensemble(X)
-        index, influence = self._weigh(ens)
+        influence = self._weigh(ens)
         cuts = self._solve(ens, influence)
         automatic = self.n_clusters == "auto"
         wanted = self._choose(ens, cuts).within(cuts.max_clusters) if automatic else int(self.n_clusters)
-        self._take(ens, index, influence, cuts, wanted)
+        self._take(ens, influence, cuts, wanted)
         return self
 
     def _cut_again(self, k: int) -> None:
         """Take the answer with k clusters instead, out of what is solved already."""
         self.n_clusters = k
-        index, influence = self._weigh(self.ensemble_)
-        self._take(self.ensemble_, index, influence, self._cuts, k)
+        self._take(self.ensemble_, self._weigh(self.ensemble_), self._cuts, k)
 
-    def _take(self, ens: Ensemble, index: Floats, influence: Floats, cuts: Cuts, wanted: int) -> None:
+    def _take(self, ens: Ensemble, influence: Floats, cuts: Cuts, wanted: int) -> None:
         """Store the answer with so many clusters."""
         labels = cuts.cut(wanted)
         self.ensemble_ = ens
-        self.ncai_ = index
+        self._ncai: Floats | None = None
         self._record(cuts, wanted, influence)
         self.pattern_labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
@@ -201,7 +200,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         facts: Mapping[str, Any],
     ) -> None:
         """Store an answer that was found before; what it was cut from is found again when it is asked for."""
-        self.ensemble_, self.ncai_, self.member_weights_ = ens, index, member_weights
+        self.ensemble_, self._ncai, self.member_weights_ = ens, index, member_weights
         self.pattern_labels_, self.n_clusters_ = pattern_labels, int(pattern_labels.max(initial=-1)) + 1
         self._pattern_certainty, self._crowd, self._solved = None, None, None
         for name, value in facts.items():
@@ -211,7 +210,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _cuts(self) -> Cuts:
         """The ensemble solved for any k."""
         if self._solved is None:
-            self._solved = self._solve(self.ensemble_, self._weigh(self.ensemble_)[1])
+            self._solved = self._solve(self.ensemble_, self._weigh(self.ensemble_))
         return self._solved
 
     def save(self, path: str | Path) -> None:
@@ -219,8 +218,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         write_archive(path, pack_method(self))
 
-    def _weigh(self, ens: Clusterings) -> tuple[Floats, Floats]:
-        """Check all parameters; return the crowd index and the influence of each member."""
+    def _weigh(self, ens: Clusterings) -> Floats:
+        """Check all parameters; return the influence of each member."""
         self._check()
         check_number("beta", self.beta, low=0)
         check_choice("normalise", self.normalise, tuple(NORMALISERS))
@@ -228,8 +227,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         k = _MOST_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
         require_fit(self.name, ens, self._memory(ens.numbers, k), self._advice())
         normalise = cast(Normalise, self.normalise)
-        index = ncai(ens, normalise)
-        return index, resolve_influence(ens, self.weights, self.beta, normalise, index=index, local=self.local_weights)
+        return resolve_influence(ens, self.weights, self.beta, normalise, local=self.local_weights)
 
     def _certainty(self, ens: Clusterings, influence: Floats) -> Floats | None:
         """(n_clusters,) how much each cluster counts beside its member's influence; None: all the same."""
@@ -287,6 +285,13 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def pattern_runner_up_(self) -> Labels:
         """(m,) of the other clusters, the one that the rows of each pattern have most evidence for; -1 if none."""
         return self.pattern_certainty_.runner_up
+
+    @property
+    def ncai_(self) -> Floats:
+        """(M,) the crowd agreement index of each member over the largest; found when asked for."""
+        if self._ncai is None:
+            self._ncai = ncai(self.ensemble_, cast(Normalise, self.normalise))
+        return self._ncai
 
     @property
     def trust_(self) -> Floats:

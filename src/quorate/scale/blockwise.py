@@ -20,6 +20,7 @@ from quorate.consensus.base import (
 )
 from quorate.consensus.clusters import ConsensusCluster, cluster_table
 from quorate.consensus.number import choose_k
+from quorate.crowd import Normalise, ncai
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.evidence import Certainty, Groups, certainty, group_sizes, group_sums
@@ -56,7 +57,8 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
 
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     """Find the consensus of an ensemble whose patterns are read in blocks."""
-    index, influence = estimator._weigh(ens)
+    influence = estimator._weigh(ens)
+    index = ncai(ens, cast(Normalise, estimator.normalise))
     of_cluster = estimator._cluster_influence(ens, influence)
     graph = estimator._graph(ens, of_cluster)
     cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))

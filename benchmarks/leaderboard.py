@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,10 +32,16 @@ LEFT_OUT = ("ecmc",)  # half a minute on the smallest pools
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
 # Settings of the prototype whose figures benchmarks.quality compares with, where they are not the defaults.
 AS_SPECIFIED = {
-    **{f"{method} as specified": f"{method} start=heaviest" for method in ("lwgp", "lce", "hbgf", "cspa")},
-    "gp-mgla as specified": "gp-mgla start=heaviest normalise=max",
-    "weac as specified": "weac normalise=max",
-    "median as specified": "benchmarks.quality:median_of_any_k",
+    **{method: f"{method} start=heaviest" for method in ("lwgp", "lce", "hbgf", "cspa")},
+    "gp-mgla": "gp-mgla start=heaviest normalise=max",
+    "gp-mgla, k-means++": "gp-mgla start=k-means++ normalise=max",
+    "lwgp, k-means++": "lwgp start=k-means++",
+    "weac": "weac normalise=max",
+    "median": "benchmarks.quality:median_of_any_k",
+    "lwea, NCAI weights": "lwea weights=ncai normalise=max",
+    "kcc, random starts": "kcc start=random",
+    "mixture, random starts": "mixture start=random",
+    "sec, random starts": "sec start=random",
 }
 # Names in the published table (TKDE 2016, Table 9) of methods that are here.
 PUBLISHED = {
@@ -90,26 +96,20 @@ def public_pools() -> list[Path]:
 class Part:
     """Some methods on ensembles of some sizes."""
 
+    methods: dict[str, str]
     sizes: tuple[int, ...]
     draws: int
-    slow: bool = False
     best_k: bool = False
     timeout: float = 300.0
     """Seconds for one ensemble, at all numbers of clusters."""
 
-    @property
-    def methods(self) -> dict[str, str]:
-        """All methods at their defaults, and with the settings that other figures exist of; quick or slow ones."""
-        if self.slow:
-            return {name: name for name in (*SLOW, "pta linkage=complete", "pta linkage=single")}
-        return {name: name for name in METHODS if name not in (*SLOW, *LEFT_OUT)} | AS_SPECIFIED
 
-
+QUICK = {name: name for name in METHODS if name not in (*SLOW, *LEFT_OUT)}
 PARTS = {
-    "true-10": Part((10,), 20),
-    "slow-10": Part((10,), 3, slow=True),
-    "true-20": Part((20,), 20),
-    "best": Part((10, 20), 20, best_k=True, timeout=60.0),
+    "all": Part(QUICK, (10, 20), 20, best_k=True),
+    "one-k": Part(QUICK, (10, 20), 1),  # for the seconds of one number of clusters
+    "specified": Part(AS_SPECIFIED, (10,), 10),
+    "slow": Part({name: name for name in (*SLOW, "pta linkage=complete", "pta linkage=single")}, (10,), 3),
 }
 
 
@@ -128,18 +128,15 @@ def run(folder: Path, name: str, jobs: int) -> None:
     )
 
 
-def read(folder: Path, name: str, size: int, *, as_specified: bool = False) -> Comparison | None:
+def read(folder: Path, name: str, size: int) -> Comparison | None:
     """Return the measurements of a part at a size of ensembles: the draws that all methods have on all pools.
 
-    Before the first such round is complete, it is the pools that are. Methods with the settings of the prototype are
-    among them only if asked for.
+    Before the first such round is complete, it is the pools that are.
     """
     if not (folder / name / STORE).exists():
         return None
     about, pieces = peek(folder / name / STORE)
     found = replace(read_comparison(about, pieces), sizes=(size,))
-    kept = {key: piece for key, piece in found.pieces.items() if as_specified or not key.endswith("as specified")}
-    found = replace(found, pieces=kept)
     whole = [[_is_whole(found, pool, draw) for pool in found.pools] for draw in range(found.draws)]
     n_rounds = next((draw for draw, pools in enumerate(whole) if not all(pools)), found.draws)
     if n_rounds:
@@ -152,21 +149,28 @@ def _is_whole(found: Comparison, pool: str, draw: int) -> bool:
     return all(f"{pool}/M={found.sizes[0]}/draw={draw}/{method}" in found.pieces for method in found.methods)
 
 
-def standings(found: Comparison, *, best_k: bool = False) -> str:
+def standings(found: Comparison, seconds: Mapping[str, float], *, best_k: bool = False) -> str:
     """Return mean ranks and scores, a line per method, the best rank first."""
     ranking = found.ranking("max", best_k=best_k)
     rank = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
     scores = [found.means(score, best_k=best_k) for score in ("max", "ari")]
-    seconds = found.values("seconds")
     lines = []
     for j, name in enumerate(found.methods):
         done = ~np.isnan(scores[0][:, j])
-        took = float(np.nanmedian(seconds[:, j])) if done.any() else float("nan")
+        took = seconds.get(name, np.nan)
         figures = [_figure(values[:, j].mean()) for values in scores]
         line = [name, _figure(rank.get(name, np.nan), 2), *figures, _figure(took), f"{done.sum()}/{len(done)}"]
         lines.append((rank.get(name, np.inf), line))
     header = ["method", "mean rank", "NMI (max)", "ARI", "seconds", "pools"]
     return markdown_table(header, [line for _, line in sorted(lines, key=lambda pair: pair[0])])
+
+
+def median_seconds(found: Comparison | None) -> dict[str, float]:
+    """Return the median over pools and draws of what each method takes for an ensemble."""
+    if found is None:
+        return {}
+    seconds = found.values("seconds")
+    return {name: float(np.nanmedian(column)) for name, column in zip(found.methods, seconds.T, strict=True)}
 
 
 def significance(found: Comparison, *, best_k: bool = False) -> str:
@@ -253,48 +257,48 @@ def by_pool(found: Comparison) -> str:
 
 def compose(folder: Path) -> str:
     """Return the page."""
-    true, slow, best = (read(folder, name, 10) for name in ("true-10", "slow-10", "best"))
-    assert true is not None
+    found = {size: read(folder, "all", size) for size in (10, 20)}
+    one_k = {size: median_seconds(read(folder, "one-k", size)) for size in found}
+    ten, slow = found[10], read(folder, "slow", 10)
+    assert ten is not None
     intro = (
-        f"Every quick method at its defaults on {len(true.pools)} public pools of base clusterings (`lwea_*` and "
+        f"Every quick method at its defaults on {len(ten.pools)} public pools of base clusterings (`lwea_*` and "
         "`pta_*`, published by their authors), from which ensembles are drawn. Scores are means over pools and draws, "
-        "judged by the classes; ranks are over the methods that have a number on every pool. Seconds are medians in "
-        "one thread, compilation excluded, on a machine that was busy with other work: compare them with each other "
-        "only (with best k they are for all numbers of clusters together). `python -m benchmarks.leaderboard` "
-        "measures, and goes on where it was stopped; the tables say how many draws they rest on so far. "
+        "judged by the classes; ranks are over the methods that have a number on every pool. Seconds are medians over "
+        "pools in one thread, compilation excluded, on a machine that was busy with other work: compare them with each "
+        "other only (with best k they are for all numbers of clusters together). `python -m benchmarks.leaderboard` "
+        "measures, and goes on where it was stopped; the tables say how many draws they rest on. "
         "[Choose a method](how-to/which-method.md) says what follows from them."
     )
     text = f"# Leaderboard\n\n{textwrap.fill(intro, 120, break_on_hyphens=False, break_long_words=False)}\n"
-    text += section("10 members, number of classes", true)
+    text += section("10 members, number of classes", ten, one_k[10])
     text += "\n![Mean ranks, and bars over methods that are not told apart](images/leaderboard.svg)\n"
-    text += f"\n### Who leads where\n\nNMI (max), {true.draws} draws of 10 members.\n\n{by_pool(true)}"
-    larger = read(folder, "true-20", 20) or read(folder, "best", 20)
-    if larger is not None:
-        text += section("20 members, number of classes", larger)
+    text += f"\n### Who leads where\n\nNMI (max), {ten.draws} draws of 10 members.\n\n{by_pool(ten)}"
+    if found[20] is not None:
+        text += section("20 members, number of classes", found[20], one_k[20])
+    for size, larger in found.items():
+        if larger is not None:
+            text += section(f"{size} members, best k", larger, median_seconds(larger), best_k=True)
     ks = ", ".join(map(str, GRID))
-    for size in (10, 20):
-        found = read(folder, "best", size)
-        if found is not None:
-            text += section(f"{size} members, best k", found, best_k=True)
     text += f"\nThe best of the number of classes and of {ks} clusters, judged by the classes.\n"
     if slow is not None:
-        text += section("Slower methods, 10 members, number of classes", slow)
+        text += section("Slower methods, 10 members, number of classes", slow, median_seconds(slow))
     text += (
         "\n## Beside published figures\n\nTKDE 28(5) 2016, Table 9: the `pta_*` pools, 10 members, 100 draws, NMI "
-        f"(max).\n\n{beside_published([(true, False), (slow, False), (best, True)])}"
+        f"(max).\n\n{beside_published([(ten, False), (slow, False), (ten, True)])}"
         "\nMeans over the 15 `lwea_*` pools that the authors of LWEA and LWGP published (10 members, 100 draws, NMI "
-        f"(max)). Theirs of MCLA and CSPA use METIS, of KCC and SEC random starts.\n\n{beside_published_means(true)}"
+        f"(max)). Theirs of MCLA and CSPA use METIS, of KCC and SEC random starts.\n\n{beside_published_means(ten)}"
         "\nA survey of 2026 (71 entries on 86 datasets of its own, 20 members, settings of LWEA and LWGP tuned by the "
-        f"classes):\n\n{beside_survey(true)}"
+        f"classes):\n\n{beside_survey(ten)}"
     )
-    return text + unfinished([true, slow, best])
+    return text + unfinished([*found.values(), slow])
 
 
-def section(title: str, found: Comparison, *, best_k: bool = False) -> str:
+def section(title: str, found: Comparison, seconds: Mapping[str, float], *, best_k: bool = False) -> str:
     """Return a table of standings under its title."""
     draws = f"{found.draws} {'draw' if found.draws == 1 else 'draws'} from each of {len(found.pools)} pools."
     tested = significance(found, best_k=best_k)
-    return f"\n## {title}\n\n{draws}\n\n{standings(found, best_k=best_k)}\n{tested}"
+    return f"\n## {title}\n\n{draws}\n\n{standings(found, seconds, best_k=best_k)}\n{tested}"
 
 
 def unfinished(parts: Iterable[Comparison | None]) -> str:
@@ -317,7 +321,7 @@ def unfinished(parts: Iterable[Comparison | None]) -> str:
 
 def draw(folder: Path, page: Path) -> None:
     """Draw the diagram of ranks beside the page."""
-    found = read(folder, "true-10", 10)
+    found = read(folder, "all", 10)
     assert found is not None
     figure = draw_ranks(found.ranking("max"), f"10 members, number of classes, {found.draws} draws")
     if figure is not None:

@@ -94,10 +94,10 @@ def public_pools() -> list[Path]:
 
 @dataclass(frozen=True)
 class Part:
-    """Some methods on ensembles of some sizes."""
+    """Some methods on ensembles of one size."""
 
     methods: dict[str, str]
-    sizes: tuple[int, ...]
+    n_members: int
     draws: int
     best_k: bool = False
     timeout: float = 300.0
@@ -106,10 +106,12 @@ class Part:
 
 QUICK = {name: name for name in METHODS if name not in (*SLOW, *LEFT_OUT)}
 PARTS = {
-    "all": Part(QUICK, (10, 20), 20, best_k=True),
-    "one-k": Part(QUICK, (10, 20), 1),  # for the seconds of one number of clusters
-    "specified": Part(AS_SPECIFIED, (10,), 10),
-    "slow": Part({name: name for name in (*SLOW, "pta linkage=complete", "pta linkage=single")}, (10,), 3),
+    "10": Part(QUICK, 10, 20, best_k=True),
+    "20": Part(QUICK, 20, 20, best_k=True),
+    "10, one k": Part(QUICK, 10, 1),  # for the seconds of one number of clusters
+    "20, one k": Part(QUICK, 20, 1),
+    "specified": Part(AS_SPECIFIED, 10, 10),
+    "slow": Part({name: name for name in (*SLOW, "pta linkage=complete", "pta linkage=single")}, 10, 3),
 }
 
 
@@ -120,7 +122,7 @@ def run(folder: Path, name: str, jobs: int) -> None:
         public_pools(),
         part.methods,
         folder / name,
-        n_members=part.sizes,
+        n_members=part.n_members,
         draws=part.draws,
         best_k=GRID if part.best_k else False,
         timeout=part.timeout,
@@ -128,15 +130,15 @@ def run(folder: Path, name: str, jobs: int) -> None:
     )
 
 
-def read(folder: Path, name: str, size: int) -> Comparison | None:
-    """Return the measurements of a part at a size of ensembles: the draws that all methods have on all pools.
+def read(folder: Path, name: str) -> Comparison | None:
+    """Return the measurements of a part: the draws that all methods have on all pools.
 
     Before the first such round is complete, it is the pools that are.
     """
     if not (folder / name / STORE).exists():
         return None
     about, pieces = peek(folder / name / STORE)
-    found = replace(read_comparison(about, pieces), sizes=(size,))
+    found = read_comparison(about, pieces)
     whole = [[_is_whole(found, pool, draw) for pool in found.pools] for draw in range(found.draws)]
     n_rounds = next((draw for draw, pools in enumerate(whole) if not all(pools)), found.draws)
     if n_rounds:
@@ -257,9 +259,9 @@ def by_pool(found: Comparison) -> str:
 
 def compose(folder: Path) -> str:
     """Return the page."""
-    found = {size: read(folder, "all", size) for size in (10, 20)}
-    one_k = {size: median_seconds(read(folder, "one-k", size)) for size in found}
-    ten, slow = found[10], read(folder, "slow", 10)
+    found = {size: read(folder, f"{size}") for size in (10, 20)}
+    one_k = {size: median_seconds(read(folder, f"{size}, one k")) for size in found}
+    ten, slow = found[10], read(folder, "slow")
     assert ten is not None
     intro = (
         f"Every quick method at its defaults on {len(ten.pools)} public pools of base clusterings (`lwea_*` and "
@@ -321,7 +323,7 @@ def unfinished(parts: Iterable[Comparison | None]) -> str:
 
 def draw(folder: Path, page: Path) -> None:
     """Draw the diagram of ranks beside the page."""
-    found = read(folder, "all", 10)
+    found = read(folder, "10")
     assert found is not None
     figure = draw_ranks(found.ranking("max"), f"10 members, number of classes, {found.draws} draws")
     if figure is not None:

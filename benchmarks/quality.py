@@ -57,7 +57,7 @@ def median_of_any_k(labels: np.ndarray, n_clusters: int) -> np.ndarray:
 def main() -> None:
     """Print the mean over pools of the mean over draws, beside the prototype's."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS
-    parts = [found for part in ("specified", "all", "slow") if (found := read(folder, part, 10)) is not None]
+    parts = [found for part in ("specified", "10", "slow") if (found := read(folder, part)) is not None]
     for name, expected in PROTOTYPE.items():
         found = next((part for part in parts if name in part.methods), None)
         if found is None:

@@ -52,6 +52,19 @@ def test_ids_and_known_classes_are_no_members_of_a_file(frame, tmp_path, capsys)
     assert "members=" not in printed.err
 
 
+@pytest.mark.parametrize("name", ["segment_true", "y_true", "Ground Truth", "true.label", "TARGET"])
+def test_known_classes_are_found_by_a_word_of_their_name(frame, name):
+    with pytest.warns(qt.QuorateWarning, match="taken for known classes, by name"):
+        ens = qt.ensemble_from_frame(frame.drop(columns="cell").rename(columns={"class": name}))
+    assert ens.names == tuple(MEMBERS)
+
+
+@pytest.mark.parametrize("name", ["construed", "km_classic", "targeted"])
+def test_parts_of_words_are_no_names_of_classes(frame, name):
+    ens = qt.ensemble_from_frame(frame.drop(columns="cell").rename(columns={"class": name}))
+    assert name in ens.names
+
+
 def test_members_decide(frame, tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     result = qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet", members=["class", "m0", "m1"])

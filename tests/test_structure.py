@@ -162,6 +162,15 @@ def test_labels_alone():
     assert qt.label_structure([np.zeros(9, dtype=int)] * 4).value == 0
 
 
+def test_made_up_members_do_not_make_clear_clusters_doubtful():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 60)
+    good = [np.where(rng.random(240) < 0.01, rng.integers(0, 4, 240), truth) for _ in range(6)]
+    junk = [rng.integers(0, k, 240) for k in (4, 30, 80)]
+    assert qt.label_structure(good).verdict == "clear"
+    assert qt.label_structure([*good, *junk]).verdict == "clear"
+
+
 def test_labels_alone_do_not_depend_on_the_order_of_rows():
     random = np.random.default_rng(3)
     labels = random.integers(0, 3, (80, 6))

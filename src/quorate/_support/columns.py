@@ -4,6 +4,7 @@ One rule for arrays, frames, files and the command. Only the first rows are look
 few columns that look odd there.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 
 ID_NAMES = ("id", "index", "row", "rowid", "row_id", "name", "key", "__index_level_0__")
 """What columns that name rows are called."""
-CLASS_NAMES = ("class", "classes", "truth", "ground_truth", "target", "true_label", "true_labels", "y_true")
-"""What columns of known classes are called; `quorate generate` writes "class"."""
+CLASS_NAMES = ("class", "classes", "target")
+"""What columns of known classes are called, `quorate generate` writes the first; or a word of the name is one of:"""
+CLASS_WORDS = ("true", "truth", "groundtruth")
 FEW_ROWS = 20
 """In fewer rows all labels may differ by chance."""
 NEARLY_ALL = 0.9
@@ -52,7 +54,8 @@ def is_id(name: object) -> bool:
 
 def is_class(name: object) -> bool:
     """Return whether a column is called like known classes."""
-    return str(name).lower() in CLASS_NAMES
+    words = re.split(r"[\W_]+", str(name).lower())
+    return str(name).lower() in CLASS_NAMES or any(word in CLASS_WORDS for word in words)
 
 
 def head_rows(n_columns: int) -> int:

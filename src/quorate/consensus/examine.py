@@ -104,7 +104,8 @@ class LabelStructure:
     repeated: float
     """Mean ARI over rows between the consensus of two halves of the members."""
     shared: float
-    """What single members tell of the consensus: mean mutual information over the smaller entropy, in [0, 1]."""
+    """What single members tell of the consensus: mutual information over the smaller entropy, in [0, 1]; the mean over
+    members, by their trust."""
     n_clusters: int
     """The number of clusters at which the product of both is largest."""
 
@@ -146,8 +147,9 @@ def label_structure(labels: Any) -> LabelStructure | None:
     """Return what the labels alone say about structure; None with fewer than four members or too few rows to tell.
 
     T = max over k of stab(k) times the mean over members of MI(c, m) / min(H(c), H(m)), with c the consensus into k
-    clusters and stab the mean ARI over rows between the consensus of two halves of the members. Labels cannot tell a
-    long thin cloud from clusters, nor why members agree.
+    clusters and stab the mean ARI over rows between the consensus of two halves of the members. Members count in the
+    mean by their trust, so that a made-up one does not make clear clusters doubtful. Labels cannot tell a long thin
+    cloud from clusters, nor why members agree.
     """
     return _from_labels(as_clusterings(labels))
 
@@ -163,27 +165,28 @@ def _from_labels(ens: Clusterings) -> LabelStructure | None:
         stability = halves.agreement(lambda half: _cuts_at(half.ensemble, ks))
     except QuorateError:  # halves that tell nothing apart
         return LabelStructure(0.0, 0.0, 1)
-    if crowd_trust(ens).verdict == "too few rows to tell":
+    crowd = crowd_trust(ens)
+    if crowd.verdict == "too few rows to tell":
         return None
-    shared = np.array([_shared_information(whole, cut) for cut in cuts.T])
+    counting = crowd.index if crowd.index.any() else np.ones(ens.n_members)
+    shared = [np.average(_shared_information(whole, cut), weights=counting) for cut in cuts.T]
     best = int(np.argmax(np.round(stability * shared, 9)))
     return LabelStructure(float(stability[best]), float(shared[best]), ks[best])
 
 
-def _shared_information(ens: Ensemble, labels: Labels) -> float:
-    """Return the mean over members of their mutual information with a consensus, over the smaller entropy."""
+def _shared_information(ens: Ensemble, labels: Labels) -> Floats:
+    """(M,) mutual information of each member with a consensus, over the smaller entropy."""
     shared = shared_rows(ens, labels, int(labels.max()) + 1)
-    values = []
+    values = np.zeros(ens.n_members)
     for member in range(ens.n_members):
         table = shared[:, ens.cluster_member == member]
         table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
         if min(table.shape) < 2:
-            values.append(0.0)
             continue
         share = table / table.sum()
         of_row, of_column = share.sum(axis=1), share.sum(axis=0)
         filled = share > 0
         mutual = np.sum(share[filled] * np.log((share / np.outer(of_row, of_column))[filled]))
         entropy = min(-np.sum(of_row * np.log(of_row)), -np.sum(of_column * np.log(of_column)))
-        values.append(float(mutual / entropy))
-    return float(np.mean(values))
+        values[member] = mutual / entropy
+    return values

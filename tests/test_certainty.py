@@ -79,7 +79,7 @@ def test_rows_without_a_label_or_a_mate_have_no_certainty():
 def test_certainty_is_that_of_all_pairs_of_rows(labels, k, random, weighted):
     weights = np.array([random.choice([0.0, 0.5, 1.0, 2.0]) for _ in labels.T])
     weights[0] = 1.0
-    _, pattern = np.unique(labels, axis=0, return_inverse=True)
+    pattern = np.unique(labels, axis=0, return_inverse=True)[1].ravel()  # NumPy 2.0 gives it the shape (n, 1)
     of_pattern = np.array([random.randrange(k) for _ in range(pattern.max() + 1)])
     consensus = np.where(((labels >= 0) & (weights > 0)).any(axis=1), of_pattern[pattern], -1)
     of_row = np.array([random.choice([0.5, 1.0, 3.0]) for _ in range(pattern.max() + 1)])[pattern] if weighted else None

@@ -53,7 +53,7 @@ def test_results_and_estimators_show_the_same_figures(ens, method):
 
 
 def test_an_estimator_before_fit_shows_its_parameters():
-    assert "linkage" in qt.WEAC(2)._repr_mimebundle_()["text/html"]
+    assert "single" in qt.WEAC(2, linkage="single")._repr_mimebundle_()["text/html"]
 
 
 def test_a_dendrogram_shows_what_lasts(running_example):

@@ -6,6 +6,7 @@ All functions take (pools, methods) scores of which larger is better, without ga
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,9 @@ def wilcoxon_holm(scores: Floats) -> Floats:
     n_methods = scores.shape[1]
     first, second = np.triu_indices(n_methods, 1)
     differences = np.round(scores[:, first] - scores[:, second], _DECIMALS)
-    plain = np.array([wilcoxon(d, zero_method="zsplit").pvalue if np.any(d) else 1.0 for d in differences.T])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy before 1.15 says of few pools that they are few
+        plain = np.array([wilcoxon(d, zero_method="zsplit").pvalue if np.any(d) else 1.0 for d in differences.T])
     order = np.argsort(plain, kind="stable")
     steps = plain[order] * np.arange(len(plain), 0, -1)
     adjusted = np.empty_like(plain)

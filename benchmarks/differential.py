@@ -17,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +168,9 @@ def check_engines(labels: Any, rng: np.random.Generator, seed: int) -> None:
     for j, method in enumerate(qt.methods()[seed % LOTS :: LOTS]):
         k, engine = int(rng.integers(1, 4)), str(rng.choice(list(made)))
         opened = made[engine]
-        if j == 0 and seed % EVERY_DASK == 0:
+        if j == 0 and seed % EVERY_DASK == 0 and find_spec("dask"):
             engine, opened = "dask", lambda: on_dask(labels)
-        if j == 1 and seed % EVERY_SPARK == EVERY_SPARK // 2 and shutil.which("java"):
+        if j == 1 and seed % EVERY_SPARK == EVERY_SPARK // 2 and shutil.which("java") and find_spec("pyspark"):
             engine, opened = "spark", lambda: on_spark(labels)
         frame, labels_of = opened()
         expected = _told(qt.consensus, lambda out: out.labels.tolist(), ens, k, method.name)

@@ -38,7 +38,7 @@ def fill_archive(file: BinaryIO, archive: Archive) -> None:
     """Write an archive to an open file."""
     manifest, arrays = archive
     text = text_array({"format": FORMAT, "version": VERSION, **manifest})
-    np.savez(file, manifest=text, **arrays)
+    np.savez(file, manifest=text, **arrays)  # type: ignore[arg-type]  # for all the stub knows, one is allow_pickle
 
 
 def write_archive(path: str | Path, archive: Archive) -> None:

@@ -172,7 +172,7 @@ def median_seconds(found: Comparison | None) -> dict[str, float]:
     if found is None:
         return {}
     seconds = found.values("seconds")
-    return {name: float(np.nanmedian(column)) for name, column in zip(found.methods, seconds.T, strict=True)}
+    return {name: float(np.nanmedian(seconds[:, j])) for j, name in enumerate(found.methods)}
 
 
 def significance(found: Comparison, *, best_k: bool = False) -> str:

@@ -71,7 +71,7 @@ def wilcoxon_holm(scores: Floats) -> Floats:
     first, second = np.triu_indices(n_methods, 1)
     differences = np.round(scores[:, first] - scores[:, second], _DECIMALS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SciPy before 1.15 says of few pools that they are few
+        warnings.simplefilter("ignore")  # SciPy 1.13 says of few pools that they are few
         plain = np.array([wilcoxon(d, zero_method="zsplit").pvalue if np.any(d) else 1.0 for d in differences.T])
     order = np.argsort(plain, kind="stable")
     steps = plain[order] * np.arange(len(plain), 0, -1)

@@ -10,6 +10,7 @@ import quorate as qt
 from quorate import _kernels
 from quorate.kmeans import (
     ROUNDING,
+    STARTS,
     Points,
     blocked_kmeans,
     farthest,
@@ -211,6 +212,14 @@ def test_exactly_k_clusters_where_k_points_are_distinct(seed, k, start):
     assert len(np.unique(found)) == min(k, len(np.unique(points, axis=0)))
 
 
+@pytest.mark.parametrize("start", [*STARTS, "random"])
+def test_copies_of_points_are_no_further_clusters(start):
+    points, weights = np.array([[0.0], [5.0], [0.0], [5.0], [0.0]]), np.arange(1.0, 6.0)
+    found = weighted_kmeans(points, weights, 4, start=start, first_seen=np.arange(5), random_state=0)
+    assert oracles.partition(found.labels) == oracles.partition(points[:, 0])
+    assert found.inertia == 0
+
+
 @pytest.mark.parametrize("start", ["ward", "heaviest"])
 def test_the_order_of_points_does_not_matter(start):
     for seed in range(10):
@@ -251,6 +260,12 @@ def test_a_cluster_gives_away_no_more_than_all_but_one_of_its_points():
     centres = np.array([[0.0], [100.0], [10000.0], [20000.0]])
     found = lloyd([Points(points, weights)], centres, 4)
     assert found.labels(points, 0)[0].tolist() == [0, 0, 3, 1, 2]
+
+
+def test_a_cluster_may_give_away_all_but_one_of_its_points():
+    points, weights = np.array([[0.0], [5.0], [7.0]]), np.ones(3)
+    found = lloyd([Points(points, weights)], np.array([[0.0], [1000.0], [2000.0]]), 3)
+    assert found.labels(points, 0)[0].tolist() == [0, 2, 1]
 
 
 def test_clusters_without_rows_are_reseeded_though_fixed_points_are_in_them():

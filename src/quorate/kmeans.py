@@ -320,7 +320,7 @@ def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
 def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, int]:
     """Give each empty cluster the point farthest from its centre that does not leave its own cluster empty."""
     sizes, moved = sizes.copy(), {}
-    candidates = _farthest_points(blocks, assignment, n=len(sizes) + int((sizes == 0).sum()))
+    candidates = _farthest_points(blocks, assignment, n=len(sizes))
     for empty in np.flatnonzero(sizes == 0):
         place, index, label = next((p, i, j) for p, (i, j) in enumerate(candidates) if sizes[j] > 1)
         sizes[label] -= 1
@@ -333,7 +333,7 @@ def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, in
 def _farthest_points(blocks: Blocks, assignment: Assignment, n: int) -> list[tuple[int, int]]:
     """Return index and cluster of the n points farthest from their centres, first come first among equals.
 
-    Of all that are farther than the one wanted, at most one per cluster is held back and some were moved already.
+    Of all that are farther than the one wanted, each has gone to a cluster that was empty or is the last of its own.
     """
     far, indices, clusters = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     offset = 0

@@ -220,6 +220,14 @@ def test_copies_of_points_are_no_further_clusters(start):
     assert found.inertia == 0
 
 
+def test_fixed_points_start_no_cluster():
+    points, weights = drawn(0)
+    fixed = Points(100 + points, weights, fixed=True)
+    for key in KEYS:
+        alone = spread_out([Points(points, weights)], points[0], 9, key)
+        assert spread_out([fixed, Points(points, weights), fixed], points[0], 9, key).tolist() == alone.tolist()
+
+
 @pytest.mark.parametrize("start", ["ward", "heaviest"])
 def test_the_order_of_points_does_not_matter(start):
     for seed in range(10):

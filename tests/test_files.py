@@ -90,6 +90,15 @@ def test_what_is_written_is_read_back(ending, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv", target.name}
 
 
+def test_columns_may_have_the_names_of_numpys_parameters(tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / "out.npz"
+    source.write_text("x\n1\n")
+    with open_table(source) as table:
+        write_table(table.sql("SELECT 'a.txt' AS file, 1 AS allow_pickle, 2 AS args"), target)
+    with np.load(target) as found:
+        assert dict(found) == {"file": ["a.txt"], "allow_pickle": [1], "args": [2]}
+
+
 def test_the_first_bytes_tell_the_format_where_the_name_does_not(tmp_path):
     for ending in ("parquet", "feather", "csv.gz", "npz"):
         named, bare = tmp_path / f"t.{ending}", tmp_path / "bare"

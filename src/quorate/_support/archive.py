@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,11 +35,18 @@ def array_text(array: NDArray[Any]) -> Any:
     return json.loads(array.tobytes())
 
 
+def fill_npz(file: BinaryIO, arrays: Arrays, *, compression: int = zipfile.ZIP_STORED) -> None:
+    """Write arrays of any names to an open file; `numpy.savez` knows some of the names as its own parameters."""
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+
+
 def fill_archive(file: BinaryIO, archive: Archive) -> None:
     """Write an archive to an open file."""
     manifest, arrays = archive
-    text = text_array({"format": FORMAT, "version": VERSION, **manifest})
-    np.savez(file, manifest=text, **arrays)  # type: ignore[arg-type]  # for all the stub knows, one is allow_pickle
+    fill_npz(file, {"manifest": text_array({"format": FORMAT, "version": VERSION, **manifest}), **arrays})
 
 
 def write_archive(path: str | Path, archive: Archive) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._support.archive import fill_npz
 from quorate._support.extras import import_extra
 from quorate._support.temporary import temporary_file, temporary_folder
 from quorate.errors import QuorateError
@@ -219,7 +221,7 @@ def _write_npy(relation: Any, path: Path) -> None:
 def _write_npz(relation: Any, path: Path) -> None:
     arrays = {name: _whole(array) for name, array in relation.fetchnumpy().items()}
     with open(path, "wb") as file:
-        np.savez_compressed(file, **{name: _plain(array) for name, array in arrays.items()})
+        fill_npz(file, {name: _plain(array) for name, array in arrays.items()}, compression=zipfile.ZIP_DEFLATED)
 
 
 def _whole(array: Any) -> Any:

@@ -137,6 +137,22 @@ def test_a_cut_at_the_last_eigenvalue_gives_no_caution():
     assert "eigengap at 3 clusters" in cuts.caution(3)
 
 
+def test_cautions_reach_beyond_a_batch_of_eigenvectors():
+    apart = Ensemble([np.arange(40)])  # as many components as clusters, and all eigenvalues the same
+    graph = bipartite_graph(apart, np.ones(40))
+    cut = TransferCut(apart, graph, row_links(apart, np.ones(40)))
+    assert f"eigengap at {tcut.EIGENVECTOR_BATCH} clusters" in cut.caution(tcut.EIGENVECTOR_BATCH)
+
+
+def test_where_iterations_find_nothing_all_pairs_are_found_densely(monkeypatch):
+    ens = Ensemble(np.random.default_rng(0).integers(0, 40, (500, 5)))
+    graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
+    dense = leading_spectrum(graph, 5)
+    monkeypatch.setattr(tcut, "DENSE_NODES", 10)
+    monkeypatch.setattr(tcut.lanczos, "largest_eigenpairs", lambda *_: None)
+    assert np.array_equal(leading_spectrum(graph, 5).vectors, dense.vectors)
+
+
 def test_the_criterion_is_the_gap_behind_each_eigenvalue(running_example):
     name, gaps = qt.GPMGLA(2).fit(running_example)._cuts.criterion()
     assert (name, list(gaps)) == ("eigengap", [2, 3, 4, 5, 6])
@@ -178,6 +194,12 @@ def test_patterns_without_evidence_are_in_no_cluster():
     cut = TransferCut(ens, bipartite_graph(ens, np.ones(5)), row_links(ens, np.ones(5)))
     assert cut.cut(1)[ens.row_pattern].tolist() == [0, 0, 0, 0, -1]
     assert cut.cut(2)[ens.row_pattern].tolist() == [0, 0, 1, 1, -1]
+
+
+def test_one_label_is_evidence():
+    ens = Ensemble([[0, 0, 1, 1, None], [0, 0, 1, 2, 2]])
+    cut = TransferCut(ens, bipartite_graph(ens, np.ones(5)), row_links(ens, np.ones(5)))
+    assert cut.cut(2)[ens.row_pattern].tolist() == [1, 1, 0, 0, 0]
 
 
 def test_long_work_is_announced_and_told(monkeypatch):

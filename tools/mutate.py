@@ -54,7 +54,7 @@ TESTS = {
     "_kernels/tables.py": ["tests/test_crowd.py", "tests/test_links.py", *PATTERNS],
     "links.py": LINKS,
     "_kernels/links.py": LINKS,
-    "tcut.py": ["tests/test_tcut.py"],
+    "tcut.py": ["tests/test_tcut.py", "tests/test_baselines.py", "-k", "test_tcut or hybrid"],
     "patterns.py": PATTERNS,
     "_kernels/patterns.py": PATTERNS,
     "_support/overlaps.py": PATTERNS,

@@ -11,8 +11,8 @@ import pytest
 
 import quorate as qt
 from quorate._support import memory
-from quorate.scale import blocks
-from quorate.scale.blockwise import fit_blocks
+from quorate.kmeans import Assignment
+from quorate.scale import blocks, blockwise
 
 MEMBERS = ["a", "b", "c", "d"]
 
@@ -264,7 +264,7 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
     for k in (1, 2, 4, 11, 40, "auto"):
         estimator = method(k, start=start)
         expected, said = warned(lambda: estimator.fit(ens))  # noqa: B023
-        found, said_of_blocks = warned(lambda: fit_blocks(estimator, stored))  # noqa: B023
+        found, said_of_blocks = warned(lambda: blockwise.fit_blocks(estimator, stored))  # noqa: B023
         assert said_of_blocks == said
         labels_of = np.concatenate([labels for labels, _ in found.answers()])
         assert labels_of.tolist() == expected.pattern_labels_.tolist()
@@ -276,3 +276,14 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
             assert [getattr(cluster, attribute) for cluster in found.clusters] == pytest.approx(values)
         assert found.member_weights == pytest.approx(expected.member_weights_)
         assert found.n_clusters == expected.n_clusters_
+
+
+def test_blocks_of_patterns_are_counted_where_one_was_moved(monkeypatch):
+    """As if k-means had given an empty cluster pattern 60, which is in the second block."""
+    monkeypatch.setattr(blocks, "BLOCK", 37)
+    moved = lambda points, *_: Assignment(points[0].values[:1], {60: 1})  # noqa: E731
+    monkeypatch.setattr(blockwise, "blocked_kmeans", moved)
+    ens = qt.Ensemble(drawn(500, k=12, noise=0.5, seed=4))
+    stored = blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
+    labels = np.concatenate([labels for labels, _ in blockwise.fit_blocks(qt.GPMGLA(2), stored).answers()])
+    assert np.flatnonzero(labels).tolist() == [60]

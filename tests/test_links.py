@@ -13,9 +13,11 @@ from quorate.links import (
     SactOperator,
     connected_triples,
     jaccard_links,
+    neighbour_links,
     neighbour_lists,
     sact_similarity,
     trajectory_similarity,
+    weighted_triples,
 )
 
 A, B, C, D, E, F, G = range(7)
@@ -100,6 +102,22 @@ def test_many_patterns_are_similar_through_their_clusters(n_patterns):
     assert np.array_equal(found, found.T)
 
 
+def test_no_cluster_is_its_own_neighbour(running_example):
+    links = neighbour_links(Ensemble(running_example)).toarray()
+    expected = oracles.jaccard(running_example)
+    np.fill_diagonal(expected, 0)
+    assert np.allclose(links, expected)
+
+
+def test_triples_of_members_without_influence_count_for_nothing():
+    ens = Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 0]])
+    triples = weighted_triples(ens, np.array([1.0, 0.0, 1.0]))
+    alone = weighted_triples(ens, np.array([1.0, 1.0, 1.0]))
+    assert np.diag(triples).tolist() == [1.0] * 6
+    assert alone[2, 3] > 0
+    assert triples[2, 3] == triples[3, 2] == 0
+
+
 def test_links_are_refused_where_memory_does_not_allow_them():
     rows = np.arange(2100)
     with qt.memory_limit("1MB"), pytest.raises(qt.QuorateError, match="2,100 clusters needs about 35.3 MB.*1 MB.*WEAC"):
@@ -117,3 +135,11 @@ def test_walks_are_refused_where_memory_does_not_allow_them():
         pytest.raises(qt.QuorateError, match="Random walks over 5 nodes needs about"),
     ):
         trajectory_similarity(links, np.ones(5), 3)
+
+
+def test_the_time_of_walks_is_forecast_by_the_number_of_nodes(monkeypatch):
+    heard = {}
+    monkeypatch.setattr("quorate.links.require_time", lambda operations, what, _: heard.update({what: operations}))
+    for n in (5, 50):
+        trajectory_similarity(np.ones((n, n)) - np.eye(n), np.ones(n), 3)
+    assert heard["Random walks over 50 nodes"] == pytest.approx(1000 * heard["Random walks over 5 nodes"])

@@ -204,17 +204,31 @@ def test_with_large_clusters_chance_is_that_of_chi_squared():
 
 def test_chance_is_left_behind_below_one_in_ten_thousand_over_all_pairs():
     rows = np.arange(100)
-    half, quarter = rows // 50, rows % 2
+    half, strangers = rows // 50, [rows % 2, rows // 2 % 2, rows // 4 % 2]
     seen = []
     for n_others in range(20, 45):
         other = np.where(rows * 7 % 100 < n_others, 1 - half, half)
-        for members, n_pairs in (([half, other], 1), ([half, other, quarter], 3)):
-            crowd = qt.crowd_trust(members)
+        for n_strangers, n_pairs in enumerate((1, 3, 6, 10)):
+            crowd = qt.crowd_trust([half, other, *strangers[:n_strangers]])
             p_value = crowd.p_values[0, 1]
             assert (crowd.verdict == "beyond chance") == bool(crowd.agrees[0]) == (p_value < 1e-4 / n_pairs)
             seen.append(p_value * n_pairs)
-    assert any(5e-5 < p_value < 1e-4 for p_value in seen)
-    assert any(1e-4 < p_value < 2e-4 for p_value in seen)
+    assert any(7e-5 < p_value < 1e-4 for p_value in seen)
+    assert any(1e-4 < p_value < 1.4e-4 for p_value in seen[1:])
+
+
+def test_what_any_labels_would_share_with_names_of_rows_proves_nothing():
+    crowd = qt.crowd_trust([[0, 0, 1, 1], [0, 1, 2, 3]])
+    assert crowd.p_values.min() > 0.1
+    assert crowd.verdict == "too few rows to tell"
+
+
+def test_certainty_of_many_clusters_by_hand():
+    rows = np.arange(10_000)
+    pairs, shifted = rows // 2, (rows + 1) // 2  # each cluster of one is halved by the other, but for both ends
+    expected = np.full(5000 + 5001, np.exp(-1 / (0.4 * 2)))
+    expected[[5000, -1]] = 1
+    assert qt.cluster_certainty([pairs, shifted]) == pytest.approx(expected)
 
 
 def test_who_agrees_with_nobody_has_no_influence_whatever_beta():
@@ -229,7 +243,7 @@ def test_influence_is_named_or_given(running_example):
     index = qt.ncai(ens)
     assert resolve_influence(ens, "ncai", 2.0).tolist() == (index**2).tolist()
     assert resolve_influence(ens, "equal", 2.0).tolist() == [1.0] * 3
-    assert resolve_influence(ens, [0.5, 1, 0], 2.0).tolist() == [0.5, 1.0, 0.0]
+    assert resolve_influence(ens, [2, 4, 0], 2.0).tolist() == [0.5, 1.0, 0.0]
     for bad in ([1, -1, 2], [1, np.nan, 2], [1, np.inf, 2], [0, 0, 0]):
         with pytest.raises(qt.QuorateError, match="weights must be finite, not negative, and not all zero"):
             resolve_influence(ens, bad, 2.0)

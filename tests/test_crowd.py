@@ -234,6 +234,8 @@ def test_certainty_of_many_clusters_by_hand():
 def test_who_agrees_with_nobody_has_no_influence_whatever_beta():
     _, good, junk = good_and_junk(np.random.default_rng(7), 240, 3)
     assert trusted_influence(qt.crowd_trust(good + junk), 0.0).tolist() == [1, 1, 1, 0, 0, 0]
+    crowd = qt.crowd_trust(good)
+    assert trusted_influence(crowd, 2.0) == pytest.approx((crowd.index / crowd.index.max()) ** 2)
     alone = qt.crowd_trust(good[:1])
     assert (alone.agrees.tolist(), alone.verdict) == ([True], "beyond chance")
 

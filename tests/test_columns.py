@@ -93,15 +93,58 @@ def test_ids_anywhere_in_many_rows_are_found_without_reading_all(tmp_path):
     assert result.names == ("a", "b")
 
 
-def test_features_are_named_all_at_once(tmp_path, frame, capsys):
+def test_features_among_clusterings_are_left_out_with_a_word(tmp_path, frame, capsys):
+    expected = qt.consensus(frame[MEMBERS], 3)
     rng = np.random.default_rng(1)
     frame[["x", "y"]] = rng.normal(size=(60, 2)).round(3)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(qt.QuorateError, match=r"Columns 'x', 'y' of .* each is a feature, not a clustering.*members="):
+    told = r"Columns 'x', 'y' hold about 60 distinct values in 60 rows \('x'\) and the like, as features do .* left out"
+    with pytest.warns(qt.QuorateWarning, match=told):
+        result = qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=3)
+    assert result.names == tuple(MEMBERS)
+    assert pd.read_csv(tmp_path / "out.csv")["consensus"].tolist() == expected.labels.tolist()
+    with pytest.warns(qt.QuorateWarning, match="Columns 'x', 'y' hold"):
+        assert qt.ensemble_from_frame(frame).names == tuple(MEMBERS)
+    printed = run("weigh", tmp_path / "t.csv", capsys=capsys)
+    assert "and are left out. Name the clusterings with --members if that is wrong." in printed.err
+
+
+def test_a_table_of_features_is_refused_and_all_are_named(tmp_path, frame, capsys):
+    rng = np.random.default_rng(1)
+    frame[["x", "y", "z"]] = rng.normal(size=(60, 3)).round(3)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    told = r"Columns 'x', 'y', 'z' of .* each is a feature, not a clustering.*members="
+    with pytest.raises(qt.QuorateError, match=told):
         qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv")
     printed = run("combine", tmp_path / "t.csv", code=2, capsys=capsys)
-    assert "Columns 'x', 'y'" in printed.err
+    assert "Columns 'x', 'y', 'z'" in printed.err
     assert "--members;" in printed.err
+    with pytest.raises(qt.QuorateError, match="Column 'x' of the frame .* that is a feature"):
+        qt.ensemble_from_frame(frame[["m0", "x"]])
+
+
+def test_an_earlier_answer_is_no_member(tmp_path, frame, capsys):
+    frame[["cell", *MEMBERS]].to_csv(tmp_path / "t.csv", index=False)
+    keep = ["--members", "m*", "--keep", ",".join(MEMBERS), "--confidence", "-q"]
+    run("combine", tmp_path / "t.csv", "-k", 3, "-o", tmp_path / "first.csv", *keep, capsys=capsys)
+    printed = run("weigh", tmp_path / "first.csv", "--json", capsys=capsys)
+    assert {member["name"] for member in json.loads(printed.out)["members"]} == set(MEMBERS)
+    assert "Columns 'consensus', 'confidence', 'margin', 'runner_up' are taken for an earlier answer" in printed.err
+    run("combine", tmp_path / "t.csv", "-k", "2:4", "-o", tmp_path / "several.csv", "-q", capsys=capsys)
+    ens = qt.ensemble_from_frame(pd.read_csv(tmp_path / "several.csv").drop(columns="cell"))
+    assert ens.names == ("consensus_2", "consensus_3", "consensus_4")  # nothing else is there
+
+
+def test_fractions_are_said_to_be_no_labels(tmp_path, frame, capsys):
+    frame["price"] = np.arange(60) % 9 + 0.5
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    printed = run("weigh", tmp_path / "t.csv", capsys=capsys)
+    assert "Column 'price' holds numbers with fractions, as features do, and counts as a member." in printed.err
+    with pytest.warns(qt.QuorateWarning, match="'price' holds numbers with fractions"):
+        qt.ensemble_from_frame(frame)
+    features = np.stack([np.arange(60) % 7 / 10, np.arange(60) % 5 / 10], axis=1)
+    with pytest.warns(qt.QuorateWarning, match=r"no clusterings: columns 0, 1 \(numbers with fractions"):
+        qt.GPMGLA(2).fit(features)
 
 
 def test_features_that_begin_like_labels_are_found_when_counted(tmp_path):
@@ -280,8 +323,9 @@ def test_features_among_members_are_named_all_at_once():
     frame = pd.DataFrame({"x": rng.normal(size=40), "a": np.arange(40) % 2, "y": rng.normal(size=40)})
     with pytest.raises(qt.QuorateError, match="Members 'x', 'y' hold .*each is a feature, not a clustering"):
         qt.consensus(frame, 2)
-    with pytest.raises(qt.QuorateError, match="Member 'x' holds .*that is a feature, not a clustering"):
+    with pytest.raises(qt.QuorateError, match="Member 'x' holds .*that is a feature, not a clustering") as raised:
         qt.consensus(frame[["x", "a"]], 2)
+    assert type(raised.value) is qt.QuorateError
 
 
 def test_lists_among_few_rows_are_no_labels(tmp_path, capsys):

@@ -12,9 +12,11 @@ import pytest
 
 import quorate as qt
 from quorate.scale.columns import ANSWERS
+from quorate.scale.files import open_table
 from test_engines import spark  # noqa: F401 - a fixture
 
 N_ROWS = 30
+MEMBERS = ["a", "b"]
 CODES = np.arange(N_ROWS) % 3
 OTHER = CODES // 2
 BIG = 2**53
@@ -126,8 +128,8 @@ def test_polars_lazy_and_eager(kind, missing):
     values, dtype = POLARS_TYPES[kind]
     labels = [None if missing and code == 2 else list(values)[code] for code in CODES]
     frame = pl.DataFrame({"a": pl.Series(labels, dtype=dtype), "b": OTHER})
-    assert qt.consensus_frame(frame, n_clusters=2)["consensus"].to_list() == expected(missing)
-    assert qt.consensus_frame(frame.lazy(), n_clusters=2).collect()["consensus"].to_list() == expected(missing)
+    assert qt.consensus_frame(frame, MEMBERS, n_clusters=2)["consensus"].to_list() == expected(missing)
+    assert qt.consensus_frame(frame.lazy(), MEMBERS, n_clusters=2).collect()["consensus"].to_list() == expected(missing)
 
 
 @pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), datetime.timedelta(1), b"x", [1], {"a": 1}])
@@ -179,7 +181,7 @@ def pandas_frame(kind, missing):
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kind", PANDAS_TYPES)
 def test_pandas(kind, missing):
-    answered = qt.consensus_frame(pandas_frame(kind, missing), n_clusters=2)
+    answered = qt.consensus_frame(pandas_frame(kind, missing), MEMBERS, n_clusters=2)
     assert answered["consensus"].tolist() == expected(missing)
 
 
@@ -192,7 +194,8 @@ def test_dask(kind, missing):
     # Sorted by the label, some partitions hold nothing but missing labels.
     frame = pandas_frame(kind, missing).iloc[np.argsort(CODES, kind="stable")]
     with dask.config.set(scheduler="synchronous"):
-        answered = qt.consensus_frame(dd.from_pandas(frame, npartitions=6, sort=False), n_clusters=2).compute()
+        parts = dd.from_pandas(frame, npartitions=6, sort=False)
+        answered = qt.consensus_frame(parts, MEMBERS, n_clusters=2).compute()
     assert len(answered) == N_ROWS
     assert answered.sort_index()["consensus"].tolist() == expected(missing)
 
@@ -293,3 +296,22 @@ def test_a_label_means_the_same_in_the_whole_and_in_its_parts(noise):
         assert merged.patterns.tolist() == whole.patterns.tolist()
         assert merged.counts.tolist() == whole.counts.tolist()
         assert [level.tolist() for level in merged.levels] == [level.tolist() for level in whole.levels]
+
+
+def test_noise_as_text_is_said_to_be_a_cluster(tmp_path):
+    noisy = np.where(CODES == 2, -1, CODES)
+    texts = pd.DataFrame({"a": pd.Categorical(noisy.astype(str)), "b": noisy.astype(str), "c": noisy})
+    texts.loc[0, "b"] = "?"
+    texts.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(qt.QuorateWarning, match="The labels of 'a', 'b' are text, so '-1' counts as a cluster there"):
+        assert qt.Ensemble(texts).n_clusters == 3 + 4 + 2
+    with pytest.warns(qt.QuorateWarning, match="The labels of 'b' are text"):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=2, method="eac")
+    qt.Ensemble(texts, noise="cluster")  # without a word
+
+
+def test_blank_cells_are_missing(tmp_path):
+    rows = "\n".join(f"{code}, {'  ' if code == 2 else code},{code}" for code in CODES)
+    (tmp_path / "t.csv").write_text(f"a, b, c\n{rows}\n")
+    with open_table(tmp_path / "t.csv") as table:
+        assert (table.profile["b"].kind, table.profile["b"].n_missing) == ("integer", 10)

@@ -29,6 +29,7 @@ from quorate.labels import (
     labels_at,
     split_members,
     warn_of_columns,
+    warn_of_text_noise,
 )
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
 
@@ -254,6 +255,7 @@ class Ensemble(Clusterings):
         levels, found = group_labels(vectors, names, noise)
         if from_table:
             warn_of_columns(columns, levels, found.codes, n_rows)
+        warn_of_text_noise(names, levels, noise)
         weights = None if row_weights is None else _sums(found, check_row_weights(row_weights, n_rows))
         self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
 
@@ -613,6 +615,7 @@ def from_lines(lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDA
     if len(lines.row_counts) == 0:
         raise QuorateError("labels has no rows; pass at least one labelled row.")
     levels, found = group_lines(lines, noise)
+    warn_of_text_noise(names, levels, noise)
     weights = None if lines.weights is None else _sums(found, lines.weights)
     row_counts = _sums(found, lines.row_counts)
     return Ensemble._of_patterns(names, noise, levels, found.codes, row_counts, weights), found.row_pattern

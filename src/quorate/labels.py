@@ -298,7 +298,7 @@ def _copies(codes: NDArray[np.int32]) -> list[int]:
 def warn_of_columns(
     names: Sequence[str | int], levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int
 ) -> None:
-    """Warn of columns of a table that are hardly clusterings: those that name rows, and those that hold known classes.
+    """Warn of columns of a table that are hardly clusterings: names of rows, known classes, numbers with fractions.
 
     They count as members all the same: who passes a table says which columns are members. The columns of a matrix have
     their places for names. codes : (m, M) of patterns
@@ -310,12 +310,27 @@ def warn_of_columns(
     if len(copies) > 2 and 2 * len(copies) >= len(names):
         listed = quoted(names[j] for j in copies)
         warn(f"Columns {listed} hold the same labels: one clustering that counts {len(copies)} times.")
-    ids = [name for name, some in zip(names, levels, strict=True) if many and len(some) > NEARLY_ALL * n_rows]
-    odd = dict.fromkeys(ids, "another value in every row, as names of rows have")
-    odd |= {name: "a name of known classes" for name in names if is_class(name)}
-    if odd:
-        listed = "; ".join(f"column {name!r} ({why})" for name, why in odd.items())
-        warn(f"These members may be no clusterings: {listed}. Leave them out, unless they are meant.")
+    of_names = list(zip(names, levels, strict=True)) if many else []
+    odd = {
+        "another value in every row, as names of rows have": [
+            name for name, some in of_names if len(some) > NEARLY_ALL * n_rows
+        ],
+        "numbers with fractions, as features have": [name for name, some in of_names if some.dtype.kind == "f"],
+        "a name of known classes": [name for name in names if is_class(name)],
+    }
+    told = [f"column{'s' if len(some) > 1 else ''} {quoted(some)} ({why})" for why, some in odd.items() if some]
+    if told:
+        warn(f"These members may be no clusterings: {'; '.join(told)}. Leave them out, unless they are meant.")
+
+
+def warn_of_text_noise(names: Sequence[str], levels: Sequence[Vector], noise: Noise) -> None:
+    """Warn of members whose noise is text, and so a cluster."""
+    held = [name for name, some in zip(names, levels, strict=True) if some.dtype.kind == "O" and "-1" in some]
+    if held and noise != "cluster":
+        warn(
+            f"The labels of {quoted(held)} are text, so '-1' counts as a cluster there: only negative numbers are "
+            "noise. Make them numbers, or leave rows of noise without a label."
+        )
 
 
 def is_plain(vector: Vector) -> bool:
@@ -358,16 +373,18 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
     )
 
 
-def encode_all(vectors: Mapping[str, Vector], noise: Noise) -> list[LabelColumn]:
+def encode_all(
+    vectors: Mapping[str, Vector], noise: Noise, row_counts: NDArray[np.int64] | None = None
+) -> list[LabelColumn]:
     """Return the labels of several members, by name, as codes; where features are among them, all are named."""
     columns, features = [], []
     for name, vector in vectors.items():
         try:
-            columns.append(encode(vector, name, noise))
+            columns.append(encode(vector, name, noise, row_counts))
         except _FeatureError as error:
             features.append(error)
     if len(features) == 1:
-        raise features[0]
+        raise QuorateError(str(features[0]))
     if features:
         raise QuorateError(
             f"Members {quoted(error.name for error in features)} hold {features[0].held} ({features[0].name!r}) and "

@@ -309,8 +309,7 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
 
 def group_lines(lines: Lines, noise: Noise) -> LabelGroups:
     """Group lines that stand for several equal rows each by their labels."""
-    named = zip(lines.vectors, lines.names, strict=True)
-    columns = [encode(vector, name, noise, lines.row_counts) for vector, name in named]
+    columns = encode_all(dict(zip(lines.names, lines.vectors, strict=True)), noise, lines.row_counts)
     groups = LabelGroups(tuple(column.levels for column in columns), group_rows(columns, len(lines.row_counts)))
     if noise == "singletons" and np.any(lines.row_counts[groups.noisy[groups.grouping.row_pattern]] > 1):
         raise QuorateError(

@@ -1,4 +1,5 @@
-"""What the name and the values of a column tell about its use: a clustering, a name of the rows, or known classes.
+"""What the name and the values of a column tell about its use: a clustering, a name of the rows, known classes,
+a feature, or an earlier answer.
 
 One rule for arrays, frames, files and the command. Only the first rows are looked at; who asks counts the rest of the
 few columns that look odd there.
@@ -17,6 +18,7 @@ ID_NAMES = ("id", "index", "row", "rowid", "row_id", "name", "key", "__index_lev
 CLASS_NAMES = ("class", "classes", "target")
 """What columns of known classes are called, `quorate generate` writes the first; or a word of the name is one of:"""
 CLASS_WORDS = ("true", "truth", "groundtruth")
+_ANSWER = re.compile(r"(consensus_)?(consensus|confidence|margin|runner_up)(_\d+)?")
 FEW_ROWS = 20
 """In fewer rows all labels may differ by chance."""
 NEARLY_ALL = 0.9
@@ -56,6 +58,11 @@ def is_class(name: object) -> bool:
     """Return whether a column is called like known classes."""
     words = re.split(r"[\W_]+", str(name).lower())
     return str(name).lower() in CLASS_NAMES or any(word in CLASS_WORDS for word in words)
+
+
+def is_answer(name: object) -> bool:
+    """Return whether a column is called like those that an answer adds to a table, or to an AnnData object."""
+    return _ANSWER.fullmatch(str(name)) is not None
 
 
 def head_rows(n_columns: int) -> int:

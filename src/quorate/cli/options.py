@@ -20,7 +20,7 @@ Members = Annotated[
         metavar="A,B,...",
         rich_help_panel=_IN,
         help="Columns that hold clusterings: names or patterns such as 'kmeans_*'; repeatable. "
-        "Default: all but the id, known classes and what is kept.",
+        "Default: all but ids, known classes, features, earlier answers and what is kept; what is left out is said.",
     ),
 ]
 Id = Annotated[

@@ -25,6 +25,7 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
         rows = member_rows(ens, weights)
         crowd = describe_crowd(crowd_trust(ens), ens.names, weights)
         structure = describe_structure(ens)
+    say_guesses(columns, quiet=quiet)
     members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.trust_index)]
     if json:
         print_json({"rows": ens.n_rows, "crowd": crowd, "structure": structure, "members": members})
@@ -37,4 +38,3 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
     out.print(member_table(members, most=len(members)))
     for sentence in describe_copies(crowd["copies"]):
         out.print(sentence, markup=False)
-    say_guesses(columns, quiet=quiet)

@@ -1,9 +1,10 @@
 """Which columns of a table are clusterings, which one names the rows, and which one holds known classes.
 
-Where nobody says which columns hold clusterings, all do but those with another use: known classes (by their name), the
-name of the rows (the first column, by its name or because its values all differ), and whatever else differs from row to
-row. What was guessed is said in words. One rule serves files and frames of every engine; it looks at the first rows,
-and counts in all rows only those columns that look odd there.
+Where nobody says which columns hold clusterings, all do but those with another use: known classes and earlier answers
+(by their name), the name of the rows (the first column, by its name or because its values all differ), whatever else
+differs from row to row, and features. A table with no more clusterings than features is one of features, and refused.
+What was guessed is said in words. One rule serves files and frames of every engine; it looks at the first rows, and
+counts in all rows only those columns that look odd there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from quorate._support.columns import Seen, is_class, is_id, look_at, looks_transposed, quoted
+from quorate._support.columns import Seen, is_answer, is_class, is_id, look_at, looks_transposed, quoted
 from quorate.errors import QuorateError, warn
 from quorate.scale.files import LabelTable, match_columns
 
@@ -127,15 +128,22 @@ def guess_columns(table: Peek, said: Columns, *, labels: bool = True) -> Columns
     classes = [name for name in free if is_class(name) and name != row_id]
     guesses += [_say_classes(classes)] if classes else []
     free = [name for name in free if name not in (row_id, *classes)]
+    answers = [name for name in free if labels and is_answer(name)]
+    if 0 < len(answers) < len(free):
+        guesses.append(_say_answers(answers))
+        free = [name for name in free if name not in answers]
     odd = _odd_columns(table, free) if labels else {}
     others = [name for name, seen in odd.items() if seen.names_rows]
     guesses += [_say_names(others)] if others else []
-    members = tuple(name for name in free if name not in others)
-    if not members:
+    features = {name: seen for name, seen in odd.items() if name not in others}
+    members = tuple(name for name in free if name not in odd)
+    if not members and not features:
         raise QuorateError(f"{table.path} has no column left to combine. Name the clusterings with members=.")
-    refuse_features(table.path, {name: seen for name, seen in odd.items() if name not in others})
+    if len(members) <= max(len(features), 1):
+        refuse_features(table.path, features)
+    guesses += [_say_features(features)] if features else []
     truth = said.truth or (classes[0] if classes else None)
-    doubts = _doubts(table, members, row_id) if labels else ()
+    doubts = [*_doubts(table, members, row_id), *_say_fractions(table, members)] if labels else []
     return replace(said, members=members, id=row_id, truth=truth, guesses=tuple(guesses), doubts=tuple(doubts))
 
 
@@ -175,22 +183,41 @@ def refuse_features(path: str, features: dict[str, Seen]) -> None:
     if not features:
         return
     what = "a feature" if all(seen.fractions for seen in features.values()) else "a feature or a name"
-    first = next(iter(features))
-    held = f"about {features[first].distinct:,} distinct values in {features[first].present:,} rows"
-    if len(features) == 1:
-        sentence = f"Column {first!r} of {path} holds {held}: that is {what}, not a clustering."
-    else:
-        sentence = f"Columns {quoted(features)} of {path} hold {held} ({first!r}) and the like: each is {what}, not a "
-        sentence += "clustering."
+    that = "that" if len(features) == 1 else "each"
     raise QuorateError(
-        f"{sentence} Name the clusterings with members=; `quorate cluster` and `ConsensusClustering` cluster features."
+        f"{_what_they_hold(features, f' of {path}')}: {that} is {what}, not a clustering. Name the clusterings with "
+        "members=; `quorate cluster` and `ConsensusClustering` cluster features."
+    )
+
+
+def _what_they_hold(features: dict[str, Seen], where: str = "") -> str:
+    first, seen = next(iter(features.items()))
+    held = f"about {seen.distinct:,} distinct values in {seen.present:,} rows"
+    if len(features) == 1:
+        return f"Column {first!r}{where} holds {held}"
+    return f"Columns {quoted(features)}{where} hold {held} ({first!r}) and the like"
+
+
+def _say_features(features: dict[str, Seen]) -> str:
+    _, verb = _columns(tuple(features))
+    return (
+        f"{_what_they_hold(features)}, as features do and clusterings do not, and {verb} left out. "
+        "Name the clusterings with members= if that is wrong."
+    )
+
+
+def _say_answers(names: Sequence[str]) -> str:
+    columns, verb = _columns(names)
+    return (
+        f"{columns} {verb} taken for an earlier answer, by name, and {verb} {_no_members(names)}. "
+        "Name the clusterings with members= if that is wrong."
     )
 
 
 def _say_classes(names: Sequence[str]) -> str:
     columns, verb = _columns(names)
     return (
-        f"{columns} {verb} taken for known classes, by name, and {verb} no member. "
+        f"{columns} {verb} taken for known classes, by name, and {verb} {_no_members(names)}. "
         "Name the clusterings with members= if that is wrong."
     )
 
@@ -204,8 +231,25 @@ def _say_names(names: Sequence[str]) -> str:
     )
 
 
+def _say_fractions(table: Peek, members: Sequence[str]) -> list[str]:
+    """Return a doubt about members that hold numbers with fractions: few enough to be labels, but hardly meant so."""
+    names = [name for name in members if look_at(table.head[name]).fractions]
+    if not names:
+        return []
+    columns, verb = _columns(names)
+    hold, count = ("holds", "counts as a member") if verb == "is" else ("hold", "count as members")
+    return [
+        f"{columns} {hold} numbers with fractions, as features do, and {count}. Name the clusterings with members= if "
+        "that is wrong; `quorate cluster` and `ConsensusClustering` cluster features."
+    ]
+
+
 def _columns(names: Sequence[str]) -> tuple[str, str]:
     return (f"Column {names[0]!r}", "is") if len(names) == 1 else (f"Columns {quoted(names)}", "are")
+
+
+def _no_members(names: Sequence[str]) -> str:
+    return "no member" if len(names) == 1 else "no members"
 
 
 def _doubts(table: Peek, members: Sequence[str], row_id: str | None) -> list[str]:

@@ -32,8 +32,8 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     ----------
     frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
     members : sequence of str, optional
-        The columns that hold labels, one per member. Default: all columns but those that name the rows or hold known
-        classes; a warning says which are left out.
+        The columns that hold labels, one per member. Default: all columns but names of rows, known classes,
+        features and earlier answers; a warning says which are left out.
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels mean, as in `Ensemble`; "singletons" needs the rows, so no lazy frame.
 
@@ -72,8 +72,8 @@ def consensus_frame(
     frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
     members : sequence of str, optional
         The columns that hold labels, one per member: numbers, text or categories, missing where the member says
-        nothing about the row. Default: all columns but those that name the rows or hold known classes; a warning says
-        which are left out.
+        nothing about the row. Default: all columns but names of rows, known classes, features and earlier
+        answers; a warning says which are left out.
     n_clusters : int or "auto", default "auto"
     method : str, default "auto"
         A name from `methods()`, or "auto" as in `consensus`.

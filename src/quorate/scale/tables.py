@@ -72,7 +72,7 @@ def consensus_file(
         The file to write, in the format of its ending. It appears when it is complete, or not at all.
     members : sequence of str, optional
         The columns that hold labels, one per member; names or patterns such as "kmeans_*". Default: all columns but
-        those that name the rows or hold known classes; a warning says which are left out.
+        names of rows, known classes, features and earlier answers; a warning says which are left out.
     n_clusters : int or "auto", default "auto"
     method : str, default "auto"
         A name from `methods()`, or "auto" as in `consensus`.

@@ -15,7 +15,8 @@ from itertools import pairwise
 from quorate.errors import QuorateError, warn
 
 DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
-MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
+_BLANKS = tuple(" " * n for n in range(1, 9))
+MISSING = ("", *_BLANKS, "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
 """Cells that stand for a missing label."""
 
 _OTHER_DELIMITERS = {":": "a colon", " ": "a blank"}

@@ -61,9 +61,9 @@ adata = synthetic_cells()
 # Left to itself the number follows the finer resolutions; as many as there are cell types are asked for.
 result = add_consensus(adata, len(CELL_TYPES))
 print(f"{result.n_clusters} clusters of {len(adata.obs)} cells")
-for name, ncai, weight in zip(result.ensemble.names, result.ncai, result.member_weights, strict=True):
+for name, trust, weight in zip(result.ensemble.names, result.trust, result.member_weights, strict=True):
     agreement = qt.evaluate(adata.obs[name], adata.obs["cell_type"]).ari
-    print(f"{name:12} NCAI {ncai:.2f}  weight {weight:.2f}  ARI with the cell types {agreement:.2f}")
+    print(f"{name:12} trust {trust:.2f}  weight {weight:.2f}  ARI with the cell types {agreement:.2f}")
 print(f"{'consensus':12} ARI with the cell types {qt.evaluate(result.labels, adata.obs['cell_type']).ari:.2f}")
 print(pd.crosstab(adata.obs["consensus"], adata.obs["cell_type"]))
 

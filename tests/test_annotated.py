@@ -46,6 +46,7 @@ def test_the_answer_is_written_beside_the_members(adata):
     assert adata.obs["joint_runner_up"].cat.codes.tolist() == plain.runner_up.tolist()
     assert list(adata.uns["joint"]["keys"]) == KEYS
     assert np.allclose(adata.uns["joint"]["weights"], plain.member_weights)
+    assert np.allclose(adata.uns["joint"]["trust"], qt.trust(plain.ensemble))
 
 
 def test_what_is_written_can_be_saved(adata, tmp_path):

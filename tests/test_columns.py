@@ -185,6 +185,14 @@ def test_odd_columns_of_frames_in_memory_are_named(frame):
     qt.Ensemble({"class": frame["class"], "m0": frame["m0"]})
 
 
+def test_series_in_different_orders_are_told(frame):
+    series = [frame[name] for name in MEMBERS]
+    expected = qt.consensus(series, 3).labels.tolist()
+    with pytest.warns(qt.QuorateWarning, match="The indexes of the label vectors differ"):
+        shifted = qt.consensus([series[0].set_axis(range(1, 61)), *series[1:]], 3)
+    assert shifted.labels.tolist() == expected
+
+
 def test_a_list_of_rows_is_said_to_be_one(frame):
     with pytest.warns(qt.QuorateWarning, match="60 vectors of 3 labels: it looks like a list of rows"):
         qt.Ensemble(frame[MEMBERS].to_numpy().tolist())

@@ -135,6 +135,7 @@ def test_generate(tmp_path):
 
 def test_methods():
     done = process("methods")
+    assert done.stdout.startswith("Without --method, or with --method auto: --method lwgp --set weights=trust")
     assert done.returncode == 0, done.stderr
     for method in qt.methods():
         assert method.name in done.stdout

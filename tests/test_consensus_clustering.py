@@ -179,3 +179,20 @@ def test_why_there_is_no_predict():
         model.predict([[0.0]])
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         getattr(model, "nothing")  # noqa: B009
+
+
+def test_labels_in_place_of_features_are_told():
+    rng = np.random.default_rng(0)
+    classes = np.arange(200) % 4
+    labels = np.stack([np.where(rng.random(200) < 0.05, rng.integers(0, 4, 200), classes) for _ in range(5)], axis=1)
+    model = qt.ConsensusClustering(4, n_members=3, consensus="eac", random_state=0)
+    with pytest.warns(qt.QuorateWarning, match="look like clusterings of its rows.*quorate.consensus"):
+        model.fit(labels)
+    answers = np.clip(np.round(3 + rng.normal(size=(200, 1)) + 0.6 * rng.normal(size=(200, 6))), 1, 5)
+    model.fit(answers)  # a questionnaire, without a word
+
+
+def test_annotated_data_is_refused_with_the_way_out():
+    anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
+    with pytest.raises(qt.QuorateError, match=r"got AnnData. Pass adata.X or adata.obsm.*consensus\(adata, keys="):
+        qt.ConsensusClustering(2).fit(anndata.AnnData(np.zeros((4, 2), dtype=np.float32)))

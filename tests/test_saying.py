@@ -86,6 +86,35 @@ def test_where_rows_are_too_few_nothing_else_is_said(tmp_path, capsys):
     assert qt.label_structure([[0, 0, 1]] * 4) is None
 
 
+def fitted_summary(labels):
+    return summarise(qt.LWGP(3, weights="trust", beta=4.0, theta=0.8).fit(labels))
+
+
+def test_made_up_members_change_neither_words_nor_structure_of_good_ones(members, noise):
+    rng = np.random.default_rng(5)
+    dice = [rng.integers(0, 4, len(members[0])) for _ in range(40)]
+    alone, among = (fitted_summary(labels) for labels in (members, [*members, *dice]))
+    good = len(members)
+    assert [m["called"] for m in among["members"][:good]] == [m["called"] for m in alone["members"]]
+    assert among["members"][0]["trust_index"] < 0.3 < among["members"][0]["among_agreeing"]
+    assert among["crowd"]["note"].startswith("Agreement is a mean over all other members: the 40 that agree with none")
+    assert alone["crowd"]["note"] is None
+    assert "40 of the 46 agree with hardly any other and hardly count" in among["verdict"]
+    equal = summarise(qt.EAC(3).fit([*members, dice[0]]))
+    assert "“member_6” agrees with hardly any other but counts all the same" in equal["verdict"]
+    few = fitted_summary([*members[:3], *dice])["structure"]
+    assert few["sentence"].startswith("Fewer than four members agree with any other beyond chance: labels alone cannot")
+
+
+def test_weigh_gives_the_weights_that_combine_does(files, capsys):
+    weighed, combined = (
+        json.loads(run(command, files["members"], "--json", capsys=capsys))["members"]
+        for command in ("weigh", "combine")
+    )
+    found = {member["name"]: member["weight"] for member in weighed}
+    assert found == pytest.approx({member["name"]: member["weight"] for member in combined}, abs=1e-6)
+
+
 def test_report_and_command_call_members_alike(members, noise, tmp_path, capsys):
     labels = {**{f"good {j}": vector for j, vector in enumerate(members)}, "junk": noise[1]}
     path, report = tmp_path / "labels.csv", tmp_path / "report.html"

@@ -169,6 +169,9 @@ def test_made_up_members_do_not_make_clear_clusters_doubtful():
     junk = [rng.integers(0, k, 240) for k in (4, 30, 80)]
     assert qt.label_structure(good).verdict == "clear"
     assert qt.label_structure([*good, *junk]).verdict == "clear"
+    dice = [rng.integers(0, rng.integers(2, 9), 240) for _ in range(24)]
+    assert qt.label_structure([*good, *dice]).value == pytest.approx(qt.label_structure(good).value, abs=0.01)
+    assert qt.label_structure([*good[:3], *dice]) is None
 
 
 def test_labels_alone_do_not_depend_on_the_order_of_rows():

@@ -161,7 +161,7 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
 
     Of many patterns, those of 2,000 rows are looked at.
     """
-    whole = _without_rows(sample_rows(ens))
+    whole = without_rows(sample_rows(ens))
     members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
     if len(members) < _MEMBERS_TO_SPLIT:
         return None
@@ -174,7 +174,7 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
     return Halves(counts, tuple(splits), ens.n_patterns > MOST_ROWS)
 
 
-def _without_rows(ens: Ensemble) -> Ensemble:
+def without_rows(ens: Ensemble) -> Ensemble:
     """Return the patterns alone, so that nothing of the rows' size is selected or kept."""
     codes = np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1)
     weights = ens.counts if ens.weighted else None

@@ -369,6 +369,8 @@ class CrowdTrust:
     """Whether any two members agree beyond chance."""
     agrees: Bools
     """(M,) whether a member agrees beyond chance with at least one other."""
+    among_agreeing: Floats = field(repr=False)
+    """(M,) the mean as in `index`, over those others alone that agree with any: made-up members do not lower it."""
 
     @property
     def copies(self) -> tuple[tuple[int, ...], ...]:
@@ -397,17 +399,20 @@ def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
         verdict = "beyond chance"
     elif not np.any(best_possible < level):
         verdict = "too few rows to tell"
-    return CrowdTrust(_mean_agreement(ami, known.common), ami, p_values, verdict, agrees)
+    everyone = np.ones(ens.n_members, dtype=bool)
+    index = _mean_agreement(ami, known.common, everyone)
+    among_agreeing = _mean_agreement(ami, known.common, agrees if agrees.any() else everyone)
+    return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing)
 
 
-def _mean_agreement(ami: Floats, common: Floats) -> Floats:
-    """(M,) mean agreement of each member with the others by the rows it shares with each, clipped at 0.
+def _mean_agreement(ami: Floats, common: Floats, asked: Bools) -> Floats:
+    """(M,) mean agreement of each member with those others that are asked, by the rows it shares with each, from 0 on.
 
     Only how the others count depends on coverage: a member that labels few rows is judged by those.
     """
     if len(ami) == 1:
         return np.ones(1)
-    tested = np.where(np.eye(len(ami), dtype=bool), 0.0, common)
+    tested = np.where(np.eye(len(ami), dtype=bool) | ~asked, 0.0, common)
     return np.clip(ratio(np.sum(tested * ami, axis=1), tested.sum(axis=1)), 0.0, 1.0)
 
 
@@ -440,7 +445,8 @@ def trust(ens: Any, normalise: Normalise = "sqrt") -> Floats:
 
     It is the mean adjusted mutual information with the other members, each counting by the rows both label, clipped at
     0. The scale is absolute: 0 for a member that agrees with the others no more than chance would, 1 only where all
-    others are the same clustering. The index of an only member is 1.
+    others are the same clustering. It is a mean over all others, so each made-up one among them lowers it: compare
+    members of one ensemble with each other. The index of an only member is 1.
 
     Parameters
     ----------

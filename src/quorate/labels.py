@@ -188,6 +188,12 @@ def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
         )
     if columns and all(isinstance(vector, list | tuple) for vector in vectors):
         _warn_if_rows(columns)
+    indexes = [vector.index for vector in vectors if hasattr(vector, "iloc")]  # of pandas
+    if not all(index.equals(indexes[0]) for index in indexes[1:]):
+        warn(
+            "The indexes of the label vectors differ, and rows are taken as they stand, whatever their index. If their "
+            "order differs, align them first, as pandas.DataFrame does with a dictionary of them."
+        )
     return columns
 
 

@@ -67,6 +67,7 @@ def write_consensus(adata: Any, key_added: str, result: Any) -> None:
         "n_clusters": result.n_clusters,
         "keys": np.array(result.ensemble.names, dtype=object),
         "ncai": result.ncai,
+        "trust": result.trust,
         "weights": result.member_weights,
         "version": quorate.__version__,
     }

@@ -102,10 +102,13 @@ def combine(
 @app.command(epilog=_examples("quorate weigh labels.csv", "quorate weigh labels.parquet --members 'kmeans_*' --json"))
 def weigh(
     file: opt.Table,
-    beta: Annotated[float, typer.Option(help="How strongly agreement counts in a weight.")] = 2.0,
+    beta: Annotated[
+        float | None,
+        typer.Option(help="How strongly trust counts in a weight.", show_default="as in combine"),
+    ] = None,
     members: opt.Members = None,
     id_column: opt.Id = None,
-    truth: opt.Truth = None,
+    truth: opt.LeftOutTruth = None,
     noise: opt.Noise = "missing",
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
@@ -115,7 +118,7 @@ def weigh(
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Rank clusterings by how far they agree with the others (NCAI), and so by how far to trust them."""
+    """Rank clusterings by how far they agree with the others beyond chance, and so by how far to trust them."""
     from quorate.cli.columns import Source
     from quorate.cli.weighing import run_weigh
 

@@ -31,7 +31,7 @@ from quorate.show import KnownClasses, Origin, summarise
 from quorate.show.outlook import cluster_values, outlook
 from quorate.show.plotdata import member_rows
 from quorate.show.saying import describe_choice, describe_structure, explain_choice
-from quorate.show.summary import describe_copies, describe_crowd, describe_trust
+from quorate.show.summary import crowd_notes, describe_crowd, describe_trust
 
 _MEMBERS_SHOWN = 20
 _CLUSTERS_SHOWN = 30
@@ -227,7 +227,7 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
             out.print(sentence, markup=False)
     out.print()
     out.print(member_table(summary["members"]))
-    for sentence in describe_copies(summary["crowd"]["copies"]):
+    for sentence in crowd_notes(summary["crowd"]):
         out.print(sentence, markup=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quorate.cli.output import console, print_json, table
-from quorate.consensus.registry import methods
+from quorate.consensus.registry import DEFAULT_METHOD, DEFAULT_PARAMS, methods
 from quorate.members.generators import GENERATORS
 
 
@@ -34,8 +34,11 @@ def run_methods(*, json: bool) -> None:
         print_json({"combine": combining, "generate": generators})
         return
     out = console()
+    settings = f"{DEFAULT_METHOD} --set " + " --set ".join(f"{name}={value}" for name, value in DEFAULT_PARAMS.items())
+    out.print(f"Without --method, or with --method auto: --method {settings}", markup=False, highlight=False)
+    out.print()
     rows = [(m.name, m.idea, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in known]
-    out.print(table("To combine", ("method", "idea", "weighs members", "parameters (--set)", "from"), rows))
+    out.print(table("To combine", ("method", "idea", "weighs members by default", "parameters (--set)", "from"), rows))
     out.print()
     out.print(table("To generate members", ("method", "what it does"), list(generators.items())))
 

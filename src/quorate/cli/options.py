@@ -42,6 +42,15 @@ Truth = Annotated[
         "Default: a column named class, truth, target or the like.",
     ),
 ]
+LeftOutTruth = Annotated[
+    str | None,
+    typer.Option(
+        "--truth",
+        metavar="COLUMN",
+        rich_help_panel=_IN,
+        help="Column of known classes, which is no member. Default: a column named class, truth, target or the like.",
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option("--keep", metavar="A,B,...", rich_help_panel=_OUT, help="Further columns to copy to the output."),

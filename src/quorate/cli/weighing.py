@@ -8,15 +8,16 @@ from quorate._support.checks import check_number
 from quorate.cli.columns import Source, say_guesses
 from quorate.cli.combining import member_table, say_structure
 from quorate.cli.output import console, print_json, progress
+from quorate.consensus.registry import DEFAULT_PARAMS
 from quorate.crowd import crowd_trust, resolve_influence
 from quorate.show.plotdata import member_rows
 from quorate.show.saying import describe_structure
-from quorate.show.summary import describe_copies, describe_crowd, describe_trust
+from quorate.show.summary import crowd_notes, describe_crowd, describe_trust
 
 
-def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
-    """Rank members by their agreement beyond chance and print the table."""
-    check_number("beta", beta, low=0)
+def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) -> None:
+    """Rank members by their agreement beyond chance and print the table, with the weights they would have."""
+    beta = check_number("beta", DEFAULT_PARAMS["beta"] if beta is None else beta, low=0)
     with source.open() as opened, progress("Weighing", quiet=quiet):
         columns = source.choose(opened)
         ens = source.count(opened, columns).ensemble
@@ -36,5 +37,5 @@ def run_weigh(source: Source, beta: float, *, quiet: bool, json: bool) -> None:
     say_structure(out, structure)
     out.print(f"{ens.n_rows:,} rows, {ens.n_members} members, {ens.n_clusters:,} clusters in all", markup=False)
     out.print(member_table(members, most=len(members)))
-    for sentence in describe_copies(crowd["copies"]):
+    for sentence in crowd_notes(crowd):
         out.print(sentence, markup=False)

@@ -11,7 +11,7 @@ import numpy as np
 from quorate._support.keeping import kept_with
 from quorate._support.typing import Floats, Ints, Labels
 from quorate.boundaries import Structure, check_rows, examine
-from quorate.choice import sample_rows, split_in_halves
+from quorate.choice import sample_rows, split_in_halves, without_rows
 from quorate.consensus.base import ConsensusMethod
 from quorate.consensus.gp_mgla import GPMGLA
 from quorate.crowd import crowd_trust
@@ -144,18 +144,23 @@ class LabelStructure:
 
 
 def label_structure(labels: Any) -> LabelStructure | None:
-    """Return what the labels alone say about structure; None with fewer than four members or too few rows to tell.
+    """Return what the labels alone say about structure; None with too few rows, or fewer than four members that agree.
 
     T = max over k of stab(k) times the mean over members of MI(c, m) / min(H(c), H(m)), with c the consensus into k
     clusters and stab the mean ARI over rows between the consensus of two halves of the members. Members count in the
-    mean by their trust, so that a made-up one does not make clear clusters doubtful. Labels cannot tell a long thin
-    cloud from clusters, nor why members agree.
+    mean by their trust, and those that agree with no other beyond chance not at all, so that made-up ones do not make
+    clear clusters doubtful. Labels cannot tell a long thin cloud from clusters, nor why members agree.
     """
     return _from_labels(as_clusterings(labels))
 
 
 @kept_with
 def _from_labels(ens: Clusterings) -> LabelStructure | None:
+    crowd = crowd_trust(ens)
+    counting = crowd.index if crowd.index.any() else np.ones(ens.n_members)
+    if crowd.verdict == "beyond chance" and not crowd.agrees.all():
+        agreeing = np.flatnonzero(crowd.agrees)
+        ens, counting = without_rows(sample_rows(ens)).select(agreeing.tolist()), counting[agreeing]
     halves = split_in_halves(ens)
     if halves is None:
         return None
@@ -165,10 +170,8 @@ def _from_labels(ens: Clusterings) -> LabelStructure | None:
         stability = halves.agreement(lambda half: _cuts_at(half.ensemble, ks))
     except QuorateError:  # halves that tell nothing apart
         return LabelStructure(0.0, 0.0, 1)
-    crowd = crowd_trust(ens)
     if crowd.verdict == "too few rows to tell":
         return None
-    counting = crowd.index if crowd.index.any() else np.ones(ens.n_members)
     shared = [np.average(_shared_information(whole, cut), weights=counting) for cut in cuts.T]
     best = int(np.argmax(np.round(stability * shared, 9)))
     return LabelStructure(float(stability[best]), float(shared[best]), ks[best])

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate._support.archive import plain_parameters, write_archive
 from quorate._support.checks import check_choice, check_integer
+from quorate._support.columns import FEW_ROWS
 from quorate._support.typing import Floats, Ints
 from quorate.boundaries import Structure
 from quorate.choice import Choice
@@ -20,8 +21,9 @@ from quorate.consensus.examine import structure_of, thinned
 from quorate.consensus.extension import RowClusters, combine_sample
 from quorate.consensus.packing import pack_method
 from quorate.consensus.registry import AUTO, make_method
+from quorate.crowd import crowd_trust
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, warn
 from quorate.members.base import check_features
 from quorate.members.fitting import (
     AllRows,
@@ -37,6 +39,10 @@ from quorate.members.labelling import Crew
 from quorate.members.sampling import Sample, check_fit_rows, check_k_range
 from quorate.members.saving import pack_members
 
+# By what, and in how much of X, columns of labels are told from features.
+_FEW_COLUMNS, _AS_CLUSTERINGS_DO = 3, 0.5
+_ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 1000, 50
+
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
     """Tell whether every member can label new rows."""
@@ -46,6 +52,22 @@ def can_predict(clustering: "ConsensusClustering") -> bool:
 def labels_new_rows(source: Source) -> bool:
     """Tell whether a member can label new rows."""
     return isinstance(source, str) or hasattr(source, "predict")
+
+
+def _warn_of_labels(X: Any) -> None:
+    """Warn of columns that look like clusterings: whole numbers from -1, 0 or 1 on, which agree with each other."""
+    some = X[:: -(-X.shape[0] // _ROWS_LOOKED_AT), :_COLUMNS_LOOKED_AT]
+    if not isinstance(X, np.ndarray) or X.shape[1] < _FEW_COLUMNS or len(some) < FEW_ROWS:
+        return
+    low, high = some.min(axis=0), some.max(axis=0)
+    if np.any(some != np.floor(some)) or np.any(np.abs(low) > 1) or np.any(high > len(some) / 2):
+        return
+    alike = float(np.median(crowd_trust(Ensemble(list(some.astype(np.int64).T), noise="cluster")).index))
+    if alike >= _AS_CLUSTERINGS_DO:
+        warn(
+            "The columns of X look like clusterings of its rows: small whole numbers that agree with each other beyond "
+            f"chance ({alike:.2f} of 1). They count as features here; labels are combined by quorate.consensus(X)."
+        )
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,6 +179,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         consensus = self._check_consensus(X.shape[0])
         if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
             raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
+        _warn_of_labels(X)
         seed = check_random_state(self.random_state).randint(2**31)
         rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
         if not isinstance(rows, AllRows):

@@ -199,6 +199,11 @@ class ConsensusResult:
     """The fitted consensus function."""
 
     @property
+    def trust(self) -> NDArray[np.float64]:
+        """(M,) mean agreement of each member with the others beyond chance, as `quorate.trust` gives it."""
+        return self.estimator.trust_
+
+    @property
     def choice(self) -> Choice:
         """How many clusters the members speak for, with the evidence, whatever number was asked for."""
         return self.estimator.choice_

@@ -8,6 +8,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
+from quorate._support.annotated import is_annotated
 from quorate._support.columns import features_told
 from quorate._support.typing import Floats, Ints
 from quorate.errors import QuorateError, warn
@@ -20,6 +21,11 @@ def check_features(
 
     A sparse X is returned as a csr matrix or array where `sparse` allows it, one of float32 as it is if `single`.
     """
+    if is_annotated(X):
+        raise QuorateError(
+            'X must be a table of features; got AnnData. Pass adata.X or adata.obsm["X_pca"]; clusterings in obs are '
+            "combined by quorate.consensus(adata, keys=[...])."
+        )
     try:
         return validate_data(
             estimator,

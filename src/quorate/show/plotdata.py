@@ -103,6 +103,8 @@ class MemberRow:
     """Share of the rows it labels."""
     trust_index: float
     """Its mean agreement with the others beyond chance, over the rows it labels: an absolute scale in [0, 1]."""
+    among_agreeing: float
+    """The same over those others alone that agree with any: members that agree with none do not lower it."""
     beyond_chance: bool
     """Whether it agrees with any other member more than chance would; also if there are too few rows to tell."""
     agreement: float
@@ -128,6 +130,7 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalise: Normalise
             len(ens.levels[j]),
             float(coverage[j]),
             float(crowd.index[j]),
+            float(crowd.among_agreeing[j]),
             bool(crowd.agrees[j]) or crowd.verdict == "too few rows to tell",
             float(mean_agreement[j]),
             float(index[j]),

@@ -11,6 +11,7 @@ import numpy as np
 from quorate.boundaries import LEVEL, Structure
 from quorate.choice import Candidate, Choice, split_in_halves
 from quorate.consensus.examine import label_structure
+from quorate.crowd import crowd_trust
 from quorate.ensemble import Clusterings
 
 _FROM_FEATURES = (
@@ -83,4 +84,8 @@ def _verdict(features: Structure) -> str:
 
 def _unknown(ens: Clusterings) -> str:
     """Return why labels alone cannot tell whether there are clusters."""
-    return f"{'Fewer than four members' if split_in_halves(ens) is None else 'Too few rows'}: {_UNKNOWN}"
+    if split_in_halves(ens) is None:
+        return f"Fewer than four members: {_UNKNOWN}"
+    if crowd_trust(ens).verdict == "too few rows to tell":
+        return f"Too few rows: {_UNKNOWN}"
+    return f"Fewer than four members agree with any other beyond chance: {_UNKNOWN}"

@@ -148,16 +148,17 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> 
 def describe_trust(row: MemberRow) -> dict[str, str]:
     """Return how far a member can be trusted, as a word, as people read it and as a sentence.
 
-    Agreement beyond chance alone decides.
+    Agreement beyond chance alone decides, with the members that agree with any: how many others are made up says
+    nothing about a good one.
     """
     share = (
         "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
     )
     if not row.beyond_chance:
         trust, reason = "hardly", "Agrees with the others no more than chance would"
-    elif row.trust_index >= _TRUSTED:
+    elif row.among_agreeing >= _TRUSTED:
         trust, reason = "trusted", "Agrees with the others"
-    elif row.trust_index >= _PARTLY_TRUSTED:
+    elif row.among_agreeing >= _PARTLY_TRUSTED:
         trust, reason = "partly", "Agrees with the others in part"
     else:
         trust, reason = "hardly", "Agrees with the others hardly more than chance would"
@@ -178,11 +179,24 @@ def describe_crowd(crowd: CrowdTrust, names: Sequence[str], weights: Floats) -> 
         {"members": [names[j] for j in group], "weight": round(float(weights[list(group)].sum()), 6)}
         for group in crowd.copies
     ]
-    return {"verdict": crowd.verdict, "sentence": sentences[crowd.verdict], "copies": copies}
+    return {"verdict": crowd.verdict, "sentence": sentences[crowd.verdict], "note": _lowered(crowd), "copies": copies}
 
 
-def describe_copies(copies: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each group of members that are nearly the same clustering."""
+def _lowered(crowd: CrowdTrust) -> str | None:
+    """Return why good members agree less than one would think, where some agree with none."""
+    alone = int(np.sum(~crowd.agrees))
+    if crowd.verdict != "beyond chance" or alone == 0:
+        return None
+    which = "the one that agrees with none lowers" if alone == 1 else f"the {alone} that agree with none lower"
+    return f"Agreement is a mean over all other members: {which} the figures of all, but not the words."
+
+
+def crowd_notes(crowd: dict[str, Any]) -> list[str]:
+    """Return what to say below a table of members: what lowers agreement, and which are nearly the same clustering."""
+    return [*([crowd["note"]] if crowd["note"] else []), *_copies_told(crowd["copies"])]
+
+
+def _copies_told(copies: Sequence[dict[str, Any]]) -> list[str]:
     return [
         f"{', '.join(group['members'][:_COPIES_NAMED])}"
         + (f" and {len(group['members']) - _COPIES_NAMED} more" if len(group["members"]) > _COPIES_NAMED else "")

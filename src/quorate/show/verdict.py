@@ -11,6 +11,7 @@ SAID_FIRST = {
 }
 """What is said of noise, and where labels cannot tell."""
 _NAMED = 3
+_HARDLY = 0.25  # of what the member that counts most counts
 
 
 def verdict(summary: dict[str, Any]) -> str:
@@ -27,7 +28,7 @@ def verdict(summary: dict[str, Any]) -> str:
     members = summary["members"]
     parts = [f"{_count(len(members), 'clustering')} combined {_sizes(sizes)}"]
     parts += _clarity(structure)
-    doubted = [member["name"] for member in members if member["trust"] == "hardly"]
+    doubted = [member for member in members if member["trust"] == "hardly"]
     if doubted and len(members) > 1:
         parts.append(_doubt(doubted, len(members)))
     elif len(members) > 1:
@@ -53,15 +54,13 @@ def _sizes(sizes: Sequence[float]) -> str:
     return f"make {len(sizes)} clusters, {spread}" if len(sizes) > 4 else f"make {len(sizes)} clusters {spread}"
 
 
-def _doubt(names: Sequence[str], n_members: int) -> str:
-    if len(names) > _NAMED:
-        return f"{len(names)} of the {n_members} agree with hardly any other and hardly count"
-    verb = (
-        "agrees with hardly any other and hardly counts"
-        if len(names) == 1
-        else "agree with hardly any other and hardly count"
-    )
-    return f"{_joined([_quoted(name) for name in names])} {verb}"
+def _doubt(doubted: Sequence[dict[str, Any]], n_members: int) -> str:
+    """Return who agrees with hardly any other, and whether that keeps them from counting."""
+    named = _joined([_quoted(member["name"]) for member in doubted])
+    who = named if len(doubted) <= _NAMED else f"{len(doubted)} of the {n_members}"
+    agree, count = ("agrees", "counts") if len(doubted) == 1 else ("agree", "count")
+    hardly = max(member["influence"] for member in doubted) < _HARDLY
+    return f"{who} {agree} with hardly any other " + (f"and hardly {count}" if hardly else f"but {count} all the same")
 
 
 def _quoted(name: str) -> str:

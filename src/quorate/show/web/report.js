@@ -79,7 +79,7 @@ function drawFeatures() {
 function drawMembers() {
   const low = S.members.filter((member) => member.trust === "hardly");
   byId("trust-note").textContent = low.length === 0 ? "No member stands apart from the crowd."
-    : `${low.length} of ${S.members.length} hardly ${low.length === 1 ? "counts" : "count"}: ` +
+    : `${low.length} of ${S.members.length} ${low.length === 1 ? "agrees" : "agree"} with hardly any other: ` +
       shorten(low.map((member) => member.name).join(", "), 160) + ".";
   const split = state.cluster === null ? null : answerAt(state.k).separated;
   const columns = [

@@ -103,8 +103,11 @@ def test_chance_is_said_first_and_copies_are_named():
     _, ens = ensemble()
     twice = ens.add_members([ens.patterns[ens.row_pattern, 0]], names=["again"])
     fitted = qt.WEAC(3).fit(twice)
-    copies = summarise(fitted)["crowd"]["copies"]
-    assert any({ens.names[0], "again"} <= set(group["members"]) for group in copies)
+    facts = summarise(fitted)
+    assert any({ens.names[0], "again"} <= set(group["members"]) for group in facts["crowd"]["copies"])
+    page = render_report(facts)
+    assert "again are (nearly) the same clustering; together they have" in page
+    assert facts["crowd"]["note"] in page
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from quorate.show.featureview import FeatureRows, features_of
 from quorate.show.origin import Origin, known_classes
 from quorate.show.palette import page_colours
 from quorate.show.plotdata import Fitted, fitted_method
-from quorate.show.summary import SUMMARY_VERSION, summarise
+from quorate.show.summary import SUMMARY_VERSION, crowd_notes, summarise
 
 
 def report(
@@ -133,6 +133,7 @@ def render_report(summary: dict[str, Any]) -> str:
     return str(
         page.render(
             summary=summary,
+            notes=crowd_notes(summary["crowd"]),
             data=Markup(_embedded(summary)),
             colours=Markup(_embedded(colours)),
             style=Markup(web_text("look.css")),

@@ -193,7 +193,8 @@ def _lowered(crowd: CrowdTrust) -> str | None:
 
 def crowd_notes(crowd: dict[str, Any]) -> list[str]:
     """Return what to say below a table of members: what lowers agreement, and which are nearly the same clustering."""
-    return [*([crowd["note"]] if crowd["note"] else []), *_copies_told(crowd["copies"])]
+    note = crowd.get("note")  # not in summaries that were written before there was one
+    return [*([note] if note else []), *_copies_told(crowd["copies"])]
 
 
 def _copies_told(copies: Sequence[dict[str, Any]]) -> list[str]:

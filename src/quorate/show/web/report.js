@@ -84,7 +84,7 @@ function drawMembers() {
   const split = state.cluster === null ? null : answerAt(state.k).separated;
   const columns = [
     ["Member", (r) => r.name, (r) => shorten(r.name, 200), "text"],
-    ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, r.called), "short"],
+    ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, r.called), "text"],
     ["Agreement beyond chance", (r) => r.trust_index, (r) => gauge(r.trust_index), "number"],
     ["NCAI", (r) => r.ncai, (r) => gauge(r.ncai), "number"],
     ["Agreement", (r) => r.agreement, (r) => decimals(r.agreement), "number"],

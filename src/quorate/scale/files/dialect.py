@@ -8,7 +8,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,6 +21,7 @@ MISSING = ("", *_BLANKS, "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null
 
 _OTHER_DELIMITERS = {":": "a colon", " ": "a blank"}
 _SAMPLE_ROWS = 1000
+_LINES_ABOVE, _FEW_COLUMNS = 20, 2  # so many lines may stand above a table, which has more than so many columns
 _HARDLY_CHANCE = 1000
 # In fewer rows numbers may all differ by chance.
 _FEW_ROWS = 4
@@ -62,6 +63,7 @@ def find_dialect(
     lines = [line for line in all_lines if line.strip()][:_SAMPLE_ROWS]
     if not lines:
         raise QuorateError(f"{name} is empty. Pass a table with one row per instance and one column per clustering.")
+    _refuse_lines_above(lines, name, DELIMITERS if delimiter is None else (delimiter,))
     if delimiter is None:
         delimiter = _find_delimiter(lines, name, prefer)
     rows = _split(lines, delimiter)
@@ -100,6 +102,27 @@ def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
         return [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row]
     except csv.Error:
         return []
+
+
+def _refuse_lines_above(lines: Sequence[str], name: str, delimiters: Iterable[str]) -> None:
+    """Refuse a table below a title or comments, and one with names for all columns but the first, as R writes it."""
+    tables = {delimiter: _split(lines, delimiter) for delimiter in delimiters}
+    if any(len({len(row) for row in rows}) == 1 < len(rows[0]) for rows in tables.values() if rows):
+        return
+    for delimiter, rows in tables.items():
+        widths = [len(row) for row in rows]
+        above = next((i for i in range(len(rows)) if set(widths[i:]) == {widths[-1]}), 0)
+        if not 0 < above <= min(_LINES_ABOVE, len(rows) // 2) or widths[-1] <= max(_FEW_COLUMNS, *widths[:above]):
+            continue
+        if widths[:1] == [widths[-1] - 1]:
+            raise QuorateError(
+                f"The first line of {name} has {widths[0]} cells and the others {widths[-1]}. Name every column, also "
+                "the one that names the rows."
+            )
+        raise QuorateError(
+            f"The table in {name} seems to start below {above} other line{'s' if above > 1 else ''}, with a line that "
+            f"begins with {_shown(rows[above][:3], delimiter)}. Delete what stands above it."
+        )
 
 
 def _find_delimiter(lines: Sequence[str], name: str, prefer: str) -> str:

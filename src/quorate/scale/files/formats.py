@@ -156,8 +156,10 @@ def _explanation(message: str, path: str, written: bool = False) -> str:
     where = f"Line {line[1]} of {path}" if line else path
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if width:
+        expected, found = int(width[1]), int(width[2])  # the engine stops at the first cell too many
+        what = f"more cells than the first line, which has {expected}" if found > expected else f"{found} cells"
         return (
-            f"{where} has {width[2]} cells where {width[1]} are expected. "
+            f"{where} has {what}{'' if found > expected else f', and the first line {expected}'}. "
             "Give every line the same number of cells, or name the delimiter with delimiter=."
         )
     if "utf-8" in message.lower() or "unicode" in message.lower():

@@ -94,6 +94,7 @@ def test_answers_are_those_of_the_library(client, bench, ask, own):
         [c.stability for c in result.clusters], abs=1e-4
     )
     assert [m["ncai"] for m in found["members"]] == pytest.approx(result.ncai.tolist(), abs=1e-6)
+    assert [m["trust_index"] for m in found["members"]] == pytest.approx(result.trust.tolist(), abs=1e-6)
     assert [m["weight"] for m in found["members"]] == pytest.approx(result.member_weights.tolist(), abs=1e-6)
     table = pd.read_csv(pd.io.common.BytesIO(post(client, "labels", {"ask": ask, "format": "csv"}).content))
     assert table["consensus"].tolist() == result.labels.tolist()

@@ -109,7 +109,9 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
     ens = qt.Ensemble(labels)
     with Shown(chromium).start(running.url) as page:
         assert [text[:40] for text in page.column("members", 1)] == [name[:40] for name in NAMES]
-        ncai = [float(text) for text in page.column("members", 3)]
+        trust = [float(text) for text in page.column("members", 3)]
+        assert trust == pytest.approx(qt.trust(ens).tolist(), abs=0.0006)
+        ncai = [float(text) for text in page.column("members", 4)]
         assert ncai == pytest.approx(qt.ncai(ens).tolist(), abs=0.0006)
         page.answered(lambda: page.page.uncheck("[data-member='5']"))
         page.answered(lambda: page.page.uncheck("[data-member='0']"))
@@ -123,12 +125,12 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
         influence = influence / influence.max()
         influence[1] = 0.25
         by_hand = qt.consensus(ens, weights=influence)
-        weight = [float(text.rstrip("%")) for text in page.column("members", 4)]
+        weight = [float(text.rstrip("%")) for text in page.column("members", 5)]
         assert weight == pytest.approx((100 * by_hand.member_weights).tolist(), abs=0.051)
         assert page.labels() == by_hand.labels.tolist()
         page.answered(lambda: page.page.click("#forget"))
         page.answered(lambda: page.page.select_option("#by", "equal"))
-        weight = [float(text.rstrip("%")) for text in page.column("members", 4)]
+        weight = [float(text.rstrip("%")) for text in page.column("members", 5)]
         equal = qt.consensus(ens, weights="equal").member_weights
         assert weight == pytest.approx((100 * equal).tolist(), abs=0.051)
         page.answered(lambda: page.page.select_option("#by", "trust"))
@@ -138,7 +140,7 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
         page.answered(lambda: page.page.click("#match-off"))
         assert json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')")) == [0, 5]
         page.answered(lambda: page.page.click("#all-on"))
-        page.page.click("#members thead th:nth-child(5) button")
+        page.page.click("#members thead th:nth-child(6) button")
         by_weight = np.argsort(-qt.consensus(ens, weights="trust").member_weights, kind="stable")
         assert [text[:40] for text in page.column("members", 1)] == [NAMES[j][:40] for j in by_weight]
         page.page.select_option("#one", "1")

@@ -10,7 +10,8 @@ _IN, _OUT = "Reading", "Writing"
 Table = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A table: CSV, TSV, Parquet, Arrow, NPY, NPZ, Excel or JSON lines; - for standard input."
+        metavar="FILE",
+        help="A table: CSV, TSV, Parquet, Arrow, NPY, NPZ, Excel, JSON lines or AnnData; - for standard input.",
     ),
 ]
 Members = Annotated[

@@ -115,6 +115,7 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
         "members": [
             {
                 "member": j,
+                "trust_index": round(row.trust_index, 6),
                 "ncai": round(row.ncai, 6),
                 "agreement": round(row.agreement, 6),
                 "weight": round(row.weight, 6),

@@ -180,6 +180,7 @@ function drawMembers() {
     ["On", (r) => (r.on ? 1 : 0), (r) => onBox(r), "short"],
     ["Member", (r) => r.name, (r) => memberName(r.j), "text"],
     ["Trust", (r) => r.influence ?? null, (r) => figureOf(r, () => el("span", { class: r.trust }, r.called)), "text"],
+    ["Beyond chance", (r) => r.trust_index ?? null, (r) => figureOf(r, () => decimals(r.trust_index)), "number"],
     ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => gauge(r.ncai)), "number"],
     ["Weight", (r) => r.weight ?? null, (r) => figureOf(r, () => percent(r.weight, 1)), "number"],
     ["By hand", (r) => state.weights[r.j] ?? r.influence ?? null, (r) => weightBox(r), "number"],

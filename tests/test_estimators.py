@@ -403,3 +403,15 @@ def test_warnings_point_at_the_users_line():
         with pytest.warns(qt.QuorateWarning, match="1 row") as caught:
             call()
         assert {warning.filename for warning in caught} == {__file__}
+
+
+@both
+def test_what_fitting_finds_is_said_to_be_missing_before(method):
+    unfitted = method(n_clusters=2)
+    with pytest.raises(
+        AttributeError, match=f"This {method.__name__} is not fitted yet, so it has no labels_. Call fit"
+    ):
+        _ = unfitted.labels_
+    with pytest.raises(AttributeError, match="object has no attribute 'nonsense'"):
+        _ = unfitted.nonsense
+    assert not hasattr(unfitted, "labels_")

@@ -52,6 +52,13 @@ def test_results_and_estimators_show_the_same_figures(ens, method):
     assert Strict(fitted).texts[1:] == shown.texts[1:]
 
 
+def test_the_least_trusted_members_come_first_whatever_they_count():
+    groups = [j // 10 for j in range(40)]
+    members = {"good": groups, "dice": [j * 7 % 4 for j in range(40)], "also good": groups}
+    texts = Strict(qt.EAC(4).fit(qt.Ensemble(members))._repr_mimebundle_()["text/html"]).texts
+    assert texts.index("dice") < min(texts.index("good"), texts.index("also good"))
+
+
 def test_an_estimator_before_fit_shows_its_parameters():
     assert "single" in qt.WEAC(2, linkage="single")._repr_mimebundle_()["text/html"]
 

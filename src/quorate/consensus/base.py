@@ -173,6 +173,12 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._take(ens, influence, cuts, wanted)
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        """Say of what fitting finds that it is not there yet."""
+        if name.endswith("_") and not name.startswith("_") and "pattern_labels_" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet, so it has no {name}. Call fit first.")
+        return object.__getattribute__(self, name)  # the error as it was
+
     def _cut_again(self, k: int) -> None:
         """Take the answer with k clusters instead, out of what is solved already."""
         self.n_clusters = k
@@ -498,10 +504,10 @@ def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
         (float(round(confidence @ ens.counts / ens.counts.sum(), 3)), "mean confidence"),
     ]
     clusters = [(c.label, c.size, Share(c.stability), Share(c.chance)) for c in fitted.clusters_]
-    least = np.argsort(fitted.member_weights_, kind="stable")
-    members = [(ens.names[j], Share(fitted.ncai_[j]), Share(fitted.member_weights_[j])) for j in least]
+    least = np.argsort(fitted.trust_, kind="stable")
+    members = [(ens.names[j], Share(fitted.trust_[j]), Share(fitted.member_weights_[j])) for j in least]
     first = card(title, facts, ("cluster", "rows", "stability", "by chance"), clusters)
-    return first + "<br>" + card("Members, the least trusted first", [], ("member", "NCAI", "weight"), members)
+    return first + "<br>" + card("Members, the least trusted first", [], ("member", "trust", "weight"), members)
 
 
 def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:

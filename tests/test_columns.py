@@ -135,6 +135,17 @@ def test_an_earlier_answer_is_no_member(tmp_path, frame, capsys):
     assert ens.names == ("consensus_2", "consensus_3", "consensus_4")  # nothing else is there
 
 
+def test_dates_among_clusterings_are_left_out_with_a_word(tmp_path, frame):
+    frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60) % 5, unit="D")
+    frame.to_parquet(tmp_path / "t.parquet")
+    told = "Column 'when' holds dates or times, which are no labels, and is left out"
+    with pytest.warns(qt.QuorateWarning, match=told):
+        assert qt.consensus_file(tmp_path / "t.parquet", tmp_path / "o.csv", n_clusters=3).names == tuple(MEMBERS)
+    for held in (frame, pl.LazyFrame(frame)):
+        with pytest.warns(qt.QuorateWarning, match=told):
+            assert qt.ensemble_from_frame(held).names == tuple(MEMBERS)
+
+
 def test_fractions_are_said_to_be_no_labels(tmp_path, frame, capsys):
     frame["price"] = np.arange(60) % 9 + 0.5
     frame.to_csv(tmp_path / "t.csv", index=False)

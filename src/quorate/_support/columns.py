@@ -5,6 +5,7 @@ One rule for arrays, frames, files and the command. Only the first rows are look
 few columns that look odd there.
 """
 
+import datetime
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,14 @@ def look_at(cells: NDArray[Any]) -> Seen:
     except (TypeError, ValueError):  # lists and the like: whatever they are, no labels and no names
         return Seen(len(listed), 0, 0, False)
     return Seen(len(present), len(listed) - len(present), len(values), any(map(_is_fraction, values)))
+
+
+def holds_times(cells: NDArray[Any]) -> bool:
+    """Return whether cells are dates, times or spans of time, by the first that is not missing."""
+    if cells.dtype.kind in "mM":
+        return True
+    first = next((cell for cell in cells.tolist() if cell is not None and cell == cell), None)
+    return isinstance(first, datetime.date | datetime.time | datetime.timedelta)
 
 
 def _is_fraction(value: Any) -> bool:

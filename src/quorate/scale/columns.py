@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from quorate._support.columns import Seen, is_answer, is_class, is_id, look_at, looks_transposed, quoted
+from quorate._support.columns import Seen, holds_times, is_answer, is_class, is_id, look_at, looks_transposed, quoted
 from quorate.errors import QuorateError, warn
 from quorate.scale.files import LabelTable, match_columns
 
@@ -132,6 +132,10 @@ def guess_columns(table: Peek, said: Columns, *, labels: bool = True) -> Columns
     if 0 < len(answers) < len(free):
         guesses.append(_say_answers(answers))
         free = [name for name in free if name not in answers]
+    times = [name for name in free if labels and holds_times(table.head[name])]
+    if times and len(free) - len(times) > max(len(times), 1):
+        guesses.append(_say_times(times))
+        free = [name for name in free if name not in times]
     odd = _odd_columns(table, free) if labels else {}
     others = [name for name, seen in odd.items() if seen.names_rows]
     guesses += [_say_names(others)] if others else []
@@ -204,6 +208,11 @@ def _say_features(features: dict[str, Seen]) -> str:
         f"{_what_they_hold(features)}, as features do and clusterings do not, and {verb} left out. "
         "Name the clusterings with members= if that is wrong."
     )
+
+
+def _say_times(names: Sequence[str]) -> str:
+    columns, verb = _columns(names)
+    return f"{columns} {'holds' if verb == 'is' else 'hold'} dates or times, which are no labels, and {verb} left out."
 
 
 def _say_answers(names: Sequence[str]) -> str:

@@ -209,8 +209,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     say_structure(out, summary["structure"])
     answer = next(answer for answer in summary["answers"] if answer["k"] == choice["k"])
     out.print(
-        f"{source['rows']:,} rows, {source['members']} members, {source['clusters']:,} clusters in all -> "
-        f"{answer['k']} clusters by {summary['method']['name']}",
+        f"{size_line(source['rows'], source['members'], source['clusters'])} -> {answer['k']} clusters by "
+        f"{summary['method']['name']}",
         markup=False,
     )
     out.print(choice["explanation"], markup=False)
@@ -270,6 +270,11 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
 
 def _whole(size: float) -> int | float:
     return int(size) if float(size).is_integer() else size
+
+
+def size_line(rows: int, members: int, clusters: int) -> str:
+    """Return how large an ensemble is, in words."""
+    return f"{rows:,} rows, {members} member{'' if members == 1 else 's'}, {clusters:,} clusters in all"
 
 
 def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from quorate._support.checks import check_number
 from quorate.cli.columns import Source, say_guesses
-from quorate.cli.combining import member_table, say_structure
+from quorate.cli.combining import member_table, say_structure, size_line
 from quorate.cli.output import console, print_json, progress
 from quorate.consensus.registry import DEFAULT_PARAMS
 from quorate.crowd import crowd_trust, resolve_influence
@@ -35,7 +35,7 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
     if crowd["sentence"]:
         out.print(crowd["sentence"], markup=False)
     say_structure(out, structure)
-    out.print(f"{ens.n_rows:,} rows, {ens.n_members} members, {ens.n_clusters:,} clusters in all", markup=False)
+    out.print(size_line(ens.n_rows, ens.n_members, ens.n_clusters), markup=False)
     out.print(member_table(members, most=len(members)))
     for sentence in crowd_notes(crowd):
         out.print(sentence, markup=False)

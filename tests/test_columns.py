@@ -176,6 +176,7 @@ def test_odd_tables_are_said_to_be(tmp_path, capsys):
     printed = run("combine", tmp_path / "one.csv", "-k", 2, capsys=capsys)
     assert "one member only" in printed.err
     assert "3 rows, 1 member, 2 clusters in all" in printed.out
+    assert "the only one" in printed.out
 
 
 def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):

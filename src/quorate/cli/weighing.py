@@ -27,7 +27,8 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         crowd = describe_crowd(crowd_trust(ens), ens.names, weights)
         structure = describe_structure(ens)
     say_guesses(columns, quiet=quiet)
-    members = [{**asdict(row), **describe_trust(row)} for row in sorted(rows, key=lambda row: -row.trust_index)]
+    ranked = sorted(rows, key=lambda row: -row.trust_index)
+    members = [{**asdict(row), **describe_trust(row, ens.n_members)} for row in ranked]
     if json:
         print_json({"rows": ens.n_rows, "crowd": crowd, "structure": structure, "members": members})
         return

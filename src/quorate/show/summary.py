@@ -87,7 +87,7 @@ def summarise(
         "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
         "structure": describe_structure(ens, origin.structure),
         "choice": _choice(fitted, sweep, origin.asked),
-        "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
+        "members": [{**_rounded(asdict(row)), **describe_trust(row, ens.n_members)} for row in members],
         "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
         "agreement": _agreement(fitted, members),
         "answers": answers,
@@ -145,12 +145,14 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> 
     }
 
 
-def describe_trust(row: MemberRow) -> dict[str, str]:
+def describe_trust(row: MemberRow, n_members: int) -> dict[str, str]:
     """Return how far a member can be trusted, as a word, as people read it and as a sentence.
 
     Agreement beyond chance alone decides, with the members that agree with any: how many others are made up says
     nothing about a good one.
     """
+    if n_members == 1:
+        return {"trust": "trusted", "called": "the only one", "words": "There is no other member to agree with."}
     share = (
         "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
     )

@@ -220,6 +220,13 @@ def test_copies_of_points_are_no_further_clusters(start):
     assert found.inertia == 0
 
 
+@pytest.mark.parametrize("start", [*STARTS, "random"])
+def test_near_points_are_clusters_of_their_own_where_so_many_are_asked_for(start):
+    points, weights = np.array([[0.0], [0.001], [0.002], [0.003]]), np.full(4, 0.1)
+    found = weighted_kmeans(points, weights, 4, start=start, first_seen=np.arange(4), random_state=0)
+    assert len(np.unique(found.labels)) == 4
+
+
 def test_fixed_points_start_no_cluster():
     points, weights = drawn(0)
     fixed = Points(100 + points, weights, fixed=True)

@@ -298,3 +298,8 @@ def test_what_members_say_of_each_other_goes_over_to_fewer_members(labels, data)
     assert np.array_equal(qt.agreement(selected, measure="ami"), qt.agreement(anew, measure="ami"))
     assert np.array_equal(qt.ncai(selected), qt.ncai(anew))
     assert np.array_equal(qt.trust(selected), qt.trust(anew))
+
+
+def test_labels_and_classes_of_different_rows_are_not_scored():
+    with pytest.raises(qt.QuorateError, match="labels and truth must be of the same rows; got 3 labels and 2 classes"):
+        qt.evaluate([1, 2, 3], [1, 2])

@@ -43,6 +43,11 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     >>> qt.evaluate([0, 0, 1, 1], ["a", "a", "b", "b"])
     Scores(nmi_sqrt=1.0, nmi_max=1.0, ari=1.0, ami=1.0, purity=1.0)
     """
+    sizes = [len(one) for one in (labels, truth) if hasattr(one, "__len__")]
+    if len(set(sizes)) > 1:
+        raise QuorateError(
+            f"labels and truth must be of the same rows; got {sizes[0]:,} labels and {sizes[1]:,} classes."
+        )
     pair = Ensemble([labels, truth], names=["labels", "truth"], noise="cluster")
     return score_table(pair.cooccurrence[pair.cluster_member == 0][:, pair.cluster_member == 1].toarray())
 

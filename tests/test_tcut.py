@@ -126,7 +126,7 @@ def test_many_equal_eigenvalues_are_no_obstacle():
     spectrum = leading_spectrum(graph, ens.n_clusters)
     scaled = spectrum.vectors * np.sqrt(graph.degrees)[:, None]
     assert np.allclose(scaled.T @ scaled, np.eye(ens.n_clusters), atol=1e-12)
-    assert np.allclose(graph.multiply(spectrum.vectors), graph.degrees[:, None] * spectrum.vectors * spectrum.values)
+    assert np.allclose(graph.product()(spectrum.vectors), graph.degrees[:, None] * spectrum.vectors * spectrum.values)
 
 
 def test_a_cut_at_the_last_eigenvalue_gives_no_caution():

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from quorate import _kernels
 from quorate._support.checks import check_number
-from quorate._support.lanczos import eight_columns, product_in_tasks, unsigned_indices
+from quorate._support.lanczos import eight_columns, product_in_tasks
 from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.overlaps import keep, new_numbers
 from quorate._support.patience import require_time
@@ -125,8 +125,8 @@ class NeighbourLists:
     order: NDArray[np.int64]
     """(n_clusters,) the cluster at each place."""
     indptr: NDArray[np.int32]
-    indices: NDArray[np.uint32]
-    """Places of the neighbours."""
+    indices: NDArray[np.unsignedinteger[Any]]
+    """Places of the neighbours, in two bytes each where these suffice."""
     values: Floats
     """Jaccard coefficients, ascending in each list."""
 
@@ -134,10 +134,10 @@ class NeighbourLists:
     def of(cls, links: sp.csr_array) -> NeighbourLists:
         """Return the lists of a symmetric matrix of Jaccard coefficients."""
         order = _overlapping_together(links)
-        place = np.empty(len(order), dtype=np.uint32)
+        place = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
         place[order] = np.arange(len(order))
         indptr = np.concatenate([[0], np.cumsum(np.diff(links.indptr)[order])]).astype(links.indptr.dtype)
-        lists = cls(order, indptr, np.empty(len(links.data), dtype=np.uint32), np.empty(len(links.data)))
+        lists = cls(order, indptr, np.empty(len(links.data), dtype=place.dtype), np.empty(len(links.data)))
 
         def fill(some: slice) -> None:
             _kernels.links.sorted_lists(
@@ -163,6 +163,31 @@ class NeighbourLists:
         places = np.flatnonzero(new >= 0)
         values, indices, indptr = keep(self.indptr, self.indices, self.values, places, new_numbers(places, n))
         return NeighbourLists(new[places].astype(np.int64), indptr, indices, values)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Some of the lists each, to share between threads."""
+        return _kernels.threads.parts_of_lists(self.indptr, _ENTRIES_PER_SUM)
+
+    def values_of(self, matrix: sp.csr_array) -> Floats:
+        """Return the values of a matrix (n_clusters, n_clusters) in the order of the lists; it has no other entries."""
+        values = np.empty(len(self.values))
+
+        def fill(some: slice) -> None:
+            _kernels.links.values_in_lists(
+                self.indptr,
+                self.indices,
+                self.order,
+                matrix.indptr,
+                matrix.indices,
+                matrix.data,
+                some.start,
+                some.stop,
+                values,
+            )
+
+        _kernels.threads.in_threads(fill, self.parts)
+        return values
 
     @property
     def links(self) -> sp.csr_array:
@@ -203,59 +228,75 @@ class SactOperator:
         return product[:, :1].copy()
 
     def _times(self, x: Floats) -> Floats:
-        product = self._begin(x)
-        _kernels.threads.run_in_threads(product.tasks)
-        return self._end(product)[:, : x.shape[1]]
+        order = self.lists.order
+        product = np.empty((len(x), _kernels.lanes.WIDTH))
+        product[order] = self._in_order(eight_columns(x, order))
+        return product[:, : x.shape[1]]
 
-    def beside(self, matrix: sp.csr_array, x: Floats) -> tuple[Floats, Floats]:
-        """Return the products of a matrix and of this with the same x (n_clusters, j), both made at once."""
-        if x.shape[1] > _kernels.lanes.WIDTH:
-            return np.asarray(matrix @ x), self @ x
-        own = self._begin(x)
-        product, tasks = product_in_tasks(matrix.indptr, unsigned_indices(matrix), matrix.data, eight_columns(x))
-        _kernels.threads.run_in_threads([*own.tasks, *tasks])
-        return product[:, : x.shape[1]], self._end(own)[:, : x.shape[1]]
+    def through(self, matrix: sp.csr_array, degrees: Floats) -> Callable[[Floats], Floats]:
+        """Return what gives (matrix + R' diag(1 / degrees) R) x for x of shape (n_clusters, j), R being this.
 
-    def _begin(self, x: Floats) -> _Triples:
-        """Return the sums that a product with x (n_clusters, up to 8) comes from, and the tasks that add them up."""
-        lists, n = self.lists, len(x)
-        ordered = eight_columns(x, lists.order)
-        parts = _kernels.threads.parts_of_lists(lists.indptr, _ENTRIES_PER_SUM)
-        sums = _kernels.lanes.rows(n * len(parts))
+        The matrix has entries only where clusters are neighbours, so that the lists are read once for both.
+        """
+        lists, values = self.lists, self.lists.values_of(matrix)
+        degrees_in_order = degrees[lists.order, None]
 
-        def add(part: int, some: slice) -> None:
+        def multiply(x: Floats) -> Floats:
+            if x.shape[1] > _kernels.lanes.WIDTH:
+                return np.asarray(matrix @ x + self @ ((self @ x) / degrees[:, None]))
+            ordered, beside = eight_columns(x, lists.order), _kernels.lanes.rows(len(x))
+
+            def add(some: slice, sums: Floats) -> None:
+                _kernels.links.add_triples_beside(
+                    lists.indptr,
+                    lists.indices,
+                    lists.values,
+                    self._influence,
+                    values,
+                    ordered,
+                    some.start,
+                    some.stop,
+                    sums,
+                    beside,
+                )
+
+            linked = self._added_up(ordered, add)
+            linked /= degrees_in_order
+            product = np.empty((len(x), _kernels.lanes.WIDTH))
+            product[lists.order] = beside + self._in_order(linked)
+            return product[:, : x.shape[1]]
+
+        return multiply
+
+    def _in_order(self, x: Floats) -> Floats:
+        """Return the product with x (n_clusters, 8), both in the order of the lists."""
+        lists = self.lists
+
+        def add(some: slice, sums: Floats) -> None:
             _kernels.links.add_triples(
-                lists.indptr,
-                lists.indices,
-                lists.values,
-                self._influence,
-                ordered,
-                some.start,
-                some.stop,
-                sums[part * n : (part + 1) * n],
+                lists.indptr, lists.indices, lists.values, self._influence, x, some.start, some.stop, sums
             )
 
-        return _Triples(ordered, sums, [partial(add, part, some) for part, some in enumerate(parts)])
+        return self._added_up(x, add)
 
-    def _end(self, triples: _Triples) -> Floats:
-        """Return the product (n_clusters, 8), once its sums are added up."""
-        largest = self._own.max(initial=0.0)
-        scale = 1.0 / largest if largest > 0 else 0.0
-        own = 1.0 - scale * self._own[:, 0]
-        product = _kernels.lanes.zero_rows(len(own))
-        _kernels.links.add_up_triples(triples.sums, scale, own, triples.ordered, self.lists.order, product)
+    def _added_up(self, x: Floats, add: Callable[[slice, Floats], None]) -> Floats:
+        """Return the product with x (n_clusters, 8), both in the order of the lists.
+
+        `add` writes what some of the lists add to it. Each part of them has sums of its own.
+        """
+        n, parts = len(x), self.lists.parts
+        sums = _kernels.lanes.rows(n * len(parts))
+        _kernels.threads.run_in_threads([partial(add, some, sums[p * n : (p + 1) * n]) for p, some in enumerate(parts)])
+        product = _kernels.lanes.rows(n)
+        _kernels.links.add_up_triples(sums, *self._scale, x, product)
         return product
 
-
-@dataclass(frozen=True)
-class _Triples:
-    """A product on its way: tasks add up sums, of which it comes."""
-
-    ordered: Floats
-    """(n_clusters, 8) what is multiplied, in the order of the lists."""
-    sums: Floats
-    """(parts n_clusters, 8) what each part of the lists adds."""
-    tasks: list[Callable[[], None]]
+    @cached_property
+    def _scale(self) -> tuple[float, Floats]:
+        """One over the largest coefficient, and what each cluster, in that order, then lacks to be 1 with itself."""
+        largest = self._own.max(initial=0.0)
+        scale = 1.0 / largest if largest > 0 else 0.0
+        return scale, 1.0 - scale * self._own[:, 0]
 
 
 def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,12 +37,10 @@ _RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
 
 
 class Operator(Protocol):
-    """A symmetric matrix, or what knows its products without being one."""
+    """A symmetric matrix R, or what knows its products without being one."""
 
-    def __matmul__(self, x: Floats, /) -> Floats: ...
-
-    def beside(self, matrix: sp.csr_array, x: Floats, /) -> tuple[Floats, Floats]:
-        """Return the products of another matrix and of this with the same x."""
+    def through(self, matrix: sp.csr_array, degrees: Floats, /) -> Callable[[Floats], Floats]:
+        """Return what gives (matrix + R' diag(1 / degrees) R) x."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +61,11 @@ class ReducedGraph:
     link_degrees: Floats | None = None
     """(n_nodes,) row sums R1, if there is R."""
 
-    def multiply(self, x: Floats) -> Floats:
-        """Return W @ x for x of shape (n_nodes, j)."""
+    def product(self) -> Callable[[Floats], Floats]:
+        """Return what gives W @ x for x of shape (n_nodes, j); what every product needs is worked out once."""
         if self.links is None or self.link_degrees is None:
-            return sparse_product(self.through_rows, x)
-        through_rows, linked = self.links.beside(self.through_rows, x)
-        return through_rows + self.links @ (linked / self.link_degrees[:, None])
+            return partial(sparse_product, self.through_rows)
+        return self.links.through(self.through_rows, self.link_degrees)
 
     @cached_property
     def trivial(self) -> Floats:
@@ -83,18 +80,18 @@ class ReducedGraph:
         vectors[np.arange(len(self.degrees)), rank[self.component]] = np.sqrt(self.degrees)
         return vectors / np.linalg.norm(vectors, axis=0)
 
-    def deflated(self, x: Floats) -> Floats:
-        """Return N x, N = D^-1/2 W D^-1/2 with the eigenvalue of the trivial eigenvectors moved from 1 to -1.
+    def deflated(self) -> Callable[[Floats], Floats]:
+        """Return what multiplies with N = D^-1/2 W D^-1/2, the eigenvalue 1 of its trivial eigenvectors moved to -1.
 
         All others lie in [0, 1], so that they come first, even those that are 0.
         """
-        scale = 1.0 / np.sqrt(self.degrees)[:, None]
-        return scale * self.multiply(scale * x) - 2.0 * (self.trivial @ (self.trivial.T @ x))
+        scale, multiply = 1.0 / np.sqrt(self.degrees)[:, None], self.product()
+        return lambda x: scale * multiply(scale * x) - self.trivial @ (2.0 * (self.trivial.T @ x))
 
     def deflated_matrix(self) -> Floats:
         """(n_nodes, n_nodes) what `deflated` multiplies with, symmetric to the last bit."""
         if self.links is not None:
-            matrix = self.deflated(np.eye(len(self.degrees)))
+            matrix = self.deflated()(np.eye(len(self.degrees)))
         else:  # the same, without a second matrix of the size
             scale = 1.0 / np.sqrt(self.degrees)
             matrix = self.through_rows.toarray()
@@ -141,7 +138,7 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
             f"The eigenvectors of a graph of {n_nodes:,} clusters",
             "HBGF needs less time than GP-MGLA; WEAC and EAC need no eigenvectors.",
         )
-        found = lanczos.largest_eigenpairs(graph.deflated, n_nodes, n_more, pace.at)
+        found = lanczos.largest_eigenpairs(graph.deflated(), n_nodes, n_more, pace.at)
         if found is not None:
             return found
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)

@@ -62,66 +62,133 @@ def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, l
 
 
 @jit
+def values_in_lists(list_ptr, list_indices, order, indptr, indices, values, start, stop, out):
+    """Write the values of a matrix in CSR form where the lists start..stop have the same entries, 0 where it has none.
+
+    list_ptr, list_indices : the lists; it has no entries but theirs
+    order : (n,) the row of the matrix at each place of the lists
+    out : as list_indices, float64
+    """
+    row = np.zeros(len(order))
+    for k in range(start, stop):
+        entries = slice(indptr[order[k]], indptr[order[k] + 1])
+        row[indices[entries]] = values[entries]
+        for e in range(list_ptr[k], list_ptr[k + 1]):
+            out[e] = row[order[list_indices[e]]]
+        row[indices[entries]] = 0.0
+
+
+# Lists are cut out before they are read: places that count from 0 need no look at whether they are negative.
+
+
+@jit
 def add_triples(indptr, indices, values, influence, x, start, stop, out):
     """Write for each i the sum over k in start..stop and over j of I_k min(v_ki, v_kj) x_j, for eight x at once.
-
-    With the neighbours of k in ascending order of v, the step from one v to the next counts for all that are not
-    smaller, so that the sum of their x and that of the steps so far serve all i.
 
     indptr, indices, values : v (n, n) in CSR form, each row sorted by value; indices unsigned, which reads faster
     influence : (n,) I
     x, out : (n, 8)
     """
-    for i in range(len(out)):  # here, where the sums are added up: their lines of the cache are near this thread then
-        lanes.store(out, i, lanes.zeros())
+    _clear(out)
     for k in range(start, stop):
-        larger = _sum_of_rows(indices, x, indptr[k], indptr[k + 1])
-        total = lanes.zeros()
-        value = 0.0
-        for e in range(indptr[k], indptr[k + 1]):
-            total = lanes.add(total, lanes.scale(influence[k] * (values[e] - value), larger))
-            larger = lanes.subtract(larger, lanes.load(x, indices[e]))
-            value = values[e]
-            lanes.store(out, indices[e], lanes.add(lanes.load(out, indices[e]), total))
+        entries = slice(indptr[k], indptr[k + 1])
+        neighbours = indices[entries]
+        _add_triples_through(neighbours, values[entries], influence[k], x, _sum_of_rows(neighbours, x), out)
 
 
 @jit
-def add_up_triples(sums, scale, own, x, order, out):
-    """Write the scaled sum of what the parts have added, and x times what each has of its own, in another order.
+def add_triples_beside(indptr, indices, values, influence, beside, x, start, stop, out, product):
+    """Do what `add_triples` does, and multiply the rows start..stop of another matrix with the same x on the way.
+
+    beside : the values of the other matrix where those of v are
+    product : (n, 8)
+    """
+    _clear(out)
+    for k in range(start, stop):
+        entries = slice(indptr[k], indptr[k + 1])
+        neighbours = indices[entries]
+        together, own = _sums_of_rows(neighbours, beside[entries], x)
+        lanes.store(product, k, own)
+        _add_triples_through(neighbours, values[entries], influence[k], x, together, out)
+
+
+@jit
+def _clear(out):
+    """Write zeros; where the sums are added up, so that their lines of the cache are near this thread then."""
+    for i in range(len(out)):
+        lanes.store(out, i, lanes.zeros())
+
+
+@jit
+def _add_triples_through(neighbours, values, influence, x, together, out):
+    """Add for each neighbour i of one k the sum over its neighbours j of I_k min(v_ki, v_kj) x_j.
+
+    With the neighbours in ascending order of v, the step from one v to the next counts for all that are not smaller, so
+    that the sum of their x, at first that of all `together`, and that of the steps so far serve all i.
+    """
+    larger, total, value = together, lanes.zeros(), 0.0
+    for e in range(len(neighbours)):
+        total = lanes.add(total, lanes.scale(influence * (values[e] - value), larger))
+        larger = lanes.subtract(larger, lanes.load(x, neighbours[e]))
+        value = values[e]
+        lanes.store(out, neighbours[e], lanes.add(lanes.load(out, neighbours[e]), total))
+
+
+@jit
+def add_up_triples(sums, scale, own, x, out):
+    """Write the scaled sum of what the parts have added, and x times what each has of its own.
 
     sums : (parts n, 8) one part after the other
     own : (n,)
-    order : (n,) the row of `out` (n, 8) for each row of x (n, 8)
+    x, out : (n, 8)
     """
-    for i in range(len(order)):
+    for i in range(len(out)):
         total = lanes.zeros()
-        for row in range(i, len(sums), len(order)):
+        for row in range(i, len(sums), len(out)):
             total = lanes.add(total, lanes.load(sums, row))
-        lanes.store(out, order[i], lanes.add(lanes.scale(scale, total), lanes.scale(own[i], lanes.load(x, i))))
+        lanes.store(out, i, lanes.add(lanes.scale(scale, total), lanes.scale(own[i], lanes.load(x, i))))
 
 
 @jit
-def _sum_of_rows(indices, x, first, last):
-    """Return the sum of the rows of x named by some of the indices; by fours, which do not wait for each other."""
+def _sum_of_rows(rows, x):
+    """Return the sum of some rows of x; by fours, which do not wait for each other."""
     one, two, three, four = lanes.zeros(), lanes.zeros(), lanes.zeros(), lanes.zeros()
-    by_fours = first + (last - first) // 4 * 4
-    for e in range(first, by_fours, 4):
-        one = lanes.add(one, lanes.load(x, indices[e]))
-        two = lanes.add(two, lanes.load(x, indices[e + 1]))
-        three = lanes.add(three, lanes.load(x, indices[e + 2]))
-        four = lanes.add(four, lanes.load(x, indices[e + 3]))
-    for e in range(by_fours, last):
-        one = lanes.add(one, lanes.load(x, indices[e]))
+    by_fours = len(rows) // 4 * 4
+    for e in range(0, by_fours, 4):
+        one = lanes.add(one, lanes.load(x, rows[e]))
+        two = lanes.add(two, lanes.load(x, rows[e + 1]))
+        three = lanes.add(three, lanes.load(x, rows[e + 2]))
+        four = lanes.add(four, lanes.load(x, rows[e + 3]))
+    for e in range(by_fours, len(rows)):
+        one = lanes.add(one, lanes.load(x, rows[e]))
     return lanes.add(lanes.add(one, two), lanes.add(three, four))
+
+
+@jit
+def _sums_of_rows(rows, values, x):
+    """Return the sum of some rows of x, and their sum times the values; by twos."""
+    one, two = lanes.zeros(), lanes.zeros()
+    scaled_one, scaled_two = lanes.zeros(), lanes.zeros()
+    by_twos = len(rows) // 2 * 2
+    for e in range(0, by_twos, 2):
+        row, next_row = lanes.load(x, rows[e]), lanes.load(x, rows[e + 1])
+        one, scaled_one = lanes.add(one, row), lanes.add(scaled_one, lanes.scale(values[e], row))
+        two, scaled_two = lanes.add(two, next_row), lanes.add(scaled_two, lanes.scale(values[e + 1], next_row))
+    for e in range(by_twos, len(rows)):
+        row = lanes.load(x, rows[e])
+        one, scaled_one = lanes.add(one, row), lanes.add(scaled_one, lanes.scale(values[e], row))
+    return lanes.add(one, two), lanes.add(scaled_one, scaled_two)
 
 
 @jit
 def multiply_rows(indptr, indices, values, x, start, stop, out):
     """Write the rows start..stop of the product of a matrix in CSR form and x (n, 8); indices unsigned."""
     for i in range(start, stop):
+        entries = slice(indptr[i], indptr[i + 1])
+        columns, factors = indices[entries], values[entries]
         total = lanes.zeros()
-        for e in range(indptr[i], indptr[i + 1]):
-            total = lanes.add(total, lanes.scale(values[e], lanes.load(x, indices[e])))
+        for e in range(len(columns)):
+            total = lanes.add(total, lanes.scale(factors[e], lanes.load(x, columns[e])))
         lanes.store(out, i, total)
 
 

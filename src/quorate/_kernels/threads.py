@@ -1,6 +1,7 @@
 """Running kernels in several threads; they release the interpreter lock."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -34,16 +35,40 @@ def in_threads(
     """Apply `task` to every item, in threads, and return the results in order; `told` hears what share is done.
 
     Tasks must not depend on each other and must write to separate places, so that the number of threads changes
-    nothing but the time.
+    nothing but the time. The thread that asks does its share of them: to sleep and be woken up takes longer than many.
     """
-    threads = min(n_threads(), len(items))
-    results = []
-    for result in map(task, items) if threads <= 1 else _pool(threads, os.getpid()).map(task, items):
-        may_go_on()  # tasks not begun yet are dropped if it raises
-        results.append(result)
+    waiting = deque(enumerate(items))
+    results: dict[int, Result] = {}
+
+    def work(between: Callable[[], None]) -> None:
+        while waiting:
+            try:
+                place, item = waiting.popleft()
+            except IndexError:  # another thread has just taken the last
+                return
+            try:
+                results[place] = task(item)
+                between()
+            except BaseException:
+                waiting.clear()  # what is not begun yet is dropped
+                raise
+
+    def look() -> None:
+        may_go_on()
         if told is not None:
             told(len(results) / len(items))
-    return results
+
+    n_helpers = min(n_threads(), len(items)) - 1
+    helpers = [_pool(n_helpers, os.getpid()).submit(work, _no_more) for _ in range(n_helpers)]
+    work(look)
+    for helper in helpers:
+        if not helper.cancel():  # it has begun
+            helper.result()
+    return [results[place] for place in range(len(items))]
+
+
+def _no_more() -> None:
+    """Do nothing more."""
 
 
 def run_in_threads(tasks: Sequence[Callable[[], None]]) -> None:

@@ -102,20 +102,22 @@ class Clusterings:
         """
         return self._add_up(lambda block: block.scaled_cooccurrence(block.counts))
 
-    def cooccurrence_by_degree(self, influence: Floats) -> sp.csr_array:
-        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters."""
+    def cooccurrence_by_degree(self, influence: Floats) -> tuple[sp.csr_array, float]:
+        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters.
+
+        It is a matrix over a number: where that influence is the same for all rows, `cooccurrence` and what it is.
+        """
         found = (block.degrees(influence) for block in self.blocks())
         degrees = np.unique([extreme for degree in found for extreme in (degree.min(), degree.max())])
         if len(degrees) == 1 and degrees[0] > 0:
-            shared = self.cooccurrence
-            return sp.csr_array((shared.data / degrees[0], shared.indices, shared.indptr), shape=shared.shape)
+            return self.cooccurrence, float(degrees[0])
 
         def by_degree(block: Ensemble) -> sp.csr_array:
             degree = block.degrees(influence)
             per_row = np.divide(block.counts, degree, out=np.zeros(len(degree)), where=degree > 0)
             return block.scaled_cooccurrence(per_row)
 
-        return self._add_up(by_degree)
+        return self._add_up(by_degree), 1.0
 
     def _add_up(self, part: Callable[[Ensemble], sp.csr_array]) -> sp.csr_array:
         total = part(self.block(0))
@@ -391,10 +393,8 @@ class Ensemble(Clusterings):
 
     def degrees(self, influence: Floats) -> Floats:
         """(m,) sum of the influence (n_clusters,) of the clusters of each pattern."""
-        padded = np.append(influence, 0.0)  # id -1, a missing label, is the last
-        total = np.zeros(len(self.patterns))
-        for ids in self.patterns.T:
-            total += padded[ids]
+        total = np.empty(self.n_patterns)
+        _kernels.patterns.add_influence(self.patterns, influence, total)
         return total
 
     def select(self, members: Iterable[int | str]) -> Ensemble:
@@ -428,6 +428,8 @@ class Ensemble(Clusterings):
         kept = np.concatenate([np.arange(self._offsets[j], self._offsets[j + 1]) for j in positions])
         selected.cooccurrence = among(self.cooccurrence, kept)
         selected.cooccurrence.sort_indices()
+        if "cluster_sizes" in self.__dict__:
+            selected.cluster_sizes = _frozen(self.cluster_sizes[kept])
         if "coverage" in self.__dict__:
             selected.coverage = self.coverage[np.ix_(kept, np.array(positions))]
         in_order = positions == sorted(positions)  # sums over two members in the other order differ in their last bits

@@ -67,6 +67,32 @@ def add_by_group(patterns, amounts, labels, out):
 
 
 @jit
+def add_influence(patterns, influence, out):
+    """Write the sum of the influence (n_clusters,) of the clusters of each pattern; -1 is no cluster."""
+    for p in range(patterns.shape[0]):
+        total = 0.0
+        for j in range(patterns.shape[1]):
+            if patterns[p, j] >= 0:
+                total += influence[patterns[p, j]]
+        out[p] = total
+
+
+@jit
+def share_influence(clusters, first, influence, out):
+    """Write the influence of each cluster of each pattern, over that of all its clusters; 0 where these have none.
+
+    clusters, first : those of all patterns, one pattern after the other, and where those of each begin
+    """
+    for p in range(len(first) - 1):
+        total = 0.0
+        for e in range(first[p], first[p + 1]):
+            total += influence[clusters[e]]
+        share = 1.0 / total if total > 0 else 0.0
+        for e in range(first[p], first[p + 1]):
+            out[e] = influence[clusters[e]] * share
+
+
+@jit
 def add_pairs(patterns, scale, out):
     """Add scale[p] to out[a, b] for every two clusters a <= b of each pattern p; -1 is no cluster.
 

@@ -83,11 +83,11 @@ def jaccard(indptr, indices, shared, member, coverage, out):
 
 
 @jit
-def scale_entries(indptr, indices, values, factor, start, stop):
-    """Multiply every entry of the rows start..stop of a matrix in CSR form by the factors of its row and its column."""
+def scale_entries(indptr, indices, values, divisor, factor, start, stop, out):
+    """Write the rows start..stop of a matrix in CSR form over a number, times the factors of row and column."""
     for i in range(start, stop):
         for e in range(indptr[i], indptr[i + 1]):
-            values[e] = values[e] * factor[i] * factor[indices[e]]
+            out[e] = values[e] / divisor * factor[i] * factor[indices[e]]
 
 
 @jit

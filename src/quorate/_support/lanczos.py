@@ -2,7 +2,8 @@
 
 A sparse matrix times eight vectors takes hardly longer than times one, for it is the matrix that is waited for. So
 iterations go eight vectors at a time. All of them are kept and new ones made orthogonal to all; where they become too
-many they are replaced by the Ritz vectors that lead (thick restart; Wu and Simon 2000).
+many they are replaced by the Ritz vectors that lead (thick restart; Wu and Simon 2000). To make every second block
+orthogonal to all, and the others to the two before, is enough to keep all so but for rounding (Grcar 1981).
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from quorate._support.typing import Floats, Ints
 _TOLERANCE = 1e-14  # the length of what is left of an eigenvector's equation, the largest eigenvalue being about 1
 _SAME = 1e-10  # eigenvalues that differ by less may be one
 _EXHAUSTED = 1e-12
+_FIRM = (
+    1e-3  # a block at least so far from those before it loses so little by rounding that the next can make up for it
+)
 _LOOK_EVERY = 0.25  # times as many more vectors, at most, until the next look at how far the eigenpairs are
+_SOONER = 0.75  # of the way that the rate so far leads: it only grows, and a look costs less than a step too many
 _MOST_RESTARTS = 200
 _COORDINATES_PER_TASK = 2048
 
@@ -107,6 +112,8 @@ class _Iterations:
         """Only from this vector on is the next block's product not orthogonal to the basis but for rounding."""
         self.coupling = np.empty((self.width, self.width))
         """C"""
+        self.cleaned, self.restarted = True, False
+        """Whether the next block was made orthogonal to all of the basis: every second is, and all after a restart."""
         self.basis[: self.width] = np.linalg.qr(np.random.default_rng(0).standard_normal((n, self.width)))[0].T
 
     def run(self) -> tuple[Floats, Floats] | None:
@@ -126,10 +133,10 @@ class _Iterations:
         return None
 
     def next_look(self, before: tuple[int, float], left: float) -> float:
-        """Return at how many vectors to look again: where the rate since the look before leads, or sooner."""
+        """Return at how many vectors to look again: somewhat before where the rate since the look before leads."""
         rate = (np.log(before[1]) - np.log(left)) / (self.dim - before[0])
         usual = _LOOK_EVERY * self.dim
-        return self.dim + (min(usual, (np.log(left) - np.log(_TOLERANCE)) / rate) if rate > 0 else usual)
+        return self.dim + (min(usual, _SOONER * (np.log(left) - np.log(_TOLERANCE)) / rate) if rate > 0 else usual)
 
     def step(self) -> bool:
         """Add the next block to the basis, and find the one after it; False if there is none."""
@@ -143,15 +150,20 @@ class _Iterations:
         self.projected[self.coupled_from : self.dim, begin : self.dim] = inside
         self.projected[begin : self.dim, self.coupled_from : self.dim] = inside.T
         rest, length, swapped = qr(product - near.T @ inside, mode="economic", pivoting=True, check_finite=False)
-        if abs(length[-1, -1]) < _EXHAUSTED:
+        least = abs(length[-1, -1])
+        if least < _EXHAUSTED:
             return False
-        self.take_out_basis(rest)  # what rounding left of it
-        try:
-            again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
-        except np.linalg.LinAlgError:  # they were rounding alone
-            return False
-        self.coupling[:, swapped] = again.T @ length
-        self.basis[self.dim : self.dim + self.width] = np.linalg.inv(again) @ rest.T
+        self.coupling[:, swapped] = length
+        self.cleaned = not self.cleaned or least < _FIRM or self.restarted
+        if self.cleaned:
+            self.take_out_basis(rest)  # what rounding left of it
+            try:
+                again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
+            except np.linalg.LinAlgError:  # they were rounding alone
+                return False
+            rest = rest @ np.linalg.inv(again).T
+            self.coupling = again.T @ self.coupling
+        self.basis[self.dim : self.dim + self.width] = rest.T
         self.coupled_from = begin
         return True
 
@@ -183,7 +195,7 @@ class _Iterations:
         self.basis[kept : kept + self.width] = following
         self.projected[:] = 0.0
         self.projected[:kept, :kept] = np.diag(values)
-        self.dim, self.coupled_from = kept, 0
+        self.dim, self.coupled_from, self.restarted = kept, 0, True
 
 
 def _many_of_one(values: Floats, width: int) -> bool:

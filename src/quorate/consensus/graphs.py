@@ -12,7 +12,6 @@ from quorate._support.memory import USE_LINKAGE, require_memory
 from quorate._support.overlaps import among
 from quorate._support.patience import require_time
 from quorate._support.typing import Floats, Ints
-from quorate.crowd import ratio
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.evidence import pattern_evidence
 from quorate.links import SactOperator, jaccard, neighbour_lists, trajectory_similarity
@@ -30,9 +29,10 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     row's degree is the sum, so alpha cancels.
     """
     clusters, first = ens.pattern_clusters
-    links = sp.csr_array((influence[clusters], clusters, first), shape=(ens.n_patterns, ens.n_clusters))
-    links.data *= np.repeat(ratio(1.0, links.sum(axis=1)), np.diff(links.indptr))
-    if not links.data.all():
+    values = np.empty(len(clusters))
+    _kernels.patterns.share_influence(clusters, first, influence, values)
+    links = sp.csr_array((values, clusters, first), shape=(ens.n_patterns, ens.n_clusters))
+    if not values.all():
         links = links.copy()  # its indices are those of the ensemble
         links.eliminate_zeros()
     return links
@@ -43,13 +43,16 @@ def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
 
     diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
     """
-    links = ens.cooccurrence_by_degree(influence)
+    shared, degree = ens.cooccurrence_by_degree(influence)
+    values = np.empty(len(shared.data))
 
     def scale(some: slice) -> None:
-        _kernels.tables.scale_entries(links.indptr, links.indices, links.data, influence, some.start, some.stop)
+        _kernels.tables.scale_entries(
+            shared.indptr, shared.indices, shared.data, degree, influence, some.start, some.stop, values
+        )
 
-    _kernels.threads.in_threads(scale, _kernels.threads.parts_of_lists(links.indptr))
-    return links
+    _kernels.threads.in_threads(scale, _kernels.threads.parts_of_lists(shared.indptr))
+    return sp.csr_array((values, shared.indices, shared.indptr), shape=shared.shape)
 
 
 def components(graph: sp.csr_array) -> Ints:

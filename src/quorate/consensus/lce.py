@@ -55,7 +55,8 @@ def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedG
     carried = spread * influence[active]  # carried[c, c'] = T_cc' I_c'
     outgoing = np.zeros(ens.n_clusters)
     outgoing[active] = carried.T.sum(axis=1)
-    through = ens.cooccurrence_by_degree(outgoing)[active][:, active]
+    shared, degree = ens.cooccurrence_by_degree(outgoing)
+    through = shared[active][:, active] / degree
     reduced = sp.csr_array(carried @ (through @ carried.T))
     degrees = carried @ ens.cluster_sizes[active].astype(np.float64)
     return RefinedGraph(reduced, degrees, components(reduced), refinement=spread)

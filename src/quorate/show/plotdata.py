@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -272,7 +273,7 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
 
 def agreement_with_members(ens: Ensemble, groups: Groups) -> Floats:
     """(M,) NMI of a consensus, by its clusters, with each member, over the rows both label."""
-    tables = [groups.shared[:, ens.cluster_member == j].T for j in range(ens.n_members)]
+    tables = [groups.shared[:, first:last].T for first, last in pairwise(ens._offsets)]
     return np.array([table_nmi(table) if table.any() else 0.0 for table in tables])
 
 

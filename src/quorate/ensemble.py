@@ -404,7 +404,10 @@ class Ensemble(Clusterings):
             raise QuorateError("select needs at least one member.")
         if len(set(positions)) < len(positions):
             raise QuorateError("select names a member twice; name each member once.")
-        grouping = group_rows([CodeColumn(self._codes(j), len(self.levels[j])) for j in positions], self.n_patterns)
+        ids = self.patterns[:, positions]
+        codes = np.where(ids >= 0, ids - self._offsets[positions].astype(np.int32), np.int32(-1))
+        columns = [CodeColumn(codes[:, i], len(self.levels[j])) for i, j in enumerate(positions)]
+        grouping = group_rows(columns, self.n_patterns)
         first_row = None
         if self.first_row is not None:
             first_row = np.full(len(grouping.codes), self.n_rows, dtype=np.int64)

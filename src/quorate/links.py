@@ -134,8 +134,7 @@ class NeighbourLists:
     def of(cls, links: sp.csr_array) -> NeighbourLists:
         """Return the lists of a symmetric matrix of Jaccard coefficients."""
         order = _overlapping_together(links)
-        place = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
-        place[order] = np.arange(len(order))
+        place = _places(order)
         indptr = np.concatenate([[0], np.cumsum(np.diff(links.indptr)[order])]).astype(links.indptr.dtype)
         lists = cls(order, indptr, np.empty(len(links.data), dtype=place.dtype), np.empty(len(links.data)))
 
@@ -171,13 +170,14 @@ class NeighbourLists:
 
     def values_of(self, matrix: sp.csr_array) -> Floats:
         """Return the values of a matrix (n_clusters, n_clusters) in the order of the lists; it has no other entries."""
-        values = np.empty(len(self.values))
+        values, place = np.empty(len(self.values)), _places(self.order)
 
         def fill(some: slice) -> None:
             _kernels.links.values_in_lists(
                 self.indptr,
                 self.indices,
                 self.order,
+                place,
                 matrix.indptr,
                 matrix.indices,
                 matrix.data,
@@ -194,6 +194,13 @@ class NeighbourLists:
         """(n_clusters, n_clusters) the Jaccard coefficients that these are the lists of."""
         rows = np.repeat(self.order, np.diff(self.indptr))
         return sp.csr_array((self.values, (rows, self.order[self.indices])), shape=(len(self.order),) * 2)
+
+
+def _places(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+    """(n,) the place of each cluster in an order, in two bytes each where these suffice."""
+    place: NDArray[Any] = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
+    place[order] = np.arange(len(order))
+    return place
 
 
 @dataclass(frozen=True)

@@ -62,20 +62,26 @@ def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, l
 
 
 @jit
-def values_in_lists(list_ptr, list_indices, order, indptr, indices, values, start, stop, out):
+def values_in_lists(list_ptr, list_indices, order, place, indptr, indices, values, start, stop, out):
     """Write the values of a matrix in CSR form where the lists start..stop have the same entries, 0 where it has none.
 
     list_ptr, list_indices : the lists; it has no entries but theirs
-    order : (n,) the row of the matrix at each place of the lists
+    order, place : (n,) the row of the matrix at each place of the lists, and the place of each row
     out : as list_indices, float64
     """
-    row = np.zeros(len(order))
+    line = np.empty(len(order))
     for k in range(start, stop):
         entries = slice(indptr[order[k]], indptr[order[k] + 1])
-        row[indices[entries]] = values[entries]
-        for e in range(list_ptr[k], list_ptr[k + 1]):
-            out[e] = row[order[list_indices[e]]]
-        row[indices[entries]] = 0.0
+        columns, entry_values = indices[entries], values[entries]
+        listed = list_indices[list_ptr[k] : list_ptr[k + 1]]
+        if len(columns) < len(listed):
+            for e in range(len(listed)):
+                line[listed[e]] = 0.0
+        for e in range(len(columns)):
+            line[place[columns[e]]] = entry_values[e]
+        found = out[list_ptr[k] : list_ptr[k + 1]]
+        for e in range(len(listed)):
+            found[e] = line[listed[e]]
 
 
 # Lists are cut out before they are read: places that count from 0 need no look at whether they are negative.

@@ -86,8 +86,9 @@ def jaccard(indptr, indices, shared, member, coverage, out):
 def scale_entries(indptr, indices, values, divisor, factor, start, stop, out):
     """Write the rows start..stop of a matrix in CSR form over a number, times the factors of row and column."""
     for i in range(start, stop):
+        share = factor[i] / divisor
         for e in range(indptr[i], indptr[i + 1]):
-            out[e] = values[e] / divisor * factor[i] * factor[indices[e]]
+            out[e] = values[e] * (share * factor[indices[e]])
 
 
 @jit

@@ -123,7 +123,7 @@ class GPMGLA(GraphMethod):
         check_number("alpha", self.alpha, above=0)
 
     def _memory(self, size: Numbers, k: int) -> float:
-        """Three sparse matrices over clusters, links of either kind and lists for triples; links in the order of these."""
+        """Sparse matrices over clusters: links of either kind, lists for triples, and later links in their order."""
         return graph_cut(size, k, while_made=36, kept=32, dense_matrices=5)
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:

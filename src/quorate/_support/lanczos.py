@@ -23,9 +23,7 @@ from quorate._support.typing import Floats, Ints
 _TOLERANCE = 1e-14  # the length of what is left of an eigenvector's equation, the largest eigenvalue being about 1
 _SAME = 1e-10  # eigenvalues that differ by less may be one
 _EXHAUSTED = 1e-12
-_FIRM = (
-    1e-3  # a block at least so far from those before it loses so little by rounding that the next can make up for it
-)
+_FIRM = 1e-3  # vectors so far apart, and from those before, lose little by rounding
 _LOOK_EVERY = 0.25  # times as many more vectors, at most, until the next look at how far the eigenpairs are
 _SOONER = 0.75  # of the way that the rate so far leads: it only grows, and a look costs less than a step too many
 _MOST_RESTARTS = 200
@@ -149,21 +147,18 @@ class _Iterations:
         inside = near @ product
         self.projected[self.coupled_from : self.dim, begin : self.dim] = inside
         self.projected[begin : self.dim, self.coupled_from : self.dim] = inside.T
-        rest, length, swapped = qr(product - near.T @ inside, mode="economic", pivoting=True, check_finite=False)
-        least = abs(length[-1, -1])
+        rest, length, least = _orthonormal(product - near.T @ inside)
         if least < _EXHAUSTED:
             return False
-        self.coupling[:, swapped] = length
         self.cleaned = not self.cleaned or least < _FIRM or self.restarted
         if self.cleaned:
             self.take_out_basis(rest)  # what rounding left of it
-            try:
-                again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
-            except np.linalg.LinAlgError:  # they were rounding alone
-                return False
-            rest = rest @ np.linalg.inv(again).T
-            self.coupling = again.T @ self.coupling
-        self.basis[self.dim : self.dim + self.width] = rest.T
+        try:
+            again = np.linalg.cholesky(rest.T @ rest)  # they are nearly orthonormal
+        except np.linalg.LinAlgError:  # they were rounding alone
+            return False
+        self.coupling = again.T @ length
+        self.basis[self.dim : self.dim + self.width] = np.linalg.inv(again) @ rest.T
         self.coupled_from = begin
         return True
 
@@ -196,6 +191,20 @@ class _Iterations:
         self.projected[:] = 0.0
         self.projected[:kept, :kept] = np.diag(values)
         self.dim, self.coupled_from, self.restarted = kept, 0, True
+
+
+def _orthonormal(vectors: Floats) -> tuple[Floats, Floats, float]:
+    """Return nearly orthonormal vectors (n, 8), the matrix that gives these from them, and how far apart these are.
+
+    Those well apart are made so by the Cholesky factor of their products, which takes a third of the time.
+    """
+    products = vectors.T @ vectors
+    least = float(np.linalg.eigvalsh(products)[0])
+    if least > _FIRM**2:
+        factor = np.asarray(np.linalg.cholesky(products), dtype=np.float64)
+        return vectors @ np.linalg.inv(factor).T, factor.T, float(np.sqrt(least))
+    frame, length, swapped = qr(vectors, mode="economic", pivoting=True, check_finite=False)
+    return frame, length[:, np.argsort(swapped)], float(abs(length[-1, -1]))
 
 
 def _many_of_one(values: Floats, width: int) -> bool:

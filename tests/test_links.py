@@ -58,6 +58,22 @@ def test_the_operator_multiplies_as_the_matrix_does(labels, largest):
     assert np.array_equal(operator @ many, np.tile(matrix, 9))
 
 
+@given(oracles.label_matrices(missing=True), st.booleans())
+def test_products_through_links_and_a_matrix_are_those_of_both(labels, dropped):
+    ens = Ensemble(list(labels.T))
+    operator = SactOperator(NeighbourLists.of(jaccard_links(ens)), (qt.ncai(ens) ** 2)[ens.cluster_member])
+    matrix = ens.cooccurrence.astype(np.float64)
+    if dropped:  # it may have fewer entries than there are neighbours
+        matrix = sp.csr_array(np.triu(np.tril(matrix.toarray(), 1), -1))
+    vectors = np.eye(ens.n_clusters)
+    similarity, degrees = operator @ vectors, np.arange(1.0, ens.n_clusters + 1)
+    expected = matrix.toarray() + similarity @ (similarity / degrees[:, None])
+    multiply = operator.through(matrix, degrees)
+    few = np.hstack([multiply(vectors[:, [j]]) for j in range(ens.n_clusters)])
+    assert np.allclose(few, expected, rtol=0, atol=1e-12)
+    assert np.allclose(multiply(np.tile(vectors, 9)), np.tile(expected, 9), rtol=0, atol=1e-12)
+
+
 @given(oracles.label_matrices(missing=True, min_rows=4), st.data())
 def test_lists_of_some_members_come_from_those_of_all(labels, data):
     ens = Ensemble(list(labels.T))

@@ -56,7 +56,7 @@ def in_threads(
     def look() -> None:
         may_go_on()
         if told is not None:
-            told(len(results) / len(items))
+            told(len(results) / max(len(items), 1))
 
     n_helpers = min(n_threads(), len(items)) - 1
     helpers = [_pool(n_helpers, os.getpid()).submit(work, _no_more) for _ in range(n_helpers)]
@@ -64,6 +64,7 @@ def in_threads(
     for helper in helpers:
         if not helper.cancel():  # it has begun
             helper.result()
+    look()
     return [results[place] for place in range(len(items))]
 
 

@@ -126,8 +126,8 @@ def beside_dense() -> Iterator[Result]:
     for method, dense, bar in ((qt.LWEA, dense_lwea, 100), (qt.ECPCSHC, dense_ecpcs_hc, 30), (qt.PTA, dense_pta, 1)):
         ours, other = heights(method), dense(labels)
         assert np.allclose(ours[-100:], other[-100:], atol=1e-9), method.name
-        quick = median_seconds(lambda method=method: heights(method), 3)
-        slow = median_seconds(lambda dense=dense: dense(labels), 1)
+        quick = median_seconds(lambda method=method: heights(method), 9)
+        slow = median_seconds(lambda dense=dense: dense(labels), 3)
         yield faster(f"{method.name}, {N_ROWS:,} rows x 10, dense / ours", quick, slow, bar)
     ours = qt.CumulativeVoting(n_clusters=N_CLUSTERS).fit_predict(labels)
     other = dense_cumulative_voting(labels, N_CLUSTERS)

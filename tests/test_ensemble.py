@@ -61,7 +61,7 @@ def test_overlaps_are_the_same_however_they_are_added_up(labels):
     ens = Ensemble(list(labels.T))
     membership, _ = oracles.indicators(labels)
     expected = sp.csr_array(membership.T @ membership)
-    overlaps = Overlaps(ens.patterns, ens.cluster_member)
+    overlaps = Overlaps(ens.patterns, ens.n_clusters)
     parts = list(overlaps.some_at_a_time(ens.counts))
     assert [first for first, _ in parts] == list(range(0, ens.n_clusters, 2))
     for found in (overlaps.dense(ens.counts), overlaps.sparse(ens.counts), sp.vstack([part for _, part in parts])):

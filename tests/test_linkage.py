@@ -90,6 +90,8 @@ def test_average_link_does_not_depend_on_how_near_groups_are_found(equal, monkey
     weights = np.full(4, 0.25) if equal else np.array([0.1, 0.2, 0.3, 0.4])
     ens = Ensemble(labels)
     few = link_evidence(ens, weights, "average")
+    monkeypatch.setattr("quorate.linkage._FEW_SIMILARITIES", 1)
+    monkeypatch.setattr("quorate.linkage._SIMILARITIES_PER_ENTRY", 0)
     monkeypatch.setattr("quorate.linkage._FEW_GROUPS", -1)
     trees = []
     for listed in (1, 2, 16):
@@ -111,9 +113,13 @@ def test_average_link_is_the_same_in_rounds_and_in_one_go(monkeypatch):
     ens = Ensemble(labels)
     found = link_evidence(ens, np.full(5, 0.2), "average")
     monkeypatch.setattr("quorate.linkage._FEW_GROUPS", -1)
-    expected = link_evidence(ens, np.full(5, 0.2), "average")
-    np.testing.assert_array_equal(found.merges, expected.merges)
-    assert found.heights == pytest.approx(expected.heights, abs=1e-14)
+    in_rounds = link_evidence(ens, np.full(5, 0.2), "average")
+    monkeypatch.setattr("quorate.linkage._FEW_SIMILARITIES", 1)
+    monkeypatch.setattr("quorate.linkage._SIMILARITIES_PER_ENTRY", 0)
+    to_the_end = link_evidence(ens, np.full(5, 0.2), "average")
+    for expected in (in_rounds, to_the_end):
+        np.testing.assert_array_equal(found.merges, expected.merges)
+        assert found.heights == pytest.approx(expected.heights, abs=1e-14)
 
 
 def test_running_example(running_example):

@@ -139,7 +139,7 @@ def test_a_fit_is_forecast_by_its_arrays():
     dense = 5 * 8 * 100**2
     assert forecast(qt.GPMGLA(2), ens) == kept + max(36 * overlaps, 32 * overlaps + dense) + rows
     assert forecast(qt.LWGP(2), ens) == kept + 12 * overlaps + 4 * 8 * 100**2 + rows
-    assert forecast(qt.WEAC(2), ens) == kept + 2 * 12 * 2500 + (1.75 * 16 * 12 + 15 * 8) * 500 + rows
+    assert forecast(qt.WEAC(2), ens) == kept + (2 * 16 + 16) * 2500 + (16 * 20 + 10 * 8) * 500 + rows
     assert forecast(qt.WEAC(2, linkage="complete"), ens) == kept + 8 * 500**2 + rows
     assert forecast(qt.WCT(2), ens) == kept + 8 * 100**2 + 8 * 500**2 + rows
 

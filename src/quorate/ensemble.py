@@ -336,7 +336,7 @@ class Ensemble(Clusterings):
 
     @cached_property
     def _overlaps(self) -> Overlaps:
-        return Overlaps(self.patterns, self.cluster_member)
+        return Overlaps(self.patterns, self.n_clusters)
 
     @property
     def pattern_clusters(self) -> tuple[NDArray[np.int32], Ints]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Literal, NamedTuple
+from math import isqrt
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +25,10 @@ from quorate._support.patience import Pace
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Ensemble
-from quorate.evidence import covering_weight, indicators, pattern_evidence
+from quorate.evidence import covering_weight, pattern_evidence
+
+if TYPE_CHECKING:
+    from quorate._kernels.neighbours import Groups, Near, Touching, Tree
 
 Link = Literal["average", "complete", "single"]
 
@@ -32,6 +36,7 @@ LINKS = ("average", "complete", "single")
 _FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
 _FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
 _FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
+_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # that are all kept
 LISTED = 16  # similar groups that are kept for each
 
 
@@ -182,24 +187,25 @@ def link_evidence(
     certainty of its clusters, below 1. With all labels no row of another pattern is as near; with missing ones it might
     be, but patterns stay whole. Only the heaviest patterns are in the tree, if there are more than `at_most`.
     """
-    leaves = np.flatnonzero(covering_weight(ens.patterns, weights) > 0)
+    covered = covering_weight(ens.patterns, weights)
+    leaves = np.flatnonzero(covered > 0)
     if at_most is not None and len(leaves) > at_most:
         leaves = np.sort(leaves[np.argsort(-ens.counts[leaves], kind="stable")[:at_most]])
-    heights = None if certainty is None else _own_heights(ens, weights, certainty)[leaves]
+    heights = None if certainty is None else _own_heights(ens, weights, certainty, covered)[leaves]
     if link == "complete":
         similarity = pattern_evidence(ens, weights, certainty)
         if len(leaves) < len(similarity):
             similarity = similarity[np.ix_(leaves, leaves)]
         return link_patterns(ens, similarity, link, leaves, ens.counts[leaves].astype(np.float64), heights)
-    groups = _Groups.of_patterns(ens, weights, leaves, certainty)
-    merges = average_link(groups) if link == "average" else single_link(groups)
+    link_groups = average_link if link == "average" else single_link
+    merges = link_groups(_Groups.of_patterns(ens, weights, leaves, certainty, covered))
     return _dendrogram(ens, leaves, merges, heights)
 
 
-def _own_heights(ens: Ensemble, weights: Floats, certainty: Floats) -> Floats:
-    """(m,) 1 - similarity of two rows of a pattern; 0 for a pattern of one row."""
+def _own_heights(ens: Ensemble, weights: Floats, certainty: Floats, covered: Floats) -> Floats:
+    """(m,) 1 - similarity of two rows of a pattern, `covered` by some weight; 0 for a pattern of one row."""
     share = weights[ens.cluster_member] / weights.sum()
-    own = ratio(ens.degrees(share * certainty), covering_weight(ens.patterns, weights))
+    own = ratio(ens.degrees(share * certainty), covered)
     return np.where(ens.row_counts > 1, 1.0 - own, 0.0)
 
 
@@ -279,16 +285,23 @@ class _Groups:
     weight_of_cluster: Floats
 
     @classmethod
-    def of_patterns(cls, ens: Ensemble, weights: Floats, leaves: Ints, certainty: Floats | None) -> _Groups:
-        """Return one group per pattern in `leaves`; clusters count by their member's weight and their certainty."""
-        phi = indicators(ens, weights)[leaves]
-        phi.sort_indices()
+    def of_patterns(
+        cls, ens: Ensemble, weights: Floats, leaves: Ints, certainty: Floats | None, covered: Floats
+    ) -> _Groups:
+        """Return one group per pattern in `leaves`, `covered` by some weight.
+
+        Clusters count by their member's weight and their certainty.
+        """
+        clusters, first = ens.pattern_clusters
+        if len(leaves) < ens.n_patterns:
+            some = ens.incidence[leaves]
+            clusters, first = some.indices, some.indptr
         sizes = ens.counts[leaves].astype(np.float64)
-        values = phi.data * np.repeat(sizes, np.diff(phi.indptr))
+        values = np.repeat(ratio(1.0, np.sqrt(covered[leaves])) * sizes, np.diff(first))
         share = weights[ens.cluster_member] / weights.sum()
         if certainty is not None:
             share *= certainty
-        return cls(phi.indptr.astype(np.int64), phi.indices.astype(np.int32), values, sizes, share)
+        return cls(first.astype(np.int64), clusters.astype(np.int32), values, sizes, share)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -306,50 +319,6 @@ class _Groups:
         return _kernels.linkage.invert(self.indptr, self.indices, self.values, self.sizes, n_clusters)
 
 
-@dataclass
-class _Neighbours:
-    """For each group others that are most similar to it, with bounds on their similarity and on that to all others."""
-
-    candidates: NDArray[np.int32]
-    bounds: Floats
-    outside: Floats
-
-    @classmethod
-    def none(cls, n_groups: int) -> _Neighbours:
-        """Return lists that tell nothing yet."""
-        shape = (n_groups, LISTED)
-        return cls(np.full(shape, -1, dtype=np.int32), np.zeros(shape), np.ones(n_groups))
-
-    def find_nearest(
-        self, groups: _Groups, todo: Ints, node: Ints, partner: Ints, best: Floats, told: Callable[[float], None]
-    ) -> None:
-        """Write into `partner` and `best` the most similar group, for the groups `todo`, in threads.
-
-        `told` hears what share of the longer searches is done.
-        """
-        kernels = _kernels.neighbours
-        histogram = (groups.indptr, groups.indices, groups.values, groups.sizes, groups.weight_of_cluster)
-        own = (self.candidates, self.bounds, self.outside)
-        known = np.zeros(len(groups), dtype=bool)
-        in_parts(lambda some: kernels.choose(some, node, *histogram, *own, partner, best, known), todo)
-        todo = todo[~known[todo]]
-        if len(todo):
-            lists = groups.inverted()
-            in_parts(lambda some: kernels.search(some, node, *histogram, *lists, *own, partner, best), todo, told)
-
-    def carried_over(self, first: Ints, second: Ints, place: Ints, old_sizes: Floats, sizes: Floats) -> _Neighbours:
-        """Return the lists of groups made of one or two of these, `first` and `second`; -1: of one alone."""
-        shape = (len(sizes), LISTED)
-        new = _Neighbours(np.empty(shape, dtype=np.int32), np.empty(shape), np.empty(len(sizes)))
-        own, others = (self.candidates, self.bounds, self.outside), (new.candidates, new.bounds, new.outside)
-
-        def inherit(some: Ints) -> None:
-            _kernels.neighbours.inherit(some[0], some[-1] + 1, first, second, place, old_sizes, sizes, *own, *others)
-
-        in_parts(inherit, np.arange(len(sizes)))
-        return new
-
-
 def in_parts(task: Callable[[Ints], None], todo: Ints, told: Callable[[float], None] | None = None) -> None:
     """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space.
 
@@ -359,48 +328,125 @@ def in_parts(task: Callable[[Ints], None], todo: Ints, told: Callable[[float], N
     _kernels.threads.in_threads(task, [todo[part] for part in _kernels.threads.blocks(len(todo), size)], told)
 
 
-def average_link(groups: _Groups) -> Merges:
+@dataclass
+class _Front:
+    """The groups that are left, each in its place, and what is known of them."""
+
+    groups: Groups
+    touching: Touching
+    near: Near
+    tree: Tree
+    end: int
+    """Where the histogram of the next group is written."""
+    n_left: int
+    n_nodes: int
+
+    @classmethod
+    def of_leaves(cls, leaves: _Groups) -> _Front:
+        """Return all leaves, each a group, of which nothing is known yet."""
+        kernels, n, n_entries = _kernels.neighbours, len(leaves), len(leaves.indices)
+        spot = np.empty(n_entries, dtype=np.int32 if n_entries < np.iinfo(np.int32).max // 4 else np.int64)
+        first, last = leaves.indptr[:-1].copy(), leaves.indptr[1:].copy()
+        histograms = (first, last, leaves.indices, leaves.values, spot)
+        groups = kernels.Groups(*histograms, leaves.sizes.copy(), leaves.weight_of_cluster)
+        if n_entries <= _FEW_ENTRIES:  # there may as well be room for groups to come
+            groups = kernels.keep_groups(groups, np.arange(n), 0)
+        near = kernels.begin_lists(n, LISTED)
+        return cls(groups, kernels.invert(groups), near, kernels.begin_tree(n), n_entries, n, n)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a round takes less time than threads take to come together."""
+        return bool(self.tree.stale.sum() <= _FEW_GROUPS) and len(self.touching.group) <= _FEW_ENTRIES
+
+    @property
+    def _left(self) -> Ints:
+        return np.flatnonzero(self.tree.root == np.arange(len(self.tree.root)))
+
+    @property
+    def leaves(self) -> Ints:
+        """The first leaves of the groups."""
+        return np.asarray(self.tree.leaf[self._left])
+
+    def join_nearest(self, told: Callable[[float], None]) -> Merges:
+        """Join all groups that are each other's nearest; `told` hears for what share of them it was found."""
+        kernels = _kernels.neighbours
+        self._find_nearest(told)
+        pairs, n_entries = kernels.mutual(self.groups, self.tree)
+        if len(pairs) == 0:  # among equals the nearest may be one made since
+            self.tree.stale[self._left] = True
+            self._find_nearest(told)
+            pairs, n_entries = kernels.mutual(self.groups, self.tree)
+        if self.end + n_entries > len(self.groups.indices):
+            self._close_up(n_entries)
+            pairs, _ = kernels.mutual(self.groups, self.tree)
+        self.end = kernels.join(pairs, self.groups, self.touching, self.tree, self.end, self.n_nodes)
+        self.n_left -= len(pairs)
+        self.n_nodes += len(pairs)
+        return Merges(self.tree.leaf[pairs], self.tree.height[pairs[:, 0]])
+
+    def _find_nearest(self, told: Callable[[float], None]) -> None:
+        """Find the nearest group of all of which it is not known, in threads."""
+        find = _kernels.neighbours.find_nearest
+        todo = np.flatnonzero(self.tree.stale)
+        in_parts(lambda some: find(some, self.groups, self.touching, self.near, self.tree), todo, told)
+
+    def _close_up(self, n_entries: int = 0) -> None:
+        """Let go of the groups that went into others, and make room for some entries of those to come, or more."""
+        kernels, left = _kernels.neighbours, self._left
+        self.near = kernels.keep_lists(self.groups, self.near, self.tree, left)
+        self.tree = kernels.keep_tree(self.tree, left)
+        self.groups = kernels.keep_groups(self.groups, left, n_entries)
+        self.end = int(self.groups.last[-1])
+        del self.touching  # before there is another
+        self.touching = kernels.invert(self.groups)
+
+    def join_while_many(self, few: int) -> Merges:
+        """Join groups that are each other's nearest while more than a few are left, without threads."""
+        state = (self.groups, self.touching, self.near, self.tree, self.end)
+        pairs, heights, *state = _kernels.neighbours.join_while_many(*state, self.n_nodes, few)
+        self.groups, self.touching, self.near, self.tree, self.end = state
+        self.n_left -= len(pairs)
+        self.n_nodes += len(pairs)
+        return Merges(pairs, heights)
+
+    def join_few(self) -> Merges:
+        """Join groups that are each other's nearest as long as there are any, by the similarities of all."""
+        self._close_up()
+        kernels, groups, touching = _kernels.neighbours, self.groups, self.touching
+        amount = groups.values[touching.entry]
+        products = np.empty((self.n_left, self.n_left))
+        in_parts(lambda some: kernels.products(some, groups, touching, amount, products), np.arange(self.n_left))
+        merges = Merges(*kernels.join_few(products, groups, self.tree, self.n_nodes))
+        self.n_left -= len(merges.pairs)
+        return merges
+
+
+def average_link(leaves: _Groups) -> Merges:
     """Agglomerate by mean evidence: in rounds, join all groups that are each other's nearest.
 
     Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order
     in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged. Then
-    the next is mostly found in the list of groups that were near when it was last searched for.
+    the next is mostly found in the list of groups that were near when it was last searched for. Of the last groups all
+    similarities are kept.
     """
-    n = len(groups)
-    leaf, node, height = np.arange(n), np.arange(n), np.zeros(n)
-    partner, best, stale = np.full(n, -1), np.zeros(n), np.ones(n, dtype=bool)
-    pairs, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
-    n_nodes = n
-    lists = _Neighbours.none(n)
+    n = len(leaves)
+    if n == 0:
+        return _join_rest([], [], np.arange(n))
+    few = isqrt(max(_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY * len(leaves.indices)))
+    front = _Front.of_leaves(leaves)
+    del leaves  # the front lets go of them when it makes room
     pace = Pace(f"The tree of {n:,} patterns", "GP-MGLA, HBGF and LWGP need no tree.")
-    while len(groups) > 1:
-        todo, told = np.flatnonzero(stale), partial(_tell_merging, pace, len(groups), n)
-        histogram = (groups.indptr, groups.indices, groups.values, groups.sizes)
-        if len(todo) <= _FEW_GROUPS and len(groups.indices) <= _FEW_ENTRIES:
-            known = (leaf, node, height, partner, best, stale, n_nodes, *histogram, groups.weight_of_cluster)
-            joined, at, leaf = _kernels.neighbours.join_all(*known, lists.candidates, lists.bounds, lists.outside)
-            pairs.append(joined)
-            heights.append(at)
-            pace.at(1.0)
-            break
-        lists.find_nearest(groups, todo, node, partner, best, told)
-        found, place, height, indptr, indices, values, sizes = _kernels.linkage.merge_pairs(
-            partner, best, height, *histogram
-        )
-        if len(found) == 0:
-            if stale.all():
-                break  # no two groups have any evidence in common
-            stale[:] = True
-            continue
-        pairs.append(leaf[found])
-        heights.append(height[place[found[:, 0]]])
-        first, second, leaf, node, partner, best, stale = _kernels.neighbours.follow(
-            found, place, len(sizes), leaf, node, partner, best, n_nodes
-        )
-        n_nodes += len(found)
-        lists = lists.carried_over(first, second, place, groups.sizes, sizes)
-        groups = _Groups(indptr, indices, values, sizes, groups.weight_of_cluster)
-    return _join_rest(pairs, heights, leaf)
+    found = []
+    while front.n_left > few:
+        told = partial(_tell_merging, pace, front.n_left, n)
+        found.append(front.join_while_many(few) if front.is_small else front.join_nearest(told))
+        if len(found[-1].pairs) == 0:
+            break  # no two groups have any evidence in common
+    else:
+        found.append(front.join_few())
+    pace.at(1.0)
+    return _join_rest([merges.pairs for merges in found], [merges.heights for merges in found], front.leaves)
 
 
 def _tell_merging(pace: Pace, n_groups: int, n: int, done: float) -> None:

@@ -29,7 +29,8 @@ _WALKS_AT_ONCE = 20.0  # products of an eigendecomposition of n nodes and what i
 _SPARSE_PRODUCT = 4.0  # how much longer a product takes where most of a matrix is 0 and left out
 _FIRST = 128  # clusters by which others are put into an order, at most
 _ENTRIES_PER_SUM = 500_000  # many beside the clusters: each part of the lists has sums of its own over all of these
-_SIDE_BY_SIDE = 16  # clusters whose triples or walks are added up at once: two lines of the cache
+_SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
+_WALKS_SIDE_BY_SIDE = 48  # clusters whose walks are: six lines
 
 
 def jaccard(ens: Any) -> Floats:
@@ -454,7 +455,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
 
     def walk_from(some: int) -> None:
         own = np.flatnonzero((member == some) & (degrees > 0))
-        rows_of_eight = n * (-(-len(own) // _SIDE_BY_SIDE) * _SIDE_BY_SIDE // _kernels.lanes.WIDTH)
+        rows_of_eight = n * (-(-len(own) // _WALKS_SIDE_BY_SIDE) * _WALKS_SIDE_BY_SIDE // _kernels.lanes.WIDTH)
         before, after = _kernels.lanes.zero_rows(rows_of_eight), _kernels.lanes.zero_rows(rows_of_eight)
         before.reshape(n, -1)[own, np.arange(len(own))] = 1.0
         inner = np.zeros((len(own), len(own)))

@@ -118,85 +118,24 @@ def nearest(
         best[a] = winner_similarity
 
 
-@jit
-def merge_pairs(partner, best, height, indptr, indices, values, sizes):
-    """Join all groups that are each other's nearest; the joined group takes the place of the smaller number.
-
-    partner, best : (G,) nearest group and similarity of each group
-    height : (G,) height at which each group was made
-
-    Returns the pairs (j, 2) of groups joined; for each old group its number in the new order (G,); and of the new
-    groups height, indptr, indices, values, sizes.
-    """
-    n_groups = len(sizes)
-    place = np.empty(n_groups, dtype=np.int64)
-    pairs = np.empty((n_groups // 2, 2), dtype=np.int64)
-    n_kept = 0
-    n_pairs = 0
-    for g in range(n_groups):
-        other = partner[g]
-        if 0 <= other < g and partner[other] == g:
-            place[g] = place[other]
-            pairs[n_pairs, 0], pairs[n_pairs, 1] = other, g
-            n_pairs += 1
-        else:
-            place[g] = n_kept
-            n_kept += 1
-    new_height = np.empty(n_kept, dtype=np.float64)
-    new_sizes = np.empty(n_kept, dtype=np.float64)
-    new_indptr = np.zeros(n_kept + 1, dtype=np.int64)
-    new_indices = np.empty(len(indices), dtype=indices.dtype)
-    new_values = np.empty(len(values), dtype=np.float64)
-    end = 0
-    for a in range(n_groups):
-        b = partner[a]
-        joined = b >= 0 and partner[b] == a
-        if joined and b < a:
-            continue
-        g = place[a]
-        new_height[g], new_sizes[g] = height[a], sizes[a]
-        e, e_end = indptr[a], indptr[a + 1]
-        f, f_end = 0, 0
-        if joined:
-            # A parent is never below its children, whatever the last bits say.
-            new_height[g] = max(1.0 - best[a], height[a], height[b])
-            new_sizes[g] = sizes[a] + sizes[b]
-            f, f_end = indptr[b], indptr[b + 1]
-        while e < e_end or f < f_end:
-            if f >= f_end or (e < e_end and indices[e] < indices[f]):
-                new_indices[end], new_values[end] = indices[e], values[e]
-                e += 1
-            elif e >= e_end or indices[f] < indices[e]:
-                new_indices[end], new_values[end] = indices[f], values[f]
-                f += 1
-            else:
-                new_indices[end], new_values[end] = indices[e], values[e] + values[f]
-                e += 1
-                f += 1
-            end += 1
-        new_indptr[g + 1] = end
-    return pairs[:n_pairs], place, new_height, new_indptr, new_indices[:end].copy(), new_values[:end].copy(), new_sizes
-
-
 @jit_fused
-def _highest(row, penalty, first, last):
-    """Return the largest of row + penalty over first..last, on vector instructions."""
+def _highest(row, first, last):
+    """Return the largest of a row over first..last, on vector instructions."""
     highest = -np.inf
     for b in range(first, last):
-        highest = max(highest, row[b] + penalty[b])
+        highest = max(highest, row[b])
     return highest
 
 
 @jit
-def _most_similar(row, penalty, previous, highest_of):
+def _most_similar(row, previous, highest_of):
     """Return the place of the highest value in a row: the previous chain element among equals, else the first.
 
-    penalty : (m,) 0, or -inf for those that are out
     highest_of : (m / _PLACES,) scratch space: the highest value of each stretch of places
     """
     highest = -np.inf
     for stretch in range(len(highest_of)):
-        highest_of[stretch] = _highest(row, penalty, stretch * _PLACES, min((stretch + 1) * _PLACES, len(row)))
+        highest_of[stretch] = _highest(row, stretch * _PLACES, min((stretch + 1) * _PLACES, len(row)))
         highest = max(highest, highest_of[stretch])
     key = np.rint(highest * DECIMALS)
     if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
@@ -205,14 +144,33 @@ def _most_similar(row, penalty, previous, highest_of):
     for stretch in range(len(highest_of)):
         if highest_of[stretch] > nearly:
             for b in range(stretch * _PLACES, min((stretch + 1) * _PLACES, len(row))):
-                if row[b] > nearly and np.rint((row[b] + penalty[b]) * DECIMALS) == key:
+                if row[b] > nearly and np.rint(row[b] * DECIMALS) == key:
                     return b
     return -1
 
 
 @jit
+def _join_similarities(one, other, share, link):
+    """Return the similarity to two groups together, the first with some share of both (Lance-Williams)."""
+    if link == 0:
+        return share * one + (1.0 - share) * other
+    return min(one, other) if link == 1 else max(one, other)
+
+
+@jit
+def _follow(row, pairs, shares, n_followed, n_pairs, link):
+    """Write how similar groups joined since are, in the place of the first of each pair; the second is out."""
+    for i in range(n_followed, n_pairs):
+        a, b = pairs[i, 0], pairs[i, 1]
+        row[a] = _join_similarities(row[a], row[b], shares[i], link)
+        row[b] = -np.inf
+
+
+@jit
 def chain_link(similarity, sizes, link):
     """Agglomerate by nearest-neighbour chain with Lance-Williams updates on a dense matrix.
+
+    A row follows what was joined since when it is next read, so that no columns are written.
 
     similarity : (m, m) float64, symmetric, overwritten
     sizes : (m,) float64, overwritten
@@ -221,58 +179,47 @@ def chain_link(similarity, sizes, link):
     Returns the merges as rows joined (m - 1, 2), the joined group keeping the first, and their heights (m - 1,).
     """
     m = len(sizes)
-    pairs = np.empty((m - 1, 2), dtype=np.int64)
+    pairs, shares = np.empty((m - 1, 2), dtype=np.int64), np.empty(m - 1, dtype=np.float64)
     heights = np.empty(m - 1, dtype=np.float64)
     made = np.zeros(m, dtype=np.float64)
-    active, n_active = np.arange(m), m
-    penalty = np.zeros(m, dtype=np.float64)
+    followed = np.zeros(m, dtype=np.int64)
+    left, first_left = np.ones(m, dtype=np.bool_), 0
     highest_of = np.empty(-(-m // _PLACES), dtype=np.float64)
     for g in range(m):
         similarity[g, g] = -np.inf
     chain = np.empty(m, dtype=np.int64)
     tip = 0
     for merge in range(m - 1):
+        while not left[first_left]:
+            first_left += 1
         if tip == 0:
-            chain[0] = active[0]
+            chain[0] = first_left
             tip = 1
         while True:
-            previous = chain[tip - 2] if tip > 1 else -1
-            b = _most_similar(similarity[chain[tip - 1]], penalty, previous, highest_of)
+            last, previous = chain[tip - 1], chain[tip - 2] if tip > 1 else -1
+            _follow(similarity[last], pairs, shares, followed[last], merge, link)
+            followed[last] = merge
+            b = _most_similar(similarity[last], previous, highest_of)
             if b == previous:
                 break
             chain[tip] = b
             tip += 1
-        a, b = min(chain[tip - 1], b), max(chain[tip - 1], b)
+        height = max(1.0 - similarity[last, b], made[last], made[b])
+        a, b = min(last, b), max(last, b)
         tip -= 2
-        height = max(1.0 - similarity[a, b], made[a], made[b])
-        pairs[merge, 0], pairs[merge, 1] = a, b
+        pairs[merge, 0], pairs[merge, 1], shares[merge] = a, b, sizes[a] / (sizes[a] + sizes[b])
         heights[merge] = height
-        penalty[b] = -np.inf
-        n_active = _without(active, n_active, b)
+        for part in (a, b):
+            _follow(similarity[part], pairs, shares, followed[part], merge, link)
+            followed[part] = merge + 1
         one, other = similarity[a], similarity[b]
-        share = sizes[a] / (sizes[a] + sizes[b])
         for g in range(m):
-            if link == 0:
-                one[g] = share * one[g] + (1.0 - share) * other[g]
-            elif link == 1:
-                one[g] = min(one[g], other[g])
-            else:
-                one[g] = max(one[g], other[g])
-        one[a] = -np.inf
-        for g in active[:n_active]:
-            similarity[g, a] = one[g]
+            one[g] = _join_similarities(one[g], other[g], shares[merge], link)
+        one[a] = one[b] = -np.inf
+        left[b] = False
         sizes[a] += sizes[b]
         made[a] = height
     return pairs, heights
-
-
-@jit
-def _without(ascending, n, value):
-    """Take a value out of the first n numbers; return how many are left."""
-    place = np.searchsorted(ascending[:n], value)
-    for i in range(place, n - 1):
-        ascending[i] = ascending[i + 1]
-    return n - 1
 
 
 @jit

@@ -200,21 +200,31 @@ def multiply_rows(indptr, indices, values, x, start, stop, out):
 
 @jit
 def step(indptr, indices, values, before, after):
-    """Write the product of a matrix in CSR form and `before` (n, b) to `after`; b is a multiple of sixteen.
+    """Write the product of a matrix in CSR form and `before` (n, b) to `after`; b is a multiple of 48.
 
-    Both are given as rows of eight, (n b / 8, 8), of which two are added up at once.
+    Both are given as rows of eight, (n b / 8, 8), of which six are added up at once: sums do not wait for each other.
     """
     n = len(indptr) - 1
     width = len(before) // n
-    for q in range(0, width, 2):
+    for q in range(0, width, 6):
         for j in range(n):
-            one, two = lanes.zeros(), lanes.zeros()
+            one, two, three = lanes.zeros(), lanes.zeros(), lanes.zeros()
+            four, five, six = lanes.zeros(), lanes.zeros(), lanes.zeros()
             for e in range(indptr[j], indptr[j + 1]):
-                row = np.int64(indices[e]) * width + q
-                one = lanes.add(one, lanes.scale(values[e], lanes.load(before, row)))
-                two = lanes.add(two, lanes.scale(values[e], lanes.load(before, row + 1)))
-            lanes.store(after, j * width + q, one)
-            lanes.store(after, j * width + q + 1, two)
+                row, value = np.int64(indices[e]) * width + q, values[e]
+                one = lanes.add(one, lanes.scale(value, lanes.load(before, row)))
+                two = lanes.add(two, lanes.scale(value, lanes.load(before, row + 1)))
+                three = lanes.add(three, lanes.scale(value, lanes.load(before, row + 2)))
+                four = lanes.add(four, lanes.scale(value, lanes.load(before, row + 3)))
+                five = lanes.add(five, lanes.scale(value, lanes.load(before, row + 4)))
+                six = lanes.add(six, lanes.scale(value, lanes.load(before, row + 5)))
+            place = j * width + q
+            lanes.store(after, place, one)
+            lanes.store(after, place + 1, two)
+            lanes.store(after, place + 2, three)
+            lanes.store(after, place + 3, four)
+            lanes.store(after, place + 4, five)
+            lanes.store(after, place + 5, six)
 
 
 @jit

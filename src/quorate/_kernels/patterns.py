@@ -109,6 +109,17 @@ def add_pairs(patterns, scale, out):
 
 
 @jit
+def mirror(out):
+    """Write what is above the diagonal of a square matrix below it too, tile by tile, which is kind to the cache."""
+    n, tile = len(out), 64
+    for left in range(0, n, tile):
+        for top in range(left, n, tile):
+            for i in range(top, min(top + tile, n)):
+                for j in range(left, min(left + tile, i)):
+                    out[i, j] = out[j, i]
+
+
+@jit
 def nonzero(dense):
     """Return values, columns and (n + 1,) where each row begins, of what is not 0 in a dense matrix."""
     n, width = dense.shape
@@ -119,30 +130,41 @@ def nonzero(dense):
             present += row[j] != 0
         first[i + 1] = first[i] + present
     values, columns = np.empty(first[n] + 1, dtype=dense.dtype), np.empty(first[n] + 1, dtype=np.int32)
+    end = np.uint64(0)
     for i in range(n):
-        row, end = dense[i], first[i]
+        row = dense[i]
         for j in range(width):
             values[end], columns[end] = row[j], j  # the last may be written one too far
-            end += row[j] != 0
+            end += np.uint64(row[j] != 0)
     return values[:-1], columns[:-1], first
 
 
 @jit
-def count_met(patterns, member, clusters):
-    """Return how many clusters share a pattern with each of some clusters, added up; -1 is no cluster.
-
-    member : (n_clusters,) the member of each cluster
-    """
-    seen = np.full(len(member), -1)
+def count_met(patterns, n_clusters, clusters):
+    """Return how many clusters share a pattern with each of some clusters, added up; -1 is no cluster."""
+    number = np.full(n_clusters, -1, dtype=np.int32)
+    for i in range(len(clusters)):
+        number[clusters[i]] = i
+    last = np.zeros(len(clusters) + 1, dtype=np.int64)  # of the patterns of each, listed one after the other
+    for p in range(patterns.shape[0]):
+        for c in patterns[p]:
+            if c >= 0 and number[c] >= 0:
+                last[number[c] + 1] += 1
+    last = np.cumsum(last)
+    pattern, end = np.empty(last[-1], dtype=np.int64), last[:-1].copy()
+    for p in range(patterns.shape[0]):
+        for c in patterns[p]:
+            if c >= 0 and number[c] >= 0:
+                pattern[end[number[c]]] = p
+                end[number[c]] += 1
+    seen = np.full(n_clusters, -1, dtype=np.int32)
     total = 0
     for i in range(len(clusters)):
-        own = member[clusters[i]]
-        for p in range(len(patterns)):
-            if patterns[p, own] == clusters[i]:
-                for other in patterns[p]:
-                    if other >= 0 and seen[other] != i:
-                        seen[other] = i
-                        total += 1
+        for p in pattern[last[i] : last[i + 1]]:
+            for c in patterns[p]:
+                if c >= 0 and seen[c] != i:
+                    seen[c] = i
+                    total += 1
     return total
 
 

@@ -34,11 +34,11 @@ class Overlaps:
     """The overlaps of clusters, as a sparse matrix in which a pattern counts what is said for it.
 
     patterns : (m, M) cluster ids of each pattern, -1 for missing
-    cluster_member : (n_clusters,) the member of each cluster
+    n_clusters : number of clusters of all members
     """
 
-    def __init__(self, patterns: NDArray[np.int32], cluster_member: Ints) -> None:
-        self._patterns, self._cluster_member, self._n_clusters = patterns, cluster_member, len(cluster_member)
+    def __init__(self, patterns: NDArray[np.int32], n_clusters: int) -> None:
+        self._patterns, self._n_clusters = patterns, n_clusters
 
     @cached_property
     def pattern_clusters(self) -> tuple[NDArray[np.int32], Ints]:
@@ -60,7 +60,7 @@ class Overlaps:
         """Return all overlaps, added up in a dense matrix; a pattern counts `scale` (m,)."""
         total = np.zeros((self._n_clusters, self._n_clusters), dtype=scale.dtype)
         _kernels.patterns.add_pairs(self._patterns, scale, total)
-        _kernels.links.symmetrise(0, self._n_clusters, total)
+        _kernels.patterns.mirror(total)
         return sp.csr_array(_kernels.patterns.nonzero(total), shape=total.shape)
 
     def sparse(self, scale: Floats | Ints) -> sp.csr_array:
@@ -105,7 +105,7 @@ class Overlaps:
     def estimate(self) -> float:
         """Return about how many pairs of clusters overlap, told by some clusters."""
         some = np.unique(np.linspace(0, self._n_clusters - 1, _CLUSTERS_TRIED).astype(int))
-        met: int = _kernels.patterns.count_met(self._patterns, self._cluster_member, some)
+        met: int = _kernels.patterns.count_met(self._patterns, self._n_clusters, some)
         return met / len(some) * self._n_clusters
 
 

@@ -14,7 +14,7 @@ from quorate.consensus.votes import covered_patterns
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
 from quorate.evidence import evidence_through_clusters
-from quorate.linkage import Dendrogram, Link, link_similarity
+from quorate.linkage import Dendrogram, Link, link_patterns
 from quorate.links import neighbour_links, trajectories_within
 
 
@@ -22,7 +22,7 @@ def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: In
     """(leaves, leaves) the enhanced co-association: members count even where they part two rows.
 
     S_ij is the weighted mean over members of the propagated similarity of their clusters of i and j, 1 for the same
-    cluster.
+    cluster: no row is more similar to another than to those of its pattern.
     """
     of_clusters = trajectories_within(neighbour_links(ens), ens.cluster_member, n_steps)
     np.fill_diagonal(of_clusters, 1.0)
@@ -111,4 +111,5 @@ class ECPCSHC(LinkageMethod):
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = covered_patterns(ens, influence)
         similarity = enhanced_evidence(ens, influence, self.n_steps, leaves)
-        return link_similarity(ens, similarity, cast(Link, self.linkage), leaves)
+        sizes = ens.counts[leaves].astype(np.float64)
+        return link_patterns(ens, similarity, cast(Link, self.linkage), leaves, sizes)

@@ -29,9 +29,10 @@ def graph_cut(size: Numbers, k: int, *, while_made: float, kept: float, dense_ma
 
 
 def sparse_linkage(size: Numbers, *, lists: bool) -> float:
-    """Histograms of groups, old and new, some numbers of each, and `lists` of near groups, old and new."""
-    near = 1.75 * LISTED * ENTRY if lists else 0.0
-    return max(28.0 * size.labels, 2 * ENTRY * size.labels + (near + 15 * NUMBER) * size.patterns)
+    """Histograms of groups, inverted lists, some numbers of each group; room for more and `lists` of near groups."""
+    if lists:
+        return 4 * ENTRY * size.labels + (20.0 * LISTED + 10 * NUMBER) * size.patterns
+    return max(28.0 * size.labels, 2 * ENTRY * size.labels + 15 * NUMBER * size.patterns)
 
 
 def similarities(size: Numbers) -> float:

@@ -464,7 +464,7 @@ def test_the_explorer_stops_and_frees_its_port(bench):
 
 
 def test_an_interrupt_ends_the_command_cleanly_in_the_middle_of_work(tmp_path):
-    labels = np.random.default_rng(0).integers(0, 60, (30_000, 12))
+    labels = np.random.default_rng(0).integers(0, 60, (100_000, 12))  # a tree takes many seconds
     pd.DataFrame(labels).add_prefix("m").to_csv(tmp_path / "labels.csv", index=False)
     command = [sys.executable, "-m", "quorate", "explore", str(tmp_path / "labels.csv"), "--no-browser", "--quiet"]
     with (
@@ -472,15 +472,19 @@ def test_an_interrupt_ends_the_command_cleanly_in_the_middle_of_work(tmp_path):
         ThreadPoolExecutor(1) as pool,
         httpx.Client(timeout=60) as client,
     ):
-        url = server.stdout.readline().strip()
-        body = {"tab": "t", "question": {"ask": {"method": "weac", "k": 3}}}
-        waiting = pool.submit(httpx.post, f"{url}api/answer", json=body, timeout=60)
-        while not any("tree" in one["stage"] for one in client.post(f"{url}api/progress", json=body).json()):
-            time.sleep(0.02)
-        server.send_signal(signal.SIGINT)
-        assert server.communicate(timeout=60) == ("", "\n")
-        assert server.returncode == 0
-        assert waiting.result(60).status_code == 409
+        try:
+            url = server.stdout.readline().strip()
+            body = {"tab": "t", "question": {"ask": {"method": "weac", "k": 3}}}
+            waiting = pool.submit(httpx.post, f"{url}api/answer", json=body, timeout=60)
+            while not any("tree" in one["stage"] for one in client.post(f"{url}api/progress", json=body).json()):
+                assert not waiting.done()
+                time.sleep(0.02)
+            server.send_signal(signal.SIGINT)
+            assert server.communicate(timeout=60) == ("", "\n")
+            assert server.returncode == 0
+            assert waiting.result(60).status_code == 409
+        finally:
+            server.kill()  # where it still runs, a check has failed
 
 
 def test_explore_refuses_what_does_not_fit():

@@ -9,10 +9,11 @@ from scipy.spatial.distance import squareform
 
 import oracles
 import quorate as qt
+from quorate import _kernels
 from quorate._kernels.linkage import first_leaves, keep_leaves
 from quorate._support.patience import Pace
 from quorate.ensemble import Ensemble
-from quorate.linkage import LINKS, link_evidence, link_similarity
+from quorate.linkage import LINKS, _Front, _Groups, link_evidence, link_similarity
 
 
 @st.composite
@@ -120,6 +121,20 @@ def test_average_link_is_the_same_in_rounds_and_in_one_go(monkeypatch):
     for expected in (in_rounds, to_the_end):
         np.testing.assert_array_equal(found.merges, expected.merges)
         assert found.heights == pytest.approx(expected.heights, abs=1e-14)
+
+
+def test_members_without_weight_add_nothing_however_large_their_clusters():
+    random = np.random.default_rng(0)
+    heard, unheard = random.integers(0, 30, (600, 4)), random.integers(0, 2, (600, 8))
+    weights = np.array([1.0] * 4 + [0.0] * 8)
+    found = qt.WEAC(5, weights=weights).fit(np.hstack([heard, unheard]))
+    assert oracles.partition(found.labels_) == oracles.partition(qt.WEAC(5, weights="equal").fit_predict(heard))
+    ens = found.ensemble_
+    leaves = _Groups.of_patterns(ens, weights, np.arange(ens.n_patterns), None, np.full(ens.n_patterns, 4.0))
+    front = _Front.of_leaves(leaves)
+    search = _kernels.neighbours.search.py_func  # in plain Python, what is written outside an array is an error
+    search(np.arange(2), front.groups, front.touching, front.near, front.tree)
+    assert np.all(front.near.candidates[:2, 0] >= 0)
 
 
 def test_running_example(running_example):

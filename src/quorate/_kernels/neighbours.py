@@ -373,13 +373,15 @@ def search(todo, groups, touching, near, tree):
                     if n_near * _COMPARED < length:
                         break
             scale = weight[c] * dense[c] / sizes[a]
+            if scale == 0.0:
+                continue
             for f in range(np.uint64(start[c]), np.uint64(stop[c])):
                 g = np.uint32(group[f])
                 before = partial[g]
                 after = before + scale * share[f]
                 partial[g] = after
                 met[n_met] = g
-                n_met += np.uint64(before == 0.0)
+                n_met += np.uint64((before == 0.0) & (after > 0.0))  # no evidence at all, or too little: met again
                 if after >= leader and g != a:
                     leader = after
                     leaders[n_leaders % _LEADERS] = g

@@ -303,7 +303,8 @@ def test_a_column_of_features_is_refused_on_any_engine():
             qt.consensus_frame(native, n_clusters=2)
     repeated = pl.DataFrame({"x": np.tile([0.5, 1.5, -2.5], 50), "y": np.tile([0, 1, 2], 50)})
     for native in (repeated, repeated.lazy()):
-        frame = qt.consensus_frame(native, n_clusters=3)
+        with pytest.warns(qt.QuorateWarning, match="'x' holds numbers with fractions, as features do, and counts"):
+            frame = qt.consensus_frame(native, n_clusters=3)
         assert frame.lazy().collect()["consensus"].n_unique() == 3
 
 

@@ -83,11 +83,9 @@ def look_at(cells: NDArray[Any]) -> Seen:
 
 
 def holds_times(cells: NDArray[Any]) -> bool:
-    """Return whether cells are dates, times or spans of time, by the first that is not missing."""
-    if cells.dtype.kind in "mM":
-        return True
-    first = next((cell for cell in cells.tolist() if cell is not None and cell == cell), None)
-    return isinstance(first, datetime.date | datetime.time | datetime.timedelta)
+    """Return whether cells are dates, times or spans of time, some of which may be missing."""
+    times = datetime.date | datetime.time | datetime.timedelta
+    return cells.dtype.kind in "mM" or any(isinstance(cell, times) and cell == cell for cell in cells.tolist())
 
 
 def _is_fraction(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """What every registered consensus function promises; a new method inherits these tests by being registered."""
 
+import inspect
 import pickle
 import re
 from pathlib import Path
@@ -337,9 +338,9 @@ def test_the_registry_tells_what_there_is_to_know(name):
     guide = (info.idea, info.equation, info.strength, info.weakness, info.when)
     for text in (*guide, info.citation, info.cost, info.exact, *info.exceptions.values()):
         assert len(text) > 5
-    lines = info.estimator.__doc__.splitlines()
+    lines = inspect.cleandoc(info.estimator.__doc__).splitlines()
     undocumented = [
-        each for each in info.parameters if not any(re.match(rf" {{4}}[\w, ]*\b{each}\b", line) for line in lines)
+        each for each in info.parameters if not any(re.match(rf"(?! )[\w, ]*\b{each}\b", line) for line in lines)
     ]
     assert undocumented == []
 

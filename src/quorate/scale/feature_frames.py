@@ -124,7 +124,7 @@ class _Dask:
 
         parts = [delayed(Eager.profile)(part, list(names), new) for part in native[list(names)].to_delayed()]
         profile = new()
-        for part in compute(*parts):  # type: ignore[no-untyped-call]
+        for part in compute(*parts):
             profile.merge(part)
         return profile
 

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 
 import numba
@@ -67,3 +69,20 @@ def test_the_thread_that_asks_works_along_with_another():
 
     assert threading.get_ident() in threads.in_threads(task, range(2))
     assert len(set(threads.in_threads(task, range(2)))) == 2
+
+
+FIRST_ANSWER = """
+from numba.np.ufunc import parallel
+import numba, quorate as qt
+from quorate._kernels import threads
+
+qt.consensus([[0, 0, 1, 1], [0, 0, 0, 1], [1, 1, 0, 0]], 2)
+print(parallel._is_initialized, threads.n_threads() == numba.config.NUMBA_NUM_THREADS)
+numba.set_num_threads(1)
+print(threads.n_threads())
+"""
+
+
+def test_threads_of_numba_are_not_started_for_an_answer_but_their_number_holds():
+    said = subprocess.run([sys.executable, "-c", FIRST_ANSWER], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["False", "True", "1"]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.np.ufunc import parallel
 from threadpoolctl import ThreadpoolController
 
 _WORTH_THREADS = 500
@@ -25,8 +26,13 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("quorate_check", defa
 
 
 def n_threads() -> int:
-    """Return how many threads kernels may use: numba's setting, as in `numba.set_num_threads`."""
-    return int(numba.get_num_threads())
+    """Return how many threads kernels may use: numba's setting, as in `numba.set_num_threads`.
+
+    To ask numba for it starts threads of its own, which kernels do not use, behind a lock for other processes, which
+    not every system has. As long as they are not started nobody can have set the number: it is that of the start.
+    """
+    started = getattr(parallel, "_is_initialized", True)
+    return int(numba.get_num_threads() if started else numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def in_threads(

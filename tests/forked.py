@@ -82,11 +82,19 @@ def main(folder, wanted, *arguments):
     code, said, n_calls = run_interrupted(folder, arguments, -1)
     chosen = [None, *moments(n_calls, int(wanted))]
     for moment in chosen:
-        for file in (folder / "out").iterdir():
-            file.unlink()
-        code, said, _ = run_interrupted(folder, arguments, -1 if moment is None else moment)
+        code, said = outcome(folder, arguments, moment)
         held = {str(file.relative_to(folder)): content(file) for file in in_folders(folder)}
         print(json.dumps({"moment": moment, "of": n_calls, "code": code, "said": said, "held": held}), flush=True)
+
+
+def outcome(folder, arguments, moment):
+    """Return the exit code and what was said; a run that ended before its moment came is made again with its last."""
+    for file in (folder / "out").iterdir():
+        file.unlink()
+    code, said, n_calls = run_interrupted(folder, arguments, -1 if moment is None else moment)
+    if moment is not None and 0 < n_calls < moment:
+        return outcome(folder, arguments, n_calls)
+    return code, said
 
 
 def in_folders(folder):

@@ -576,14 +576,3 @@ def test_no_command_imports_what_it_does_not_need(labels):
     assert not loaded_by("methods") & {*unneeded, "duckdb", "numba"}
     assert not loaded_by("evaluate", labels, "--truth", "class") & {*unneeded, "numba"}
     assert not loaded_by("combine", labels) & unneeded
-
-
-def test_help_is_quick():
-    """Processor time, so that a busy machine does not matter; the best of some, so that caches are warm."""
-    times = []
-    for _ in range(4):
-        before = os.times()
-        assert process("--help").returncode == 0
-        after = os.times()
-        times.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    assert min(times) < 0.4

@@ -48,16 +48,17 @@ def measured(results: Results) -> dict[tuple[str, str], tuple[float, float]]:
 
 def table(ours: dict[tuple[str, str], tuple[float, float]], others: list[Summary]) -> str:
     """Return a line for every dataset and choice of k that is complete, and the means over all."""
-    lines, ranks = [], []
+    lines, scores, ranks = [], [], []
     for (dataset, k), (again, ward) in ours.items():
         column = {row.method: row.mean for row in others if (row.dataset, row.k) == (dataset, k)}
         rest = {name: mean for name, mean in column.items() if not name.startswith("GP-MGLA")}
         best = max(rest, key=rest.__getitem__)
         gpmgla = column["GP-MGLA"]
         ranks.append([1 + sum(mean > own for mean in rest.values()) for own in (gpmgla, ward)])
-        figures = [f"{value:.3f}" for value in (gpmgla, again, ward)]
+        scores.append((gpmgla, again, ward))
+        figures = [f"{value:.3f}" for value in scores[-1]]
         lines.append([f"{dataset}, {k}", *figures, f"{best} {rest[best]:.3f}", *map(str, ranks[-1])])
-    means = [f"{np.mean([float(line[j]) for line in lines]):.3f}" for j in (1, 2, 3)]
+    means = [f"{mean:.3f}" for mean in np.mean(scores, axis=0)]
     lines.append(["mean", *means, "", *(f"{rank:.1f}" for rank in np.mean(ranks, axis=0))])
     header = ["column", "GP-MGLA", "again", "start=ward", "best other", "rank of GP-MGLA", "rank with ward"]
     return markdown_table(header, lines)

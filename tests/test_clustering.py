@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -272,10 +273,35 @@ def test_an_empty_column_of_a_file_is_called_so(rows, tmp_path):
         qt.cluster_file(tmp_path / "rows.csv", tmp_path / "out.csv", n_clusters=4, n_members=3)
 
 
-def test_labels_are_not_features():
-    labels = np.random.default_rng(0).integers(3, size=(200, 4))
-    with pytest.warns(QuorateWarning, match="few distinct whole numbers.*quorate combine"):
-        qt.cluster_frame(labels, n_clusters=3, n_members=3)
+def agreeing_labels():
+    """Six clusterings of 300 rows in 24 combinations, some labels missing."""
+    rows = np.arange(300)
+    labels = pd.DataFrame({f"m{k}": rows * k // 300 for k in range(3, 9)}, dtype=float)
+    return labels.mask(np.add.outer(rows // 20, np.arange(6)) % 12 == 0)
+
+
+def test_labels_in_place_of_features_are_told_once(tmp_path, capsys):
+    labels = agreeing_labels().fillna(0).astype(int)
+    assert len(labels.drop_duplicates()) < 60
+    labels.insert(0, "id", range(300))
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    assert main(["cluster", str(tmp_path / "labels.csv"), "-k", "3", "--number", "3"]) == 0
+    told = capsys.readouterr().err
+    assert told.count("look like clusterings of its rows") == told.count("combined by `quorate combine`") == 1
+    for held in (agreeing_labels(), agreeing_labels().to_numpy()):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            qt.cluster_frame(held, n_clusters=3, n_members=3, missing="mean")
+        assert sum("look like clusterings of its rows" in str(one.message) for one in said) == 1
+        assert {one.filename for one in said} == {__file__}
+
+
+def test_answers_to_questions_are_features_without_a_word():
+    rng = np.random.default_rng(0)
+    answers = np.clip(np.round(3 + rng.normal(size=(200, 1)) + 0.6 * rng.normal(size=(200, 6))), 1, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        qt.cluster_frame(answers, n_clusters=3, n_members=3)
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ from quorate.members.saving import pack_members
 
 # By what, and in how much of X, columns of labels are told from features.
 _FEW_COLUMNS, _AS_CLUSTERINGS_DO = 3, 0.5
-_ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 1000, 50
+ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 1000, 50
 
 
 def can_predict(clustering: "ConsensusClustering") -> bool:
@@ -54,19 +54,22 @@ def labels_new_rows(source: Source) -> bool:
     return isinstance(source, str) or hasattr(source, "predict")
 
 
-def _warn_of_labels(X: Any) -> None:
-    """Warn of columns that look like clusterings: whole numbers from -1, 0 or 1 on, which agree with each other."""
-    some = X[:: -(-X.shape[0] // _ROWS_LOOKED_AT), :_COLUMNS_LOOKED_AT]
-    if not isinstance(X, np.ndarray) or X.shape[1] < _FEW_COLUMNS or len(some) < FEW_ROWS:
+def warn_of_labels(some: Floats, what: str, instead: str) -> None:
+    """Warn of columns that look like clusterings: whole numbers from -1, 0 or 1 on, which agree with each other.
+
+    some : (n, d) some of the rows, NaN where a number is missing
+    """
+    some = some[:, ~np.isnan(some).all(axis=0)][:, :_COLUMNS_LOOKED_AT]
+    if len(some) < FEW_ROWS or some.shape[1] < _FEW_COLUMNS:
         return
-    low, high = some.min(axis=0), some.max(axis=0)
-    if np.any(some != np.floor(some)) or np.any(np.abs(low) > 1) or np.any(high > len(some) / 2):
+    known = np.isnan(some) | (some == np.floor(some))
+    if not known.all() or np.any(np.abs(np.nanmin(some, axis=0)) > 1) or np.nanmax(some) > len(some) / 2:
         return
-    alike = float(np.median(crowd_trust(Ensemble(list(some.astype(np.int64).T), noise="cluster")).index))
+    alike = float(np.median(crowd_trust(Ensemble(list(some.T), noise="cluster")).index))
     if alike >= _AS_CLUSTERINGS_DO:
         warn(
-            "The columns of X look like clusterings of its rows: small whole numbers that agree with each other beyond "
-            f"chance ({alike:.2f} of 1). They count as features here; labels are combined by quorate.consensus(X)."
+            f"{what} look like clusterings of its rows: small whole numbers that agree with each other beyond chance "
+            f"({alike:.2f} of 1). They count as features here; labels are combined by {instead}."
         )
 
 
@@ -179,7 +182,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         consensus = self._check_consensus(X.shape[0])
         if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
             raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
-        _warn_of_labels(X)
+        if isinstance(X, np.ndarray):
+            warn_of_labels(X[:: -(-len(X) // ROWS_LOOKED_AT)], "The columns of X", "quorate.consensus(X)")
         seed = check_random_state(self.random_state).randint(2**31)
         rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
         if not isinstance(rows, AllRows):

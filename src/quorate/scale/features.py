@@ -17,7 +17,7 @@ from quorate._support.checks import check_choice
 from quorate._support.columns import LARGEST_FEATURE
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.extension import RowClusters
-from quorate.consensus.from_features import ConsensusClustering
+from quorate.consensus.from_features import ROWS_LOOKED_AT, ConsensusClustering, warn_of_labels
 from quorate.errors import QuorateError, warn
 from quorate.members.labelling import Crew, Scaling
 from quorate.members.sampling import FIT_ROWS, Sample, Sketch
@@ -26,7 +26,6 @@ from quorate.scale.models import FeatureModel
 SCALES = ("standard", "minmax", "none")
 MISSING = ("error", "drop", "mean")
 _DIGITS = 4  # of mean and deviation: the last bits of their sums depend on the order of the rows
-_FEW_VALUES = 30
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,11 @@ def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering, scale: 
         names = [name for name, one in zip(profile.names, useless, strict=True) if one]
         warn(f"{_columns(names)} the same number in every row, or none at all: no clusters show there.")
     sample = profile.sample
-    _warn_of_labels(sample.rows, profile.names)
+    warn_of_labels(
+        sample.draw(ROWS_LOOKED_AT, 0),
+        "The columns of the table",
+        "`quorate combine`, qt.consensus_file or qt.consensus_frame",
+    )
     size = np.where(useless, 1.0, deviation)
     middle = np.round(mean / size, _DIGITS) * _rounded(size)
     scaling = _scaling(scale, moments, middle, useless)
@@ -217,18 +220,6 @@ def _check_profile(profile: FeatureProfile) -> Moments:
 def _counted(names: Sequence[str], counts: NDArray[Any]) -> str:
     """Return the features with a count, and the counts, for a message."""
     return ", ".join(f"{name!r} in {n:,}" for name, n in zip(names, counts, strict=True) if n)
-
-
-def _warn_of_labels(rows: Floats, names: Sequence[str]) -> None:
-    """Warn of a table that looks like labels of several clusterings: few whole numbers in every column."""
-    known = [np.unique(column[~np.isnan(column)]) for column in rows.T]
-    if len(rows) > 2 * _FEW_VALUES and all(
-        len(values) <= _FEW_VALUES and np.array_equal(values, np.round(values)) for values in known
-    ):
-        warn(
-            f"All {len(names)} columns hold few distinct whole numbers, as labels of clusterings do. To combine "
-            "clusterings, use `quorate combine`, qt.consensus_file or qt.consensus_frame."
-        )
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -109,6 +109,41 @@ def test_features_among_clusterings_are_left_out_with_a_word(tmp_path, frame, ca
     assert "and are left out. Name the clusterings with --members if that is wrong." in printed.err
 
 
+def test_a_frame_of_labels_is_judged_alike_wherever_it_is_passed(frame):
+    """`consensus` and its like leave out what no member could hold, as `consensus_frame` does and in its words."""
+    expected = qt.consensus(frame[MEMBERS], 3)
+    rng = np.random.default_rng(1)
+    messy = frame[MEMBERS].assign(x=rng.normal(size=60).round(3), when=pd.Timestamp("2024-01-01"), y=rng.random(60))
+    messy.loc[3, "x"] = None
+    with pytest.warns(qt.QuorateWarning) as in_a_frame:
+        answer = qt.consensus_frame(messy, n_clusters=3)
+    (told,) = (str(one.message) for one in in_a_frame)
+    assert told.endswith(" Name the clusterings with members= if that is wrong.")
+    for held in (messy, pl.DataFrame(messy), pl.LazyFrame(messy)):
+        with pytest.warns(qt.QuorateWarning) as said:
+            result = qt.consensus(held, 3)
+        (one,) = said
+        assert one.filename == __file__
+        assert str(one.message) == told.replace("Name the clusterings with members=", "Turn labels into text")
+        assert result.ensemble.names == tuple(MEMBERS)
+        np.testing.assert_array_equal(result.labels, expected.labels)
+        np.testing.assert_array_equal(result.labels, answer["consensus"])
+    np.testing.assert_array_equal(result.predict(messy), result.labels)
+    with pytest.warns(qt.QuorateWarning, match="Columns 'x', 'y' hold about"):
+        np.testing.assert_array_equal(qt.trust(messy), qt.trust(frame[MEMBERS]))
+
+
+def test_features_beside_few_clusterings_are_refused_wherever_they_are_passed(frame):
+    rng = np.random.default_rng(1)
+    few = pd.DataFrame({"id": range(60), "m0": frame["m0"], "x": rng.normal(size=60), "serial": rng.permutation(60)})
+    for combine in (qt.consensus, qt.consensus_frame):
+        with pytest.raises(qt.QuorateError, match="'x' .*holds .*that is a feature, not a clustering"):
+            combine(few)
+    fractions_as_text = frame[MEMBERS].assign(version=[f"{i}.5" for i in range(60)])
+    with pytest.warns(qt.QuorateWarning, match="column 'version'.*another value in every row"):
+        assert qt.Ensemble(fractions_as_text).n_members == len(MEMBERS) + 1
+
+
 def test_a_table_of_features_is_refused_and_all_are_named(tmp_path, frame, capsys):
     rng = np.random.default_rng(1)
     frame[["x", "y", "z"]] = rng.normal(size=(60, 3)).round(3)

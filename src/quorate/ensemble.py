@@ -30,6 +30,7 @@ from quorate.labels import (
     split_members,
     warn_of_columns,
     warn_of_text_noise,
+    without_features,
 )
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
 
@@ -252,6 +253,8 @@ class Ensemble(Clusterings):
         if n_rows == 0:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
+        if from_table and source_names is not None:
+            vectors, source_names = without_features(vectors, source_names)
         columns = range(len(vectors)) if source_names is None else source_names
         names = check_names(names if names is not None else source_names, len(vectors))
         levels, found = group_labels(vectors, names, noise)
@@ -561,15 +564,15 @@ class Ensemble(Clusterings):
     def cluster_ids(self, labels: Any) -> NDArray[np.int32]:
         """Return (rows, M) cluster ids of new rows labelled by the same members; labels never seen count as missing."""
         vectors, names = split_members(labels)
-        if len(vectors) != self.n_members:
-            raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")
         if names is not None and self.names != check_names(None, self.n_members):
-            if set(names) != set(self.names):
+            if not set(self.names) <= set(names):
                 raise QuorateError(
                     f"The members are {', '.join(self.names)}, but the columns of the new labels {', '.join(names)}. "
                     "Name them alike, or pass an array with the members in order."
                 )
             vectors = [vectors[names.index(name)] for name in self.names]
+        if len(vectors) != self.n_members:
+            raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")
         ids = np.full((len(vectors[0]), self.n_members), -1, dtype=np.int32)
         for j, (vector, name, levels) in enumerate(zip(vectors, self.names, self.levels, strict=True)):
             code = known_codes(vector, name, self.noise, levels)

@@ -19,7 +19,21 @@ from numpy.typing import NDArray
 
 from quorate._support.annotated import ask_for_keys, is_annotated
 from quorate._support.checks import check_weight_range
-from quorate._support.columns import FEW_ROWS, NEARLY_ALL, is_class, looks_transposed, quoted
+from quorate._support.columns import (
+    FEW_ROWS,
+    NEARLY_ALL,
+    features_left_out,
+    head_rows,
+    holds_times,
+    is_answer,
+    is_class,
+    is_id,
+    look_at,
+    looks_transposed,
+    outnumbered,
+    quoted,
+    times_left_out,
+)
 from quorate._support.typing import Floats
 from quorate.errors import QuorateError, warn
 
@@ -156,6 +170,41 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
     if matrix.dtype.kind in "iub":
         _warn_if_transposed(list(matrix.T))
     return list(matrix.T), None
+
+
+def without_features(vectors: list[Vector], names: list[str]) -> tuple[list[Vector], list[str]]:
+    """Leave out the columns of a frame that no member could hold, times and features, with a warning.
+
+    As in `consensus_frame`, they are there beside more clusterings; where those are fewer, encoding refuses them.
+    """
+    heads = [vector[: head_rows(len(vectors))] for vector in vectors]
+    times = [j for j, head in enumerate(heads) if head.dtype.kind in "OmM" and holds_times(head)]
+    features = {j: look_at(vectors[j]) for j, head in enumerate(heads) if j not in times and _holds_fractions(head)}
+    features = {j: seen for j, seen in features.items() if seen.is_odd}
+    if not times and not features:
+        return vectors, names
+    rest = [j for j, name in enumerate(names) if not (is_id(name) or is_class(name) or is_answer(name) or j in times)]
+    members = [j for j in rest if j not in features and not look_at(heads[j]).is_odd]
+    left, told = [], []
+    if times and outnumbered(times, rest):
+        left += times
+        told.append(times_left_out([names[j] for j in times]))
+    if features and outnumbered(features, members):
+        left += features
+        said = features_left_out({names[j]: seen for j, seen in features.items()})
+        told.append(f"{said} Turn labels into text if that is wrong.")
+    if told:
+        warn(" ".join(told))
+    kept = [j for j in range(len(names)) if j not in left]
+    return [vectors[j] for j in kept], [names[j] for j in kept]
+
+
+def _holds_fractions(cells: Vector) -> bool:
+    """Return whether more than half of the cells are different numbers, with fractions among them."""
+    if cells.dtype.kind not in "fO" or any(isinstance(cell, str) for cell in cells.tolist()):
+        return False
+    seen = look_at(cells)
+    return seen.is_odd and seen.fractions
 
 
 def frame_vectors(frame: Any) -> list[Vector]:

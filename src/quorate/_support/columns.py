@@ -7,7 +7,7 @@ few columns that look odd there.
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,37 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     """Return names for a message, not too many of them."""
     listed = [repr(name) for name in names]
     return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def outnumbered(others: Sized, members: Sized) -> bool:
+    """Return whether so many columns are members that others among them are there by mistake, or beside them."""
+    return len(members) > max(len(others), 1)
+
+
+def times_left_out(names: Sequence[str]) -> str:
+    """Return that columns hold times, in words."""
+    columns, verb = of_columns(names)
+    return f"{columns} {'holds' if verb == 'is' else 'hold'} dates or times, which are no labels, and {verb} left out."
+
+
+def features_left_out(features: Mapping[str, Seen]) -> str:
+    """Return that columns hold features, in words."""
+    _, verb = of_columns(tuple(features))
+    return f"{what_they_hold(features)}, as features do and clusterings do not, and {verb} left out."
+
+
+def what_they_hold(features: Mapping[str, Seen], where: str = "") -> str:
+    """Return how many values differ in columns."""
+    first, seen = next(iter(features.items()))
+    held = f"about {seen.distinct:,} distinct values in {seen.present:,} rows"
+    if len(features) == 1:
+        return f"Column {first!r}{where} holds {held}"
+    return f"Columns {quoted(features)}{where} hold {held} ({first!r}) and the like"
+
+
+def of_columns(names: Sequence[str]) -> tuple[str, str]:
+    """Return one or more columns as the subject of a sentence, and the verb."""
+    return (f"Column {names[0]!r}", "is") if len(names) == 1 else (f"Columns {quoted(names)}", "are")
 
 
 LARGEST_FEATURE = 1e140

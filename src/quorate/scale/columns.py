@@ -13,7 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from quorate._support.columns import Seen, holds_times, is_answer, is_class, is_id, look_at, looks_transposed, quoted
+from quorate._support.columns import (
+    Seen,
+    features_left_out,
+    holds_times,
+    is_answer,
+    is_class,
+    is_id,
+    look_at,
+    looks_transposed,
+    of_columns,
+    outnumbered,
+    times_left_out,
+    what_they_hold,
+)
 from quorate.errors import QuorateError, warn
 from quorate.scale.files import LabelTable, match_columns
 
@@ -133,9 +146,10 @@ def guess_columns(table: Peek, said: Columns, *, labels: bool = True) -> Columns
         guesses.append(_say_answers(answers))
         free = [name for name in free if name not in answers]
     times = [name for name in free if labels and holds_times(table.head[name])]
-    if times and len(free) - len(times) > max(len(times), 1):
-        guesses.append(_say_times(times))
-        free = [name for name in free if name not in times]
+    rest = [name for name in free if name not in times]
+    if times and outnumbered(times, rest):
+        guesses.append(times_left_out(times))
+        free = rest
     odd = _odd_columns(table, free) if labels else {}
     others = [name for name, seen in odd.items() if seen.names_rows]
     guesses += [_say_names(others)] if others else []
@@ -143,9 +157,10 @@ def guess_columns(table: Peek, said: Columns, *, labels: bool = True) -> Columns
     members = tuple(name for name in free if name not in odd)
     if not members and not features:
         raise QuorateError(f"{table.path} has no column left to combine. Name the clusterings with members=.")
-    if len(members) <= max(len(features), 1):
+    if not outnumbered(features, members):
         refuse_features(table.path, features)
-    guesses += [_say_features(features)] if features else []
+    if features:
+        guesses.append(f"{features_left_out(features)} Name the clusterings with members= if that is wrong.")
     truth = said.truth or (classes[0] if classes else None)
     doubts = [*_doubts(table, members, row_id), *_say_fractions(table, members)] if labels else []
     return replace(said, members=members, id=row_id, truth=truth, guesses=tuple(guesses), doubts=tuple(doubts))
@@ -189,34 +204,13 @@ def refuse_features(path: str, features: dict[str, Seen]) -> None:
     what = "a feature" if all(seen.fractions for seen in features.values()) else "a feature or a name"
     that = "that" if len(features) == 1 else "each"
     raise QuorateError(
-        f"{_what_they_hold(features, f' of {path}')}: {that} is {what}, not a clustering. Name the clusterings with "
+        f"{what_they_hold(features, f' of {path}')}: {that} is {what}, not a clustering. Name the clusterings with "
         "members=; `quorate cluster` and `ConsensusClustering` cluster features."
     )
 
 
-def _what_they_hold(features: dict[str, Seen], where: str = "") -> str:
-    first, seen = next(iter(features.items()))
-    held = f"about {seen.distinct:,} distinct values in {seen.present:,} rows"
-    if len(features) == 1:
-        return f"Column {first!r}{where} holds {held}"
-    return f"Columns {quoted(features)}{where} hold {held} ({first!r}) and the like"
-
-
-def _say_features(features: dict[str, Seen]) -> str:
-    _, verb = _columns(tuple(features))
-    return (
-        f"{_what_they_hold(features)}, as features do and clusterings do not, and {verb} left out. "
-        "Name the clusterings with members= if that is wrong."
-    )
-
-
-def _say_times(names: Sequence[str]) -> str:
-    columns, verb = _columns(names)
-    return f"{columns} {'holds' if verb == 'is' else 'hold'} dates or times, which are no labels, and {verb} left out."
-
-
 def _say_answers(names: Sequence[str]) -> str:
-    columns, verb = _columns(names)
+    columns, verb = of_columns(names)
     return (
         f"{columns} {verb} taken for an earlier answer, by name, and {verb} {_no_members(names)}. "
         "Name the clusterings with members= if that is wrong."
@@ -224,7 +218,7 @@ def _say_answers(names: Sequence[str]) -> str:
 
 
 def _say_classes(names: Sequence[str]) -> str:
-    columns, verb = _columns(names)
+    columns, verb = of_columns(names)
     return (
         f"{columns} {verb} taken for known classes, by name, and {verb} {_no_members(names)}. "
         "Name the clusterings with members= if that is wrong."
@@ -232,7 +226,7 @@ def _say_classes(names: Sequence[str]) -> str:
 
 
 def _say_names(names: Sequence[str]) -> str:
-    columns, verb = _columns(names)
+    columns, verb = of_columns(names)
     has = "has" if verb == "is" else "have"
     return (
         f"{columns} {has} another value in every row, as names of rows and no clusterings do, and {verb} left out. "
@@ -245,16 +239,12 @@ def _say_fractions(table: Peek, members: Sequence[str]) -> list[str]:
     names = [name for name in members if look_at(table.head[name]).fractions]
     if not names:
         return []
-    columns, verb = _columns(names)
+    columns, verb = of_columns(names)
     hold, count = ("holds", "counts as a member") if verb == "is" else ("hold", "count as members")
     return [
         f"{columns} {hold} numbers with fractions, as features do, and {count}. Name the clusterings with members= if "
         "that is wrong; `quorate cluster` and `ConsensusClustering` cluster features."
     ]
-
-
-def _columns(names: Sequence[str]) -> tuple[str, str]:
-    return (f"Column {names[0]!r}", "is") if len(names) == 1 else (f"Columns {quoted(names)}", "are")
 
 
 def _no_members(names: Sequence[str]) -> str:

@@ -204,6 +204,8 @@ def test_a_disk_that_fills_up_while_it_is_written(tmp_path, ending):
     """A limit on the size of files stands for a disk that is full."""
     values = np.random.default_rng(0).normal(size=(20_000, 2))
     pl.DataFrame(values, schema=["a", "b"]).write_parquet(tmp_path / "rows.parquet")
+    qt.cluster_file(tmp_path / "rows.parquet", tmp_path / "first.csv", n_clusters=2, n_members=3)  # kernels compile
+    (tmp_path / "first.csv").unlink()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
@@ -294,6 +296,18 @@ def test_labels_in_place_of_features_are_told_once(tmp_path, capsys):
             qt.cluster_frame(held, n_clusters=3, n_members=3, missing="mean")
         assert sum("look like clusterings of its rows" in str(one.message) for one in said) == 1
         assert {one.filename for one in said} == {__file__}
+
+
+def test_decimal_commas_are_told(rows, tmp_path):
+    commas = pd.DataFrame(rows[0][:60], columns=NAMES).map(lambda number: f"{number:.3f}".replace(".", ","))
+    commas.to_csv(tmp_path / "rows.csv", sep=";", index=False, encoding="utf-8-sig")
+    told = "Columns 'a', 'b', 'c' hold numbers with a decimal comma: write them with a point"
+    for features in (None, ["b"]):
+        with pytest.raises(QuorateError, match=told):
+            qt.cluster_file(tmp_path / "rows.csv", tmp_path / "out.csv", features=features)
+    commas.assign(b=rows[0][:60, 1]).to_csv(tmp_path / "rows.csv", sep=";", index=False)
+    with pytest.warns(QuorateWarning, match="Left out, as text.*Columns 'a', 'c' hold numbers with a decimal comma"):
+        qt.cluster_file(tmp_path / "rows.csv", tmp_path / "out.csv", n_clusters=2, n_members=3)
 
 
 def test_answers_to_questions_are_features_without_a_word():

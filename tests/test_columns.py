@@ -2,12 +2,14 @@
 read on the way from a table to an answer."""
 
 import json
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 
 import quorate as qt
 from quorate._support import memory
@@ -168,6 +170,11 @@ def test_an_earlier_answer_is_no_member(tmp_path, frame, capsys):
     run("combine", tmp_path / "t.csv", "-k", "2:4", "-o", tmp_path / "several.csv", "-q", capsys=capsys)
     ens = qt.ensemble_from_frame(pd.read_csv(tmp_path / "several.csv").drop(columns="cell"))
     assert ens.names == ("consensus_2", "consensus_3", "consensus_4")  # nothing else is there
+    answers = pd.read_csv(tmp_path / "first.csv")[[*MEMBERS, "consensus", "confidence"]]
+    told = r"may be no clusterings: .*columns 'consensus', 'confidence' \(a name of an earlier answer\)"
+    with pytest.warns(qt.QuorateWarning, match=told):
+        qt.Ensemble(answers)
+    qt.Ensemble(answers[["consensus"]].assign(consensus_4=answers["m0"]))  # nothing else is there
 
 
 def test_dates_among_clusterings_are_left_out_with_a_word(tmp_path, frame):
@@ -373,6 +380,54 @@ def test_columns_of_a_matrix_that_are_hardly_members_are_told_by_their_places():
         qt.Ensemble(np.stack([column, np.arange(30), column // 2], axis=1))
     qt.Ensemble(column[:, None])
     qt.Ensemble(np.stack([column, np.arange(30)], axis=1), names=["groups", "rows"])  # named, so they are meant
+
+
+@pytest.mark.parametrize("kind", [int, float, str, object])
+def test_a_matrix_of_any_kind_that_looks_transposed_is_told(kind):
+    labels = np.stack([np.arange(40) // k % 4 for k in (1, 4, 10)]).astype(kind)
+    with pytest.warns(qt.QuorateWarning, match="3 rows and 40 members.*looks transposed"):
+        qt.Ensemble(labels)
+    if kind is float:
+        labels[:, ::3] = np.nan
+        with pytest.warns(qt.QuorateWarning, match="3 rows and 40 members.*looks transposed"):
+            qt.Ensemble(labels)
+
+
+def test_one_hot_codes_are_told_from_labels(tmp_path, capsys):
+    members = [np.arange(60) % 3, np.arange(60) // 15, np.arange(60) % 7 // 2]
+    codes = np.hstack([np.eye(5, dtype=int)[labels] for labels in members])  # some columns hold zeros alone
+    frame = pd.DataFrame(codes, columns=[f"c{j}" for j in range(15)])
+    told = "The 15 columns look like one-hot codes of 3 clusterings"
+    for held in (codes, codes.astype(bool), frame, frame.astype(float)):
+        with pytest.warns(qt.QuorateWarning, match=told):
+            qt.Ensemble(held)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert told in run("weigh", tmp_path / "t.csv", capsys=capsys).err
+    with pytest.warns(qt.QuorateWarning, match="one-hot codes of a clustering: "):
+        qt.Ensemble(codes[:, :5])
+    twice = np.arange(60) % 2
+    for two in ([twice, 1 - twice], [twice, 1 - twice, twice, 1 - twice], [twice, twice, 1 - twice, 1 - twice]):
+        qt.Ensemble(np.stack([*two, np.arange(60) // 30], axis=1))  # two clusters each, without a word
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ("labels.csv", "got str. Files are combined by qt.consensus_file"),
+        (Path("labels.csv"), "Files are combined by qt.consensus_file"),
+        (None, "got NoneType.$"),
+        (scipy.sparse.csr_array(np.eye(3, dtype=int)), r"got csr_array. Pass labels.toarray\(\)"),
+    ],
+)
+def test_what_holds_no_labels_is_called_by_its_name(labels, told):
+    with pytest.raises(qt.QuorateError, match=told):
+        qt.consensus(labels, 2)
+
+
+def test_a_member_without_any_label_is_called_so(tmp_path, frame, capsys):
+    frame[MEMBERS].assign(noise=-1).to_csv(tmp_path / "t.csv", index=False)
+    members = json.loads(run("weigh", tmp_path / "t.csv", "--json", capsys=capsys).out)["members"]
+    assert [one["name"] for one in members if one["called"] == "labels no row"] == ["noise"]
 
 
 def test_features_among_members_are_named_all_at_once():

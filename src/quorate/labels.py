@@ -8,6 +8,7 @@ What a label means is told by itself, not by the other rows: a whole number is o
 whole numbers are noise, in a column with fractions too. So the parts of a table say what the whole says.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from quorate._support.columns import (
     is_class,
     is_id,
     look_at,
+    look_one_hot,
     looks_transposed,
     outnumbered,
     quoted,
@@ -162,14 +164,25 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
             _warn_if_transposed(vectors)
         return vectors, [str(name) for name in frame.columns]
     matrix = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
+    if matrix.ndim == 0:
+        raise QuorateError(
+            "labels must be a 2-D array, a frame, or a list with one label vector per member; got "
+            f"{type(labels).__name__}.{_from_elsewhere(labels)}"
+        )
     if matrix.ndim != 2:
         raise QuorateError(
             f"labels must be two-dimensional, rows x members; got {matrix.ndim} dimension(s). "
             "For label vectors, pass a list with one vector per member."
         )
-    if matrix.dtype.kind in "iub":
-        _warn_if_transposed(list(matrix.T))
+    _warn_if_transposed(list(matrix.T))
     return list(matrix.T), None
+
+
+def _from_elsewhere(labels: Any) -> str:
+    """Return how labels get here from a file, or from a matrix that is no array."""
+    if isinstance(labels, str | os.PathLike):
+        return " Files are combined by qt.consensus_file, or `quorate combine`."
+    return " Pass labels.toarray()." if hasattr(labels, "toarray") else ""
 
 
 def without_features(vectors: list[Vector], names: list[str]) -> tuple[list[Vector], list[str]]:
@@ -361,10 +374,15 @@ def warn_of_columns(
     if len(names) == 1 and isinstance(names[0], str):  # a matrix of one column was made to be one
         warn(f"There is one member only, {names[0]!r}: nothing to combine it with.")
     many = n_rows >= FEW_ROWS
+    if many and all(len(some) <= 2 for some in levels):
+        one_hot = look_one_hot([labels_at(code, some) for code, some in zip(codes.T, levels, strict=True)])
+        if one_hot is not None:
+            warn(one_hot)
     copies = _copies(codes) if many else []
     if len(copies) > 2 and 2 * len(copies) >= len(names):
         listed = quoted(names[j] for j in copies)
         warn(f"Columns {listed} hold the same labels: one clustering that counts {len(copies)} times.")
+    answers = [name for name in names if is_answer(name)]
     of_names = list(zip(names, levels, strict=True)) if many else []
     odd = {
         "another value in every row, as names of rows have": [
@@ -372,6 +390,7 @@ def warn_of_columns(
         ],
         "numbers with fractions, as features have": [name for name, some in of_names if some.dtype.kind == "f"],
         "a name of known classes": [name for name in names if is_class(name)],
+        "a name of an earlier answer": answers if len(answers) < len(names) else [],
     }
     told = [f"column{'s' if len(some) > 1 else ''} {quoted(some)} ({why})" for why, some in odd.items() if some]
     if told:

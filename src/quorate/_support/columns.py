@@ -19,6 +19,7 @@ ID_NAMES = ("id", "index", "row", "rowid", "row_id", "name", "key", "__index_lev
 CLASS_NAMES = ("class", "classes", "target")
 """What columns of known classes are called, `quorate generate` writes the first; or a word of the name is one of:"""
 CLASS_WORDS = ("true", "truth", "groundtruth")
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _ANSWER = re.compile(r"(consensus_)?(consensus|confidence|margin|runner_up)(_\d+)?")
 FEW_ROWS = 20
 """In fewer rows all labels may differ by chance."""
@@ -93,6 +94,12 @@ def _is_fraction(value: Any) -> bool:
         return not float(value).is_integer()
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def has_decimal_commas(cells: NDArray[Any]) -> bool:
+    """Return whether cells are text that would be numbers with a point for a comma."""
+    held = [cell for cell in cells.tolist() if cell is not None]
+    return any("," in str(cell) for cell in held) and all(_DECIMAL_COMMA.fullmatch(str(cell)) for cell in held)
 
 
 def quoted(names: Iterable[object], most: int = 8) -> str:
@@ -177,7 +184,7 @@ def _as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def looks_transposed(rows: Sequence[Sequence[Any]] | NDArray[Any], n_members: int) -> int | None:
+def looks_transposed(rows: Sequence[Sequence[Any]], n_members: int) -> int | None:
     """Return how many distinct labels rows hold at most if the table looks transposed, else None.
 
     A table with fewer rows than members, whose rows repeat their labels, has members as rows.
@@ -185,7 +192,32 @@ def looks_transposed(rows: Sequence[Sequence[Any]] | NDArray[Any], n_members: in
     if not 0 < len(rows) < n_members:
         return None
     try:
-        most = max(len(set(np.asarray(row).tolist())) for row in rows)
-    except TypeError:  # lists and the like, which are no labels
+        most = max(len({cell for cell in row if cell == cell}) for row in rows)
+    except (TypeError, ValueError):  # lists and the like, which are no labels
         return None
     return most if most <= n_members // 2 else None
+
+
+def look_one_hot(columns: Sequence[NDArray[Any]]) -> str | None:
+    """Return in words of how many clusterings columns are the one-hot codes; None if they look like labels.
+
+    Zeros and ones are such codes if columns that follow each other, more than two on average, hold one 1 in every row.
+    """
+    numbers = [cells for cells in map(_as_numbers, columns) if cells is not None]
+    if len(numbers) < max(len(columns), 3):
+        return None
+    cells = np.ma.filled(np.ma.column_stack(numbers), np.nan)
+    if not np.isin(cells, (0, 1)).all():
+        return None
+    ones = np.cumsum(cells, axis=1).astype(np.int64)
+    told = ones[0][np.all(ones == ones[0], axis=0)]  # how many ones all rows have, up to some columns
+    n_codes = int(ones[0, -1])
+    if len(np.unique(ones[:, -1])) > 1 or not 0 < 2 * n_codes < len(columns):
+        return None
+    if not set(range(1, n_codes + 1)) <= set(told.tolist()):
+        return None
+    many = "a clustering" if n_codes == 1 else f"{n_codes} clusterings"
+    return (
+        f"The {len(columns)} columns look like one-hot codes of {many}: zeros, and one 1 for every row and clustering. "
+        "Each column counts as a member; number the clusters in one column for each clustering, as numpy.argmax does."
+    )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._support.checks import check_integer, nearest_name
-from quorate._support.columns import is_class, is_id
+from quorate._support.columns import has_decimal_commas, is_class, is_id, of_columns
 from quorate._support.columns import quoted as listed_names
 from quorate._support.extras import import_extra
 from quorate._support.memory import memory_limit as limited_memory
@@ -161,8 +161,10 @@ def _choose_features(opened: Any, features: Sequence[str] | None) -> list[str]:
     return pick_features(list(schema), numbers, features, "The frame")
 
 
-def pick_features(columns: Sequence[str], numbers: Sequence[str], features: Any, what: str) -> list[str]:
-    """Return the columns that are features, and say which are left out."""
+def pick_features(
+    columns: Sequence[str], numbers: Sequence[str], features: Any, what: str, hint: str = ""
+) -> list[str]:
+    """Return the columns that are features, and say which are left out; a hint says what text may be."""
     if isinstance(features, str):
         raise QuorateError(f"features must be a list of column names; got the text {features!r}. Pass [{features!r}].")
     absent = [name for name in features or () if name not in columns]
@@ -172,19 +174,19 @@ def pick_features(columns: Sequence[str], numbers: Sequence[str], features: Any,
     texts = [name for name in features or () if name not in numbers]
     if texts:
         raise QuorateError(
-            f"Not numbers, but text or the like, are in {listed_names(texts)}. Leave them out of features=."
+            f"Not numbers, but text or the like, are in {listed_names(texts)}. Leave them out of features=.{hint}"
         )
     if features is not None and len(set(features)) < len(features):
         raise QuorateError("features names a column twice; name each column once.")
     chosen = list(features or (name for name in numbers if not is_id(name) and not is_class(name)))
     if not chosen:
-        raise QuorateError(f"{what} has no column of numbers to cluster by. Name the features with features=.")
+        raise QuorateError(f"{what} has no column of numbers to cluster by. Name the features with features=.{hint}")
     left = [name for name in columns if name not in chosen]
     if features is None and left:
         listed = ", ".join(repr(name) for name in left[:8]) + (" and others" if len(left) > 8 else "")
         warn(
             f"Left out, as text, ids, known classes or without any value: {listed}. Name the features with features= "
-            "if that is wrong."
+            f"if that is wrong.{hint}"
         )
     return chosen
 
@@ -345,11 +347,21 @@ def file_features(table: LabelTable, features: Sequence[str] | None, known: Sequ
     numbers = [name for name in table.columns if is_number(table, name)]
     if features is not None:
         columns = choose_columns(table, Wanted(list(features)), labels=False, find_id=False)
-        return pick_features(table.columns, numbers, columns.members, table.path)
+        return pick_features(table.columns, numbers, columns.members, table.path, _hint_of_commas(table, numbers))
     columns = choose_columns(table, Wanted(), labels=False)
     others = [name for name in table.columns if name not in known]  # nobody need be told of those left out by name
     # A column without any value is text or numbers: it says nothing, and is told so later.
-    return pick_features(others, [name for name in numbers if name in others and name != columns.id], None, table.path)
+    chosen = [name for name in numbers if name in others and name != columns.id]
+    return pick_features(others, chosen, None, table.path, _hint_of_commas(table, numbers))
+
+
+def _hint_of_commas(table: LabelTable, numbers: Sequence[str]) -> str:
+    """Return that columns of text are numbers with a decimal comma, if they are."""
+    with_commas = [name for name in table.columns if name not in numbers and has_decimal_commas(table.head[name])]
+    if not with_commas:
+        return ""
+    columns, verb = of_columns(with_commas)
+    return f" {columns} {'holds' if verb == 'is' else 'hold'} numbers with a decimal comma: write them with a point."
 
 
 def is_number(table: LabelTable, name: str) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from quorate._support.columns import (
+    FEW_ROWS,
     Seen,
     features_left_out,
     holds_times,
@@ -21,6 +22,7 @@ from quorate._support.columns import (
     is_class,
     is_id,
     look_at,
+    look_one_hot,
     looks_transposed,
     of_columns,
     outnumbered,
@@ -262,14 +264,15 @@ def _doubts(table: Peek, members: Sequence[str], row_id: str | None) -> list[str
             doubts.append(
                 f"Column {row_id!r} names {seen.present - seen.distinct:,} of the rows as others before them."
             )
-    if table.head_is_all:
-        n_rows = len(table.head[members[0]])
-        if n_rows < len(members):
-            rows = list(zip(*(table.head[name].tolist() for name in members), strict=True))
-            most = looks_transposed(rows, len(members))
-            if most is not None:
-                doubts.append(
-                    f"There are {n_rows} rows and {len(members)} members in {table.path}, and each row holds at most "
-                    f"{most} distinct labels: it looks transposed. Rows are data instances and columns are members."
-                )
+    n_seen = len(table.head[members[0]])
+    one_hot = look_one_hot([table.head[name] for name in members]) if n_seen >= FEW_ROWS else None
+    doubts += [one_hot] if one_hot else []
+    if table.head_is_all and n_seen < len(members):
+        rows = list(zip(*(table.head[name].tolist() for name in members), strict=True))
+        most = looks_transposed(rows, len(members))
+        if most is not None:
+            doubts.append(
+                f"There are {n_seen} rows and {len(members)} members in {table.path}, and each row holds at most "
+                f"{most} distinct labels: it looks transposed. Rows are data instances and columns are members."
+            )
     return doubts

@@ -4,6 +4,7 @@
 of FOLDER hold, for each of the moments, as JSON lines; the first line is of a run without an interrupt.
 """
 
+import _signal
 import contextlib
 import importlib
 import json
@@ -22,14 +23,18 @@ MODULES += [f"quorate._kernels.{name}" for name in KERNELS]
 
 
 def interrupt_at(n_calls, told):
-    """Let the n-th call of a Python function be interrupted; write how many there were at the end."""
+    """Let the n-th call of a Python function be interrupted; write how many there were at the end.
+
+    When the answer is complete interrupts are ignored: these calls do not count.
+    """
     calls = 0
 
     def count(_, event, __):
         nonlocal calls
-        calls += event == "call"
-        if calls == n_calls and event == "call":
-            signal.raise_signal(signal.SIGINT)
+        if event == "call" and _signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            calls += 1
+            if calls == n_calls:
+                signal.raise_signal(signal.SIGINT)
 
     sys.setprofile(count)
     yield

@@ -191,7 +191,7 @@ class Ensemble(Clusterings):
     labels : 2-D array, frame, or list or dictionary of vectors
         Rows x members. A list, tuple or generator holds one label vector per member instead, a dictionary one under
         each name. Labels may be integers, text or categories; NaN, None and NA mean that the member says nothing about
-        the row.
+        the row. Features and dates beside the clusterings of a frame are left out, with a warning.
     names : sequence of str, optional
         One name per member. Default: the frame's column names or the dictionary's keys, or "member_0", "member_1", ...
     noise : {"missing", "cluster", "singletons"}, default "missing"

@@ -2,6 +2,7 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -298,6 +299,16 @@ def test_what_members_say_of_each_other_goes_over_to_fewer_members(labels, data)
     assert np.array_equal(qt.agreement(selected, measure="ami"), qt.agreement(anew, measure="ami"))
     assert np.array_equal(qt.ncai(selected), qt.ncai(anew))
     assert np.array_equal(qt.trust(selected), qt.trust(anew))
+
+
+def test_what_is_no_label_vector_is_not_scored():
+    with pytest.raises(qt.QuorateError, match="labels must be a label vector; got ConsensusResult. Pass its labels"):
+        qt.evaluate(qt.consensus([[0, 0, 1, 1], [0, 0, 1, 1]], 2), [0, 0, 1, 1])
+    for table in (np.zeros((3, 2), dtype=int), pl.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]})):
+        with pytest.raises(qt.QuorateError, match="labels must be one label vector; got a table. Score its columns"):
+            qt.evaluate(table, [0, 0, 1])
+        with pytest.raises(qt.QuorateError, match="truth must be one label vector; got a table"):
+            qt.evaluate([0, 0, 1], table)
 
 
 def test_labels_and_classes_of_different_rows_are_not_scored():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,11 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     >>> qt.evaluate([0, 0, 1, 1], ["a", "a", "b", "b"])
     Scores(nmi_sqrt=1.0, nmi_max=1.0, ari=1.0, ami=1.0, purity=1.0)
     """
+    for what, one in (("labels", labels), ("truth", truth)):
+        if not isinstance(one, Iterable):
+            raise QuorateError(f"{what} must be a label vector; got {type(one).__name__}. Pass its labels.")
+        if len(getattr(one, "shape", (0,))) != 1:
+            raise QuorateError(f"{what} must be one label vector; got a table. Score its columns one by one.")
     sizes = [len(one) for one in (labels, truth) if hasattr(one, "__len__")]
     if len(set(sizes)) > 1:
         raise QuorateError(

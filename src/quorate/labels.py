@@ -375,7 +375,8 @@ def warn_of_columns(
         warn(f"There is one member only, {names[0]!r}: nothing to combine it with.")
     many = n_rows >= FEW_ROWS
     if many and all(len(some) <= 2 for some in levels):
-        one_hot = look_one_hot([labels_at(code, some) for code, some in zip(codes.T, levels, strict=True)])
+        thinned = codes[:: -(-len(codes) // head_rows(len(names)))]
+        one_hot = look_one_hot([labels_at(code, some) for code, some in zip(thinned.T, levels, strict=True)])
         if one_hot is not None:
             warn(one_hot)
     copies = _copies(codes) if many else []

@@ -17,9 +17,9 @@ from quorate._kernels.linkage import DECIMALS, SLACK
 
 _NEAR = 0.85  # groups less similar than this times the nearest need not be listed
 _NEAR_IF_KNOWN = 0.65  # the same where similarities are known well before groups are compared
-_COMPARED = 6  # entries of an inverted list that are read in the time of one comparison of two groups
+_COMPARED = 2  # entries of an inverted list that take as long, with what follows, as to compare two groups
 _LEADERS = 4  # groups compared before a long list, to know how similar the nearest is at least
-_WORTH_A_LOOK = 2 * _LEADERS * _COMPARED  # entries of a list that is long
+_WORTH_A_LOOK = 4 * _LEADERS * _COMPARED  # entries of a list that is long
 _FEW_LISTS = 48  # that are sorted by inserting one after the other
 _LEAST_ROOM = 1 << 16  # entries of groups to come, where making room takes longer than having it
 _PLACES = 64  # of a row that are looked at in one go
@@ -253,8 +253,8 @@ def _least(values):
 def _similarity(a, g, dense, first, last, indices, values, sizes, weight):
     """Return the mean evidence of group a, spread out in `dense`, and g, the same bits whichever of the two is a."""
     total = 0.0
-    for e in range(first[g], last[g]):
-        c = indices[e]
+    for e in range(np.uint64(first[g]), np.uint64(last[g])):
+        c = np.uint32(indices[e])
         total += weight[c] * (dense[c] * values[e])
     return total / (sizes[a] * sizes[g])
 

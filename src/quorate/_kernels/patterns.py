@@ -93,50 +93,57 @@ def share_influence(clusters, first, influence, out):
 
 
 @jit
-def add_pairs(patterns, scale, out):
-    """Add scale[p] to out[a, b] for every two clusters a <= b of each pattern p; -1 is no cluster.
+def _row(a, n):
+    """Return what is added to a column for its place in row a of the upper half of an (n, n) matrix, kept in a row."""
+    return a * n - a * (a + 1) // 2
 
-    patterns : (m, M) int32, ascending in each row but for missing ones; out : (n_clusters, n_clusters)
+
+@jit
+def add_pairs(patterns, scale, n_clusters):
+    """Return the upper half of the sum over patterns of scale[p] times the outer product of p's clusters, row by row.
+
+    patterns : (m, M) int32, ascending in each row but for missing ones, which are -1
     """
+    upper = np.zeros(n_clusters * (n_clusters + 1) // 2, dtype=scale.dtype)
     for p in range(patterns.shape[0]):
         for j in range(patterns.shape[1]):
-            a = patterns[p, j]
+            a = np.int64(patterns[p, j])
             if a >= 0:
+                row = _row(a, n_clusters)
                 for other in range(j, patterns.shape[1]):
                     b = patterns[p, other]
                     if b >= 0:
-                        out[a, b] += scale[p]
+                        upper[np.uint64(row + b)] += scale[p]
+    return upper
 
 
 @jit
-def mirror(out):
-    """Write what is above the diagonal of a square matrix below it too, tile by tile, which is kind to the cache."""
-    n, tile = len(out), 64
-    for left in range(0, n, tile):
-        for top in range(left, n, tile):
-            for i in range(top, min(top + tile, n)):
-                for j in range(left, min(left + tile, i)):
-                    out[i, j] = out[j, i]
-
-
-@jit
-def nonzero(dense):
-    """Return values, columns and (n + 1,) where each row begins, of what is not 0 in a dense matrix."""
-    n, width = dense.shape
+def mirrored(upper, n):
+    """Return values, columns and (n + 1,) where each row begins, of what is not 0 in the matrix with an upper half."""
+    found, end = np.empty(len(upper), dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
     first = np.zeros(n + 1, dtype=np.int32)
-    for i in range(n):
-        row, present = dense[i], 0
-        for j in range(width):
-            present += row[j] != 0
-        first[i + 1] = first[i] + present
-    values, columns = np.empty(first[n] + 1, dtype=dense.dtype), np.empty(first[n] + 1, dtype=np.int32)
-    end = np.uint64(0)
-    for i in range(n):
-        row = dense[i]
-        for j in range(width):
-            values[end], columns[end] = row[j], j  # the last may be written one too far
-            end += np.uint64(row[j] != 0)
-    return values[:-1], columns[:-1], first
+    n_found = 0
+    for a in range(n):
+        row = upper[_row(a, n) + a : _row(a, n) + n]
+        for place in range(n - a):
+            if row[place] != 0:
+                found[n_found] = a + place
+                n_found += 1
+        end[a + 1] = n_found
+        for b in found[end[a] : n_found]:
+            first[b + 1] += 1
+            first[a + 1] += b > a
+    first = np.cumsum(first).astype(np.int32)
+    values, columns, filled = np.empty(first[n], upper.dtype), np.empty(first[n], np.int32), first.copy()
+    for a in range(n):  # what is left of the diagonal has been written with the rows before
+        row = _row(a, n)
+        for b in found[end[a] : end[a + 1]]:
+            columns[filled[a]], values[filled[a]] = b, upper[row + b]
+            filled[a] += 1
+            if b > a:
+                columns[filled[b]], values[filled[b]] = a, upper[row + b]
+                filled[b] += 1
+    return values, columns, first
 
 
 @jit

@@ -57,11 +57,10 @@ class Overlaps:
         return sp.csr_array((ones, clusters, first), shape=(len(self._patterns), self._n_clusters)).T.tocsr()
 
     def dense(self, scale: Floats | Ints) -> sp.csr_array:
-        """Return all overlaps, added up in a dense matrix; a pattern counts `scale` (m,)."""
-        total = np.zeros((self._n_clusters, self._n_clusters), dtype=scale.dtype)
-        _kernels.patterns.add_pairs(self._patterns, scale, total)
-        _kernels.patterns.mirror(total)
-        return sp.csr_array(_kernels.patterns.nonzero(total), shape=total.shape)
+        """Return all overlaps, added up in the upper half of a dense matrix; a pattern counts `scale` (m,)."""
+        upper = _kernels.patterns.add_pairs(self._patterns, scale, self._n_clusters)
+        lists = _kernels.patterns.mirrored(upper, self._n_clusters)
+        return sp.csr_array(lists, shape=(self._n_clusters, self._n_clusters))
 
     def sparse(self, scale: Floats | Ints) -> sp.csr_array:
         """Return all overlaps, cluster by cluster; a pattern counts `scale` (m,)."""

@@ -47,8 +47,8 @@ def kept_by_agreement(size: Numbers) -> float:
 
 
 def counting(size: Numbers) -> float:
-    """Where clusters are few overlaps are counted first of all, in a dense matrix with a mask."""
-    return 9.0 * size.clusters**2 + ENTRY * size.overlaps if size.counts_densely else 0.0
+    """Where clusters are few overlaps are counted first of all, in half a dense matrix, and their columns listed."""
+    return (NUMBER + 4.0) * size.clusters**2 / 2 + ENTRY * size.overlaps if size.counts_densely else 0.0
 
 
 def passed_by_agreement(size: Numbers) -> float:

@@ -256,21 +256,11 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | None = None
     counted = np.ones(ens.n_members) if members is None else np.asarray(members, dtype=np.float64)
     uncertainty = np.zeros(ens.n_clusters)
     for first, lines in ens.overlaps():
-        for some in _kernels.threads.blocks(lines.shape[0], _CLUSTERS_AT_ONCE):
-            uncertainty[first + some.start : first + some.stop] = _split_by(ens, counted, first, lines, some)
+        _kernels.tables.add_uncertainty(
+            first, lines.indptr, lines.indices, lines.data, ens.cluster_member, counted, ens.coverage, uncertainty
+        )
     uncertainty = ratio(uncertainty, ens.coverage @ counted)
     return np.maximum(np.exp(-np.maximum(uncertainty, 0.0) / theta), _LEAST_CERTAINTY)
-
-
-def _split_by(ens: Clusterings, counted: Floats, first: int, lines: sp.csr_array, some: slice) -> Floats:
-    """Return the rows times the entropy of labels of some of the clusters whose overlaps are `lines`."""
-    inside = slice(lines.indptr[some.start], lines.indptr[some.stop])
-    cluster = np.repeat(np.arange(some.stop - some.start), np.diff(lines.indptr[some.start : some.stop + 1]))
-    other = ens.cluster_member[lines.indices[inside]]
-    shared = lines.data[inside]
-    within = ens.coverage[first + some.start + cluster, other]
-    terms = -shared * np.log2(shared / within) * counted[other]
-    return np.asarray(np.bincount(cluster, weights=terms, minlength=some.stop - some.start))
 
 
 @dataclass(frozen=True)

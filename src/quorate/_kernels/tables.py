@@ -71,6 +71,24 @@ def mutual_information(first, indptr, indices, shared, member, common, coverage,
 
 
 @jit
+def add_uncertainty(first, indptr, indices, shared, member, counted, coverage, out):
+    """Add up the entropies, in bits, of the labels of the rows of some clusters, each times the rows labelled.
+
+    Lines are those of some clusters, of which `first` is the first.
+
+    member : (n_clusters,) the member of each cluster
+    counted : (M,) how much the labels of each member count
+    coverage : (n_clusters, M) how many rows of each cluster each member labels
+    out : (n_clusters,) float64, to which is added
+    """
+    for line in range(len(indptr) - 1):
+        a = first + line
+        for e in range(indptr[line], indptr[line + 1]):
+            j = member[indices[e]]
+            out[a] -= shared[e] * np.log2(shared[e] / coverage[a, j]) * counted[j]
+
+
+@jit
 def jaccard(indptr, indices, shared, member, coverage, out):
     """Write for every two clusters that share rows how many they share, over how many are in either.
 

@@ -8,7 +8,7 @@ the result does not depend on the order of the rows nor on the number of threads
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -180,6 +180,12 @@ def merge_groups(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
     return Grouping(merged.codes, first_row, row_pattern, counts)
 
 
+def _renumber(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
+    """Return the grouping by other codes of its groups, under which all stay apart and in order."""
+    codes = np.stack([column.digits(slice(None)) for column in columns], axis=1, dtype=np.int32, casting="same_kind")
+    return replace(grouping, codes=codes)
+
+
 def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return, for each row of `wanted`, its place among the distinct rows `codes`, or -1."""
     packing = Packing(sizes)
@@ -298,13 +304,15 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
     others = [j for j in order if j not in columns]
     encoded = dict(zip(others, encode_all({names[j]: vectors[j] for j in others}, noise), strict=True))
     grouping = group_rows([encoded.get(j) or columns[j] for j in order], len(vectors[0]))
+    with_noise = any(column.base < 0 for column in columns.values())
     for j, column in columns.items():
         encoded[j] = encode(grouping.codes[:, j].astype(np.int64) + column.base, names[j], noise)
         columns[j] = encoded[j]
     for j in encoded.keys() - columns.keys():
         columns[j] = CodeColumn(grouping.codes[:, j], encoded[j].size)
-    levels = tuple(encoded[j].levels for j in order)
-    return _with_noise_alone(LabelGroups(levels, merge_groups(grouping, [columns[j] for j in order])), noise)
+    levels, ordered = tuple(encoded[j].levels for j in order), [columns[j] for j in order]
+    merged = merge_groups(grouping, ordered) if with_noise else _renumber(grouping, ordered)
+    return _with_noise_alone(LabelGroups(levels, merged), noise)
 
 
 def group_lines(lines: Lines, noise: Noise) -> LabelGroups:
@@ -324,9 +332,9 @@ def _with_noise_alone(groups: LabelGroups, noise: Noise) -> LabelGroups:
 
     Rows of noise are taken in the order of their patterns: which of several equal rows comes first does not matter.
     """
-    noisy, grouping = groups.noisy, groups.grouping
-    if noise != "singletons" or not noisy.any():
+    if noise != "singletons" or not groups.noisy.any():
         return groups
+    noisy, grouping = groups.noisy, groups.grouping
     order = np.argsort(grouping.row_pattern, kind="stable")
     own = order[noisy[grouping.row_pattern[order]]]  # rows that become patterns of their own
     # One line per new pattern: the old patterns without noise, then those rows.

@@ -28,10 +28,13 @@ def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
     """(m,) the total weight W of the members that label each pattern, over that of all members; exactly 1 if all do."""
     covered = np.empty(len(patterns))
     for some in _kernels.threads.blocks(len(patterns), _PATTERNS_PER_TASK):
-        part = patterns[some]
-        missing = np.where(part < 0, weights, 0.0).sum(axis=1)
+        present = patterns[some] >= 0
+        if present.all():
+            covered[some] = 1.0
+            continue
+        missing = np.where(present, 0.0, weights).sum(axis=1)
         covered[some] = 1.0 - missing / weights.sum()
-        covered[some][~np.any((part >= 0) & (weights > 0), axis=1)] = 0.0
+        covered[some][~np.any(present & (weights > 0), axis=1)] = 0.0
     return covered
 
 

@@ -391,10 +391,14 @@ class _Front:
         todo = np.flatnonzero(self.tree.stale)
         in_parts(lambda some: find(some, self.groups, self.touching, self.near, self.tree), todo, told)
 
-    def _close_up(self, n_entries: int = 0) -> None:
+    def _close_up(self, n_entries: int) -> None:
         """Let go of the groups that went into others, and make room for some entries of those to come, or more."""
+        self.near = _kernels.neighbours.keep_lists(self.groups, self.near, self.tree, self._left)
+        self._keep_groups(n_entries)
+
+    def _keep_groups(self, n_entries: int = 0) -> None:
+        """Close up but for the lists, which are of no use then."""
         kernels, left = _kernels.neighbours, self._left
-        self.near = kernels.keep_lists(self.groups, self.near, self.tree, left)
         self.tree = kernels.keep_tree(self.tree, left)
         self.groups = kernels.keep_groups(self.groups, left, n_entries)
         self.end = int(self.groups.last[-1])
@@ -412,7 +416,7 @@ class _Front:
 
     def join_few(self) -> Merges:
         """Join groups that are each other's nearest as long as there are any, by the similarities of all."""
-        self._close_up()
+        self._keep_groups()
         kernels, groups, touching = _kernels.neighbours, self.groups, self.touching
         amount = groups.values[touching.entry]
         products = np.empty((self.n_left, self.n_left))

@@ -19,7 +19,7 @@ from quorate.bench.tables import markdown_table
 from quorate.paper import reproduce
 from quorate.paper.claims import OPEN, check_claims
 from quorate.paper.spec import EXPERIMENTS, FULL, Method
-from quorate.paper.tables import Results, Summary
+from quorate.paper.tables import Results, Summary, in_preset
 
 FOLDER = Path(".cache/trust/paper")
 OTHERS = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "compare.csv"
@@ -28,13 +28,14 @@ SPEC = replace(FULL, name="start", methods=(FULL.method("GP-MGLA"), Method(WARD,
 
 
 def known(datasets: tuple[str, ...]) -> list[Summary]:
-    """Return the mean max-NMI of all methods of the reproduction on some datasets."""
+    """Return the mean max-NMI of all methods of the reproduction, agreement normalised by sqrt, on some datasets."""
     with OTHERS.open() as file:
         rows = [row for row in csv.DictReader(file) if row["score"] == "max" and row["dataset"] in datasets]
     for row in rows:
         del row["difference"]
     numbers = {"runs": int, "mean": float, "spread": float, "published": lambda text: float(text) if text else None}
-    return [Summary(**{name: numbers.get(name, str)(value) for name, value in row.items()}) for row in rows]
+    summaries = [Summary(**{name: numbers.get(name, str)(value) for name, value in row.items()}) for row in rows]
+    return in_preset(summaries, "sqrt")
 
 
 def measured(results: Results) -> dict[tuple[str, str], tuple[float, float]]:
@@ -51,13 +52,12 @@ def table(ours: dict[tuple[str, str], tuple[float, float]], others: list[Summary
     lines, scores, ranks = [], [], []
     for (dataset, k), (again, ward) in ours.items():
         column = {row.method: row.mean for row in others if (row.dataset, row.k) == (dataset, k)}
-        rest = {name: mean for name, mean in column.items() if not name.startswith("GP-MGLA")}
-        best = max(rest, key=rest.__getitem__)
-        gpmgla = column["GP-MGLA"]
-        ranks.append([1 + sum(mean > own for mean in rest.values()) for own in (gpmgla, ward)])
+        gpmgla = column.pop("GP-MGLA")
+        best = max(column, key=column.__getitem__)
+        ranks.append([1 + sum(round(mean, 3) > round(own, 3) for mean in column.values()) for own in (gpmgla, ward)])
         scores.append((gpmgla, again, ward))
         figures = [f"{value:.3f}" for value in scores[-1]]
-        lines.append([f"{dataset}, {k}", *figures, f"{best} {rest[best]:.3f}", *map(str, ranks[-1])])
+        lines.append([f"{dataset}, {k}", *figures, f"{best} {column[best]:.3f}", *map(str, ranks[-1])])
     means = [f"{mean:.3f}" for mean in np.mean(scores, axis=0)]
     lines.append(["mean", *means, "", *(f"{rank:.1f}" for rank in np.mean(ranks, axis=0))])
     header = ["column", "GP-MGLA", "again", "start=ward", "best other", "rank of GP-MGLA", "rank with ward"]

@@ -69,6 +69,23 @@ def test_heights_are_those_of_scipy_over_all_rows(link, seed):
     assert np.allclose(found[below_one], expected[below_one], atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_single_link_is_that_of_scipy_where_searches_end_below_what_is_known(seed):
+    """Many patterns in growing parts: what a part knows already rules out most of what its patterns could find."""
+    random = np.random.default_rng(seed)
+    group = random.integers(0, 12, 800)
+    labels = np.stack(
+        [np.where(random.random(800) < 0.3, random.integers(0, 12, 800), group) for _ in range(7)], axis=1
+    )
+    weights = random.dirichlet(np.ones(7))
+    ens = Ensemble(labels)
+    tree = link_evidence(ens, weights, "single")
+    distance = 1.0 - oracles.evidence(labels[ens.first_row], weights)
+    np.fill_diagonal(distance, 0.0)
+    expected = sch.linkage(squareform(distance, checks=False), "single")
+    assert np.allclose(tree.heights, expected[:, 2], atol=1e-12)
+
+
 def test_average_heights_are_those_of_scipy_where_rows_weigh_differently():
     """Random row weights leave no ties; SciPy sees each row as often as it weighs."""
     random = np.random.default_rng(5)
@@ -217,6 +234,30 @@ def test_equal_rows_are_one_leaf_unless_another_pattern_is_nearer(link):
         assert link_similarity(ens, similarity.copy(), link, np.arange(3)).leaf_heights is None
 
 
+@pytest.mark.parametrize("link", LINKS)
+def test_a_member_that_labels_no_row_gives_a_tree_without_leaves(link):
+    tree = link_evidence(Ensemble([[None, None, None], [0, 1, 1]]), np.array([1.0, 0.0]), link)
+    assert (len(tree.leaf_pattern), len(tree.merges), len(tree.lifetimes)) == (0, 0, 0)
+    assert tree.cut(2).tolist() == [-1, -1]
+
+
+def test_that_all_rows_are_apart_is_no_number_of_clusters():
+    """Only where no two rows share a pattern: else the patterns may well be the clusters."""
+    apart = link_evidence(Ensemble([[0, 0, 1, 1], [0, 1, 2, 3]]), np.array([0.5, 0.5]), "average")
+    together = link_evidence(Ensemble([[0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]), np.array([0.5, 0.5]), "average")
+    assert apart.lifetimes.tolist() == [0.5, 0.0, 0.0]
+    assert together.lifetimes.tolist() == [0.5, 0.0, 0.5]
+
+
+def test_rows_that_are_leaves_of_their_own_take_them_in_turn():
+    """Six rows of the second pattern are nearer to the first pattern than to each other."""
+    ens = Ensemble([[0, 1, 1, 0, 1, 1, 2, 1, 1]])
+    similarity = np.array([[1.0, 0.9, 0.1], [0.9, 0.2, 0.1], [0.1, 0.1, 1.0]])
+    tree = link_similarity(ens, similarity, "average", np.arange(3))
+    assert tree.leaf_pattern.tolist() == [0, 1, 1, 1, 1, 1, 1, 2]
+    assert tree._leaf_of_each_row().tolist() == [0, 1, 2, 0, 3, 4, 7, 5, 6]
+
+
 def test_groups_without_common_evidence_join_last_at_distance_one():
     tree = qt.WEAC(n_clusters=2).fit([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2]]).dendrogram_
     assert tree.heights.tolist() == [1.0, 1.0]
@@ -247,6 +288,7 @@ def test_a_long_tree_is_announced_and_told(monkeypatch):
     assert len(shares) > 8
     assert shares == sorted(shares)
     assert shares[-1] > 0.9
+    assert max(shares[:-1]) < 1
 
 
 def test_a_slow_beginning_is_not_taken_for_the_pace(monkeypatch):

@@ -28,6 +28,7 @@ from quorate.labels import (
     known_codes,
     labels_at,
     split_members,
+    warn_if_transposed,
     warn_of_columns,
     warn_of_text_noise,
     without_features,
@@ -253,6 +254,8 @@ class Ensemble(Clusterings):
         if n_rows == 0:
             raise QuorateError("labels has no rows; pass at least one labelled row.")
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
+        if from_table:
+            warn_if_transposed(vectors, of_frame=source_names is not None)
         if from_table and source_names is not None:
             vectors, source_names = without_features(vectors, source_names)
         columns = range(len(vectors)) if source_names is None else source_names

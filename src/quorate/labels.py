@@ -159,10 +159,7 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
         return _split_sequence(list(labels)), None
     frame = _as_frame(labels)
     if frame is not None:
-        vectors = frame_vectors(frame)
-        if len(vectors) >= FEW_ROWS:  # a small frame may have few rows
-            _warn_if_transposed(vectors)
-        return vectors, [str(name) for name in frame.columns]
+        return frame_vectors(frame), [str(name) for name in frame.columns]
     matrix = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
     if matrix.ndim == 0:
         raise QuorateError(
@@ -174,7 +171,6 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
             f"labels must be two-dimensional, rows x members; got {matrix.ndim} dimension(s). "
             "For label vectors, pass a list with one vector per member."
         )
-    _warn_if_transposed(list(matrix.T))
     return list(matrix.T), None
 
 
@@ -327,8 +323,9 @@ def _frame_column(series: Any) -> Vector:
     return np.asarray([*series.to_list(), None], dtype=object)[:-1]
 
 
-def _warn_if_transposed(vectors: Sequence[Vector]) -> None:
-    if not vectors or len(vectors[0]) >= len(vectors):
+def warn_if_transposed(vectors: Sequence[Vector], *, of_frame: bool) -> None:
+    """Warn of a table whose rows look like members; a small frame may have few rows."""
+    if len(vectors[0]) >= len(vectors) or (of_frame and len(vectors) < FEW_ROWS):
         return
     most = looks_transposed(_rows_of(vectors), len(vectors))
     if most is not None:

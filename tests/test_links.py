@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
+from quorate import _kernels
 from quorate.ensemble import Ensemble
 from quorate.evidence import through_clusters
 from quorate.links import (
@@ -159,3 +160,21 @@ def test_the_time_of_walks_is_forecast_by_the_number_of_nodes(monkeypatch):
     for n in (5, 50):
         trajectory_similarity(np.ones((n, n)) - np.eye(n), np.ones(n), 3)
     assert heard["Random walks over 50 nodes"] == pytest.approx(1000 * heard["Random walks over 5 nodes"])
+
+
+@pytest.mark.parametrize("n_walks", [48, 144])
+def test_a_step_of_many_walks_is_a_product(n_walks):
+    random = np.random.default_rng(n_walks)
+    transitions = sp.csr_array(np.where(random.random((40, 40)) < 0.2, random.random((40, 40)), 0.0))
+    before, after = (_kernels.lanes.zero_rows(40 * n_walks // 8) for _ in range(2))
+    before[:] = random.random(before.shape)
+    _kernels.links.step(transitions.indptr, transitions.indices, transitions.data, before, after)
+    assert np.allclose(after.reshape(40, n_walks), transitions @ before.reshape(40, n_walks), rtol=1e-13)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), st.integers(1, 7))
+def test_a_graph_is_connected_if_it_has_one_component(pairs, n):
+    kept = np.array([pair for pair in pairs if max(pair) < n], dtype=np.int64).reshape(-1, 2)
+    graph = sp.coo_array((np.ones(2 * len(kept)), (kept.ravel(), kept[:, ::-1].ravel())), shape=(n, n)).tocsr()
+    one = sp.csgraph.connected_components(graph, directed=False)[0] == 1
+    assert _kernels.tables.is_connected(graph.indptr, graph.indices) == one

@@ -424,10 +424,11 @@ def test_what_holds_no_labels_is_called_by_its_name(labels, told):
         qt.consensus(labels, 2)
 
 
-def test_a_member_without_any_label_is_called_so(tmp_path, frame, capsys):
-    frame[MEMBERS].assign(noise=-1).to_csv(tmp_path / "t.csv", index=False)
+@pytest.mark.parametrize(("label", "called"), [(-1, "labels no row"), (1, "one cluster only")])
+def test_a_member_that_tells_nothing_is_called_so(label, called, tmp_path, frame, capsys):
+    frame[MEMBERS].assign(same=label).to_csv(tmp_path / "t.csv", index=False)
     members = json.loads(run("weigh", tmp_path / "t.csv", "--json", capsys=capsys).out)["members"]
-    assert [one["name"] for one in members if one["called"] == "labels no row"] == ["noise"]
+    assert [one["name"] for one in members if one["called"] == called] == ["same"]
 
 
 def test_features_among_members_are_named_all_at_once():

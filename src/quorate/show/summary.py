@@ -155,6 +155,8 @@ def describe_trust(row: MemberRow, n_members: int) -> dict[str, str]:
         return {"trust": "trusted", "called": "the only one", "words": "There is no other member to agree with."}
     if row.coverage == 0:
         return {"trust": "hardly", "called": "labels no row", "words": "Labels no row, and so counts for nothing."}
+    if row.n_clusters == 1:
+        return {"trust": "hardly", "called": "one cluster only", "words": "Has one cluster, and so parts no two rows."}
     share = (
         "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
     )

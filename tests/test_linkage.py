@@ -49,6 +49,19 @@ def test_a_dense_similarity_is_linked_like_the_evidence_it_holds(data):
         oracles.replay(similarity, ens.counts[covered], tree.merges, tree.heights, link)
 
 
+@pytest.mark.parametrize("m", [*range(1, 34), 255, 256, 257, 271, 600])
+def test_the_highest_of_a_row_is_found_at_its_first_place_or_the_previous_one(m):
+    random = np.random.default_rng(m)
+    row, scratch = random.integers(0, max(m // 3, 2), m) / 7.0, np.empty(-(-m // _kernels.linkage._PLACES))
+    row[random.random(m) < 0.2] = -np.inf
+    row[random.integers(m)] = 0.25
+    highest = np.flatnonzero(row == row.max())
+    assert _kernels.linkage._most_similar(row, -1, scratch) == highest[0]
+    for previous in range(m):
+        expected = previous if previous in highest else highest[0]
+        assert _kernels.linkage._most_similar(row, previous, scratch) == expected
+
+
 def tie_free_ensemble(seed):
     """Weights under which no two different sets of members weigh the same."""
     random = np.random.default_rng(seed)

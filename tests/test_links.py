@@ -12,6 +12,7 @@ from quorate.evidence import through_clusters
 from quorate.links import (
     NeighbourLists,
     SactOperator,
+    _side_by_side,
     connected_triples,
     jaccard_links,
     neighbour_links,
@@ -170,6 +171,16 @@ def test_a_step_of_many_walks_is_a_product(n_walks):
     before[:] = random.random(before.shape)
     _kernels.links.step(transitions.indptr, transitions.indices, transitions.data, before, after)
     assert np.allclose(after.reshape(40, n_walks), transitions @ before.reshape(40, n_walks), rtol=1e-13)
+
+
+@pytest.mark.parametrize("sizes", [[1], [48], [145, 3], [30, 9, 39, 131, 120, 74, 108, 142, 88, 69], [7] * 100])
+def test_small_members_walk_together_and_large_ones_alone(sizes):
+    together = _side_by_side(np.array(sizes))
+    assert sorted(some for members in together for some in members) == list(range(len(sizes)))
+    columns = [sum(sizes[some] for some in members) for members in together]
+    for width, members in zip(columns, together, strict=True):
+        assert width <= max(144, -(-max(sizes[some] for some in members) // 48) * 48)
+    assert sum(a + b <= 144 for i, a in enumerate(columns) for b in columns[:i]) == 0
 
 
 def test_a_graph_is_connected_if_it_has_one_component():

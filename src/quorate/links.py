@@ -31,6 +31,7 @@ _FIRST = 128  # clusters by which others are put into an order, at most
 _ENTRIES_PER_SUM = 500_000  # many beside the clusters: each part of the lists has sums of its own over all of these
 _SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
 _WALKS_SIDE_BY_SIDE = 48  # clusters whose walks are: six lines
+_WALKS_TOGETHER = 3 * _WALKS_SIDE_BY_SIDE  # that are taken in one go, of several members if these are small
 
 
 def jaccard(ens: Any) -> Floats:
@@ -432,7 +433,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
     """Return `trajectory_similarity` of clusters of the same member, 0 between members; all weights are 1.
 
     Where clusters overlap few others, walks are taken step by step, those from all clusters of a member side by side:
-    their part of G is the sum over steps of X'X, with X (n, clusters of the member) where the walks are.
+    their part of G is the sum over steps of X'X, with X (n, clusters of the member) where the walks are, in any order.
 
     Parameters
     ----------
@@ -450,25 +451,53 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
     require_memory(8.0 * 3 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     require_time(operations, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     degrees = links.sum(axis=1)
-    transposed = links.data * ratio(1.0, degrees)[links.indices]  # of the transitions, as links are symmetric
+    order = _overlapping_together(links)
+    place = _places(order)
+    steps = links[order]
+    indices = place[steps.indices]
+    transposed = steps.data * ratio(1.0, degrees)[steps.indices]  # of the transitions, as links are symmetric
     similarity = np.zeros((n, n))
 
-    def walk_from(some: int) -> None:
-        own = np.flatnonzero((member == some) & (degrees > 0))
-        rows_of_eight = n * (-(-len(own) // _WALKS_SIDE_BY_SIDE) * _WALKS_SIDE_BY_SIDE // _kernels.lanes.WIDTH)
+    def walk_from(members: list[int]) -> None:
+        own = [np.flatnonzero((member == some) & (degrees > 0)) for some in members]
+        starts = np.concatenate(own)
+        rows_of_eight = n * (_up_to(_WALKS_SIDE_BY_SIDE, len(starts)) // _kernels.lanes.WIDTH)
         before, after = _kernels.lanes.zero_rows(rows_of_eight), _kernels.lanes.zero_rows(rows_of_eight)
-        before.reshape(n, -1)[own, np.arange(len(own))] = 1.0
-        inner = np.zeros((len(own), len(own)))
+        before.reshape(n, -1)[place[starts], np.arange(len(starts))] = 1.0
+        inner = [np.zeros((len(clusters), len(clusters))) for clusters in own]
         for _ in range(n_steps):
-            _kernels.links.step(links.indptr, links.indices, transposed, before, after)
-            where = after.reshape(n, -1)[:, : len(own)]
-            inner += where.T @ where
+            _kernels.links.step(steps.indptr, indices, transposed, before, after)
+            first = 0
+            for total in inner:
+                where = after.reshape(n, -1)[:, first : first + len(total)]
+                total += where.T @ where
+                first += len(total)
             before, after = after, before
-        similarity[np.ix_(own, own)] = _cosines(inner)
+        for clusters, total in zip(own, inner, strict=True):
+            similarity[np.ix_(clusters, clusters)] = _cosines(total)
 
     with _kernels.threads.one_thread():
-        _kernels.threads.in_threads(walk_from, np.argsort(-np.bincount(member)).tolist())
+        _kernels.threads.in_threads(walk_from, _side_by_side(np.bincount(member)))
     return similarity
+
+
+def _side_by_side(sizes: Ints) -> list[list[int]]:
+    """Put members together whose clusters fit side by side: the largest first, each where there is room."""
+    together: list[list[int]] = []
+    room: list[int] = []
+    for some in np.argsort(-sizes, kind="stable").tolist():
+        found = next((i for i, free in enumerate(room) if sizes[some] <= free), len(room))
+        if found == len(room):
+            together.append([])
+            room.append(max(_WALKS_TOGETHER, _up_to(_WALKS_SIDE_BY_SIDE, sizes[some])))
+        together[found].append(some)
+        room[found] -= sizes[some]
+    return together
+
+
+def _up_to(step: int, number: int) -> int:
+    """Return the next multiple of a step."""
+    return -(-number // step) * step
 
 
 def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -> Floats:

@@ -102,6 +102,30 @@ def subtract(typing: Any, one: Any, other: Any) -> Any:
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: builder.fsub(*arguments)
 
 
+def _larger(builder: Any, one: Any, other: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", one, other), one, other)
+
+
+@intrinsic
+def larger(typing: Any, one: Any, other: Any) -> Any:
+    """Return of each of eight numbers and eight others the larger; none is NaN."""
+    return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: _larger(builder, *arguments)
+
+
+@intrinsic
+def largest(typing: Any, value: Any) -> Any:
+    """Return the largest of eight numbers, none of which is NaN."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (found,) = arguments
+        for shift in (4, 2, 1):
+            turned = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [(i + shift) % WIDTH for i in range(WIDTH)])
+            found = _larger(builder, found, builder.shuffle_vector(found, found, turned))
+        return builder.extract_element(found, ir.Constant(ir.IntType(32), 0))
+
+    return types.float64(_lanes), generate
+
+
 @intrinsic
 def scale(typing: Any, factor: Any, value: Any) -> Any:
     """Return eight numbers times one."""

@@ -7,11 +7,12 @@ decimals; among equals the group made last wins, as it does on top of a nearest-
 
 import numpy as np
 
-from quorate._kernels._jit import jit, jit_fused
+from quorate._kernels import lanes
+from quorate._kernels._jit import jit
 from quorate._kernels.segments import root_of
 
 DECIMALS = 1e12
-_PLACES = 64  # of a row that are looked at in one go
+_PLACES = 256  # of a row that are looked at in one go
 SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
 
 
@@ -118,11 +119,17 @@ def nearest(
         best[a] = winner_similarity
 
 
-@jit_fused
-def _highest(row, first, last):
-    """Return the largest of a row over first..last, on vector instructions."""
+@jit
+def _highest(row):
+    """Return the largest of a row, on vector instructions."""
+    n_eights = len(row) // lanes.WIDTH
     highest = -np.inf
-    for b in range(first, last):
+    if n_eights > 0:
+        one = two = lanes.load(row, 0)
+        for i in range(n_eights // 2):
+            one, two = lanes.larger(one, lanes.load(row, 2 * i)), lanes.larger(two, lanes.load(row, 2 * i + 1))
+        highest = lanes.largest(lanes.larger(lanes.larger(one, two), lanes.load(row, n_eights - 1)))
+    for b in range(n_eights * lanes.WIDTH, len(row)):
         highest = max(highest, row[b])
     return highest
 
@@ -135,7 +142,7 @@ def _most_similar(row, previous, highest_of):
     """
     highest = -np.inf
     for stretch in range(len(highest_of)):
-        highest_of[stretch] = _highest(row, stretch * _PLACES, min((stretch + 1) * _PLACES, len(row)))
+        highest_of[stretch] = _highest(row[stretch * _PLACES : (stretch + 1) * _PLACES])
         highest = max(highest, highest_of[stretch])
     key = np.rint(highest * DECIMALS)
     if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
@@ -158,9 +165,9 @@ def _join_similarities(one, other, share, link):
 
 
 @jit
-def _follow(row, pairs, shares, n_followed, n_pairs, link):
+def _follow(row, pairs, shares, link):
     """Write how similar groups joined since are, in the place of the first of each pair; the second is out."""
-    for i in range(n_followed, n_pairs):
+    for i in range(len(pairs)):
         a, b = pairs[i, 0], pairs[i, 1]
         row[a] = _join_similarities(row[a], row[b], shares[i], link)
         row[b] = -np.inf
@@ -179,7 +186,7 @@ def chain_link(similarity, sizes, link):
     Returns the merges as rows joined (m - 1, 2), the joined group keeping the first, and their heights (m - 1,).
     """
     m = len(sizes)
-    pairs, shares = np.empty((m - 1, 2), dtype=np.int64), np.empty(m - 1, dtype=np.float64)
+    pairs, shares = np.empty((m - 1, 2), dtype=np.uint32), np.empty(m - 1, dtype=np.float64)
     heights = np.empty(m - 1, dtype=np.float64)
     made = np.zeros(m, dtype=np.float64)
     followed = np.zeros(m, dtype=np.int64)
@@ -197,7 +204,7 @@ def chain_link(similarity, sizes, link):
             tip = 1
         while True:
             last, previous = chain[tip - 1], chain[tip - 2] if tip > 1 else -1
-            _follow(similarity[last], pairs, shares, followed[last], merge, link)
+            _follow(similarity[last], pairs[followed[last] : merge], shares[followed[last] : merge], link)
             followed[last] = merge
             b = _most_similar(similarity[last], previous, highest_of)
             if b == previous:
@@ -210,7 +217,7 @@ def chain_link(similarity, sizes, link):
         pairs[merge, 0], pairs[merge, 1], shares[merge] = a, b, sizes[a] / (sizes[a] + sizes[b])
         heights[merge] = height
         for part in (a, b):
-            _follow(similarity[part], pairs, shares, followed[part], merge, link)
+            _follow(similarity[part], pairs[followed[part] : merge], shares[followed[part] : merge], link)
             followed[part] = merge + 1
         one, other = similarity[a], similarity[b]
         for g in range(m):

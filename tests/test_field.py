@@ -301,7 +301,7 @@ def test_propagated_similarity_on_the_running_example(running_example):
     assert one == pytest.approx([0.1832, 0.4351, 0.8165, 0.3077], abs=5e-5)
     many = propagated_similarity(ens, 20)[[0, 0, 3, 4], [1, 2, 4, 6]]
     assert many == pytest.approx([0.7141, 0.9065, 0.7301, 0.8620], abs=5e-5)
-    evidence = enhanced_evidence(ens, np.ones(3), 20, np.arange(4))[[0, 0, 0, 2], [1, 2, 3, 3]]
+    evidence = enhanced_evidence(ens, np.ones(3), 20, np.arange(4)).matrix()[[0, 0, 0, 2], [1, 2, 3, 3]]
     assert evidence == pytest.approx([0.9859, 0.8906, 0.6526, 0.7957], abs=5e-5)
     tree = qt.ECPCSHC(n_clusters=2).fit(ens)
     assert tree.dendrogram_.heights == pytest.approx([0.0141, 0.1047, 0.2997], abs=5e-5)
@@ -388,7 +388,7 @@ def test_walks_within_members_are_those_over_all_clusters(labels, n_steps):
 def test_enhanced_evidence_is_that_of_all_rows(labels, seed):
     ens = Ensemble(list(labels.T))
     weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
-    found = enhanced_evidence(ens, weights, 20, np.arange(ens.n_patterns))
+    found = enhanced_evidence(ens, weights, 20, np.arange(ens.n_patterns)).matrix()
     expected = dense.enhanced_evidence(labels, weights, 20)[np.ix_(ens.first_row, ens.first_row)]
     assert found == pytest.approx(expected, abs=1e-9)
 
@@ -420,7 +420,7 @@ def test_refined_links_are_cut_as_those_of_all_rows(labels, seed):
 def test_propagated_similarity_agrees_with_the_authors_program(reference):
     ens, answers = reference
     assert propagated_similarity(ens, 20)[0] == pytest.approx(answers["ecpcs_clusters_row0"], abs=1e-9)
-    similarity = enhanced_evidence(ens, np.ones(ens.n_members), 20, np.arange(ens.n_patterns))
+    similarity = enhanced_evidence(ens, np.ones(ens.n_members), 20, np.arange(ens.n_patterns)).matrix()
     row = similarity[ens.row_pattern[0]][ens.row_pattern]
     assert row == pytest.approx(answers["ecpcs_similarity_row0"], abs=1e-9)
     tree = qt.ECPCSHC(n_clusters=2).fit(ens)

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy as sch
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import squareform
@@ -13,7 +14,8 @@ from quorate import _kernels
 from quorate._kernels.linkage import first_leaves, keep_leaves
 from quorate._support.patience import Pace
 from quorate.ensemble import Ensemble
-from quorate.linkage import LINKS, _Front, _Groups, link_evidence, link_similarity
+from quorate.evidence import ThroughClusters
+from quorate.linkage import LINKS, _Front, _Groups, link_evidence, link_similarity, link_through_clusters
 
 
 @st.composite
@@ -47,6 +49,67 @@ def test_a_dense_similarity_is_linked_like_the_evidence_it_holds(data):
         similarity = oracles.evidence(labels, weights)[np.ix_(ens.first_row[covered], ens.first_row[covered])]
         tree = link_similarity(ens, similarity.copy(), link, covered)
         oracles.replay(similarity, ens.counts[covered], tree.merges, tree.heights, link)
+
+
+def similar_through_clusters(ens, weights, decimals=16):
+    """The similarity of patterns through similar clusters of each member, and the patterns; few decimals make ties."""
+    random = np.random.default_rng(ens.n_clusters)
+    of_clusters = np.round(random.random((ens.n_clusters, ens.n_clusters)) * 0.9, decimals)
+    of_clusters = np.minimum(of_clusters, of_clusters.T) * (ens.cluster_member[:, None] == ens.cluster_member)
+    np.fill_diagonal(of_clusters, 1.0)
+    patterns = link_evidence(ens, weights, "single").leaf_pattern
+    return ThroughClusters.of_members(ens, weights, of_clusters, patterns), patterns
+
+
+@pytest.mark.parametrize("few", [1, 3, 1024])
+@pytest.mark.parametrize("missing", [False, True])
+@given(data=st.data())
+def test_merges_in_rounds_join_the_most_similar_groups(few, missing, data):
+    labels, weights = data.draw(weighted_ensembles(missing))
+    ens = Ensemble(list(labels.T))
+    similarity, patterns = similar_through_clusters(ens, weights, data.draw(st.sampled_from([0, 1, 16])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quorate.linkage._FEW_TO_CHAIN", few)
+        for link in LINKS:
+            sizes = ens.counts[patterns].astype(float)
+            tree = link_through_clusters(ens, similarity, link, patterns, sizes)
+            oracles.replay(similarity.matrix(), ens.counts[patterns], tree.merges, tree.heights, link)
+
+
+@pytest.mark.parametrize("decimals", [1, 16])
+@pytest.mark.parametrize("n_done", [1, 20, 300])
+def test_the_nearest_group_is_found_through_clusters_and_whether_another_is_as_near(n_done, decimals):
+    random = np.random.default_rng(n_done)
+    ens = Ensemble(random.integers(0, 6, (400, 5)))
+    similarity, patterns = similar_through_clusters(ens, np.full(5, 0.2), decimals)
+    pairs = np.sort(random.permutation(len(patterns)) // 2)  # of patterns
+    shares = sp.csr_array((np.full(len(pairs), 0.5), (pairs, np.arange(len(pairs)))))
+    for groups in (similarity, similarity.joined(shares)):
+        todo = np.sort(random.choice(len(groups), min(n_done, len(groups)), replace=False))
+        partner, best, second = np.full(len(groups), -1), np.full(len(groups), -1.0), np.full(len(groups), -1.0)
+        groups.find_nearest(todo, partner, best, second)
+        matrix = groups.matrix()
+        np.fill_diagonal(matrix, -1.0)
+        next_best, highest = np.sort(matrix[todo], axis=1)[:, -2:].T
+        assert best[todo] == pytest.approx(highest, abs=1e-12)
+        assert matrix[todo, partner[todo]] == pytest.approx(highest, abs=1e-12)
+        assert np.array_equal(best[todo] - second[todo] < 1e-10, highest - next_best < 1e-10)
+        assert np.all(second[todo] <= next_best + 1e-12)
+        left = np.setdiff1d(np.arange(len(groups)), todo)
+        assert np.all(np.stack([partner, best, second])[:, left] == -1)
+
+
+def test_patterns_are_joined_until_there_is_room_for_a_matrix():
+    ens = Ensemble(np.random.default_rng(0).integers(0, 9, (3000, 6)))
+    similarity, patterns = similar_through_clusters(ens, np.full(6, 1 / 6))
+    assert len(patterns) > 2900
+    expected = link_through_clusters(ens, similarity, "average", patterns, np.ones(len(patterns)))
+    with qt.memory_limit("10 MB"):
+        found = link_through_clusters(ens, similarity, "average", patterns, np.ones(len(patterns)))
+        with pytest.raises(qt.QuorateError, match="every two of 2,9.* groups of rows needs about"):
+            link_through_clusters(ens, similarity, "complete", patterns, np.ones(len(patterns)))
+    assert np.allclose(found.heights, expected.heights, atol=1e-12)
+    assert np.array_equal(found.merges, expected.merges)
 
 
 @pytest.mark.parametrize("m", [*range(1, 34), 255, 256, 257, 271, 600])

@@ -8,7 +8,7 @@ import oracles
 import quorate as qt
 from quorate import _kernels
 from quorate.ensemble import Ensemble
-from quorate.evidence import through_clusters
+from quorate.evidence import ThroughClusters
 from quorate.links import (
     NeighbourLists,
     SactOperator,
@@ -115,7 +115,7 @@ def test_many_patterns_are_similar_through_their_clusters(n_patterns):
     phi, of_clusters = random.random((n_patterns, 12)), random.random((12, 12))
     phi[random.random(phi.shape) < 0.5] = 0.0
     of_clusters += of_clusters.T
-    found = through_clusters(sp.csr_array(phi), of_clusters)
+    found = ThroughClusters.of_all(sp.csr_array(phi), of_clusters).matrix()
     assert found == pytest.approx(phi @ of_clusters @ phi.T, abs=1e-12)
     assert np.array_equal(found, found.T)
 

@@ -6,7 +6,8 @@ group needs only the group's histogram over clusters, never a matrix of rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,60 +74,87 @@ def pattern_evidence(ens: Ensemble, weights: Floats, certainty: Floats | None = 
     return np.minimum(evidence, 1.0, out=evidence)
 
 
-def through_clusters(
-    phi: sp.csr_array, similarity: Floats, similar: tuple[Ints, Ints] | None = None, most: float = np.inf
-) -> Floats:
-    """(m, m) similarity of every two patterns through that of their clusters: Phi T Phi', symmetric to the last bit.
+@dataclass(frozen=True)
+class ThroughClusters:
+    """The similarity of every two patterns, or groups of them, through that of their clusters: Phi T Phi'."""
 
-    Parameters
-    ----------
-    phi : sparse (m, n_clusters)
-        How much each cluster of a pattern counts.
-    similarity : (n_clusters, n_clusters)
-        Symmetric similarity T of clusters.
-    similar : (n_clusters,), (n_clusters,), optional
-        The first and the last cluster, plus one, that each is similar to. Default: all.
-    most : float, optional
-        What no similarity may exceed.
-    """
-    n_patterns, n_clusters = phi.shape
-    first, last = similar or (np.zeros(n_clusters, dtype=np.int64), np.full(n_clusters, n_clusters))
-    require_memory(
-        8.0 * n_patterns * (n_patterns + _ROWS_PER_TASK * n_clusters / max(n_patterns, 1)),
-        f"The similarity of every two of {n_patterns:,} patterns",
-        USE_NO_MATRIX,
-    )
-    out = np.empty((n_patterns, n_patterns))
-    tasks = _kernels.threads.blocks(n_patterns, _ROWS_PER_TASK)
+    phi: sp.csr_array
+    """(groups, n_clusters) how much each cluster of a group counts, not negative."""
+    similarity: Floats
+    """(n_clusters, n_clusters) symmetric similarity T of clusters, not negative."""
+    similar: tuple[Ints, Ints]
+    """(n_clusters,), (n_clusters,) the first and the last cluster, plus one, that each is similar to."""
+    most: float = np.inf
+    """What no similarity exceeds but for rounding."""
 
-    def fill(rows: slice) -> None:
-        carried = np.empty((rows.stop - rows.start, n_clusters))
-        _kernels.links.carry(phi.indptr, phi.indices, phi.data, similarity, first, last, rows.start, carried)
-        by_cluster = np.ascontiguousarray(carried.T)
-        _kernels.links.add_up(by_cluster, phi.indptr, phi.indices, phi.data, rows.start, most, out)
+    @classmethod
+    def of_all(cls, phi: sp.csr_array, similarity: Floats) -> ThroughClusters:
+        """Return what any two clusters make similar."""
+        n = len(similarity)
+        return cls(phi, similarity, (np.zeros(n, dtype=np.int64), np.full(n, n)))
 
-    _kernels.threads.in_threads(fill, tasks)
-    return out
+    @classmethod
+    def of_members(cls, ens: Ensemble, influence: Floats, similarity: Floats, patterns: Ints) -> ThroughClusters:
+        """Return the weighted mean over members of the similarity of their clusters, for some patterns.
+
+        Where labels are missing it is the sum over the members that label both rows, over sqrt(W_i W_j), W the weight
+        of the members that label a row.
+
+        Parameters
+        ----------
+        similarity : (n_clusters, n_clusters)
+            Of clusters of the same member, at most 1; 0 between members. It is overwritten.
+        patterns : (p,)
+            Which patterns.
+        """
+        member = ens.cluster_member
+        similarity *= (influence / influence.sum())[member][:, None]
+        similar = np.searchsorted(member, member, "left"), np.searchsorted(member, member, "right")
+        return cls(sp.csr_array(indicators(ens, influence)[patterns]), similarity, similar, 1.0)
+
+    def __len__(self) -> int:
+        return int(self.phi.shape[0])
+
+    def joined(self, shares: sp.csr_array) -> ThroughClusters:
+        """Return the mean similarity of larger groups, of which `shares` (larger, groups) are the shares of these."""
+        return replace(self, phi=sp.csr_array(shares @ self.phi))
+
+    def matrix(self) -> Floats:
+        """(groups, groups) all similarities, symmetric to the last bit."""
+        n = len(self)
+        require_memory(
+            8.0 * n * (n + _ROWS_PER_TASK * len(self.similarity) / max(n, 1)),
+            f"The similarity of every two of {n:,} groups of rows",
+            USE_NO_MATRIX,
+        )
+        out = np.empty((n, n))
+
+        def fill(some: slice) -> None:
+            _kernels.links.add_up(self._carried(self.phi, some), *_lists(self.phi), some.start, self.most, out)
+
+        _kernels.threads.in_threads(fill, _kernels.threads.blocks(n, _ROWS_PER_TASK))
+        return out
+
+    def find_nearest(
+        self, todo: Ints, partner: Ints, best: Floats, second: Floats, told: Callable[[float], None] | None = None
+    ) -> None:
+        """Write for the groups `todo` the most similar other group, how similar it and the next are, in threads."""
+        own = self.phi if len(todo) == len(self) else sp.csr_array(self.phi[todo])
+
+        def find(some: slice) -> None:
+            _kernels.links.nearest(self._carried(own, some), todo[some], *_lists(self.phi), partner, best, second)
+
+        _kernels.threads.in_threads(find, _kernels.threads.blocks(len(todo), _ROWS_PER_TASK), told)
+
+    def _carried(self, phi: sp.csr_array, some: slice) -> Floats:
+        """(n_clusters, b) what each cluster gets from some rows of Phi: T Phi' of these."""
+        carried = np.empty((phi.shape[1], some.stop - some.start))
+        _kernels.links.carry(*_lists(phi), self.similarity, *self.similar, some.start, carried)
+        return carried
 
 
-def evidence_through_clusters(ens: Ensemble, influence: Floats, similarity: Floats, patterns: Ints) -> Floats:
-    """(p, p) of some patterns: the weighted mean over members of the similarity of their clusters, 1 with itself.
-
-    Where labels are missing it is the sum over the members that label both rows, over sqrt(W_i W_j), W the weight of
-    the members that label a row.
-
-    Parameters
-    ----------
-    similarity : (n_clusters, n_clusters)
-        Of clusters of the same member; 0 between members. It is overwritten.
-    patterns : (p,)
-        Which patterns.
-    """
-    similarity *= (influence / influence.sum())[ens.cluster_member][:, None]
-    first, last = (np.searchsorted(ens.cluster_member, ens.cluster_member, side) for side in ("left", "right"))
-    evidence = through_clusters(sp.csr_array(indicators(ens, influence)[patterns]), similarity, (first, last), 1.0)
-    np.fill_diagonal(evidence, 1.0)
-    return evidence
+def _lists(matrix: sp.csr_array) -> tuple[Any, Any, Floats]:
+    return matrix.indptr, matrix.indices, matrix.data
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_integer
-from quorate._support.memory import USE_NO_MATRIX, require_memory
+from quorate._support.memory import USE_NO_MATRIX, is_room_for, require_memory
 from quorate._support.numbering import number_by_size
-from quorate._support.patience import Pace
+from quorate._support.patience import Pace, require_time
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Ensemble
-from quorate.evidence import covering_weight, pattern_evidence
+from quorate.evidence import ThroughClusters, covering_weight, pattern_evidence
 
 if TYPE_CHECKING:
     from quorate._kernels.neighbours import Groups, Near, Touching, Tree
@@ -37,6 +37,9 @@ _FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
 _FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
 _FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
 _FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # that are all kept
+_FEW_TO_CHAIN = 1024  # groups of which a matrix is made at once
+_RARELY_NEAREST = 1 / 12  # pairs for each group, below which a round takes longer than it saves
+_NO_TREE = "GP-MGLA, HBGF and LWGP need no tree."
 LISTED = 16  # similar groups that are kept for each
 
 
@@ -262,6 +265,73 @@ def link_patterns(
     return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights)
 
 
+def link_through_clusters(
+    ens: Ensemble, similarity: ThroughClusters, link: Link, leaves: Ints, sizes: Floats
+) -> Dendrogram:
+    """Return the dendrogram of patterns that are similar through their clusters, each a leaf; sizes are overwritten.
+
+    With average link there is only a matrix of the groups that are left when most are joined.
+
+    Parameters
+    ----------
+    ens : Ensemble
+    similarity : ThroughClusters
+        Of the patterns; none is less similar to itself than to another.
+    link : {"average", "complete", "single"}
+    leaves : (leaves,)
+        The patterns, ascending.
+    sizes : (leaves,)
+        How often each counts.
+    """
+    if link != "average":
+        return link_patterns(ens, similarity.matrix(), link, leaves, sizes)
+    found, groups, leaf, sizes = _join_nearest(similarity, sizes)
+    if len(leaf) > 0:
+        pairs, heights = _kernels.linkage.chain_link(groups.matrix(), sizes, LINKS.index(link))
+        found.append(Merges(leaf[pairs], heights))
+        leaf = leaf[:1]
+    return _dendrogram(
+        ens, leaves, _join_rest([merges.pairs for merges in found], [merges.heights for merges in found], leaf)
+    )
+
+
+def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges], ThroughClusters, Ints, Floats]:
+    """Join groups that are each other's nearest, in rounds, while they are many; all such pairs of a round at once.
+
+    Where two are equally near to a third the order decides: those are left to the chain.
+
+    Returns the merges, and of the groups left their similarity, a leaf of each, and their sizes.
+    """
+    n = len(groups)
+    leaf: Ints = np.arange(n)
+    todo = leaf
+    partner, best, second = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
+    if n > _FEW_TO_CHAIN:
+        require_time(2.0 * n * groups.phi.nnz, f"The similarities of {n:,} patterns", _NO_TREE)
+    pace = Pace(f"The tree of {n:,} patterns", _NO_TREE)
+    found = []
+    while len(groups) > _FEW_TO_CHAIN:
+        groups.find_nearest(todo, partner, best, second, partial(_tell_merging, pace, len(groups), n))
+        here = np.arange(len(groups))
+        alone = best - second > 2.0 / _kernels.linkage.DECIMALS
+        one = np.flatnonzero((partner[partner] == here) & (here < partner) & alone & alone[partner])
+        if len(one) == 0 or (len(one) < _RARELY_NEAREST * len(groups) and is_room_for(8.0 * len(groups) ** 2)):
+            break
+        other = partner[one]
+        found.append(Merges(np.stack([leaf[one], leaf[other]], axis=1), np.maximum(1.0 - best[one], 0.0)))
+        stays, stale = np.ones(len(here), dtype=np.bool_), np.zeros(len(here), dtype=np.bool_)
+        stays[other] = False
+        stale[one] = stale[other] = True
+        stale |= stale[partner]
+        group = np.cumsum(stays) - 1
+        group[other] = group[one]
+        together = np.bincount(group, weights=sizes).astype(np.float64)
+        shares = sp.csr_array((sizes / together[group], (group, here)), shape=(len(together), len(here)))
+        groups, leaf, sizes, todo = groups.joined(shares), leaf[stays], together, np.flatnonzero(stale[stays])
+        partner, best, second = group[partner[stays]], best[stays], second[stays]
+    return found, groups, leaf, sizes
+
+
 def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges, leaf_heights: Floats | None = None) -> Dendrogram:
     nodes, heights = _in_order(merges)
     return Dendrogram(nodes, heights, ens, leaves, leaf_heights)
@@ -440,7 +510,7 @@ def average_link(leaves: _Groups) -> Merges:
     few = isqrt(max(_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY * len(leaves.indices)))
     front = _Front.of_leaves(leaves)
     del leaves  # the front lets go of them when it makes room
-    pace = Pace(f"The tree of {n:,} patterns", "GP-MGLA, HBGF and LWGP need no tree.")
+    pace = Pace(f"The tree of {n:,} patterns", _NO_TREE)
     found = []
     while front.n_left > few:
         told = partial(_tell_merging, pace, front.n_left, n)

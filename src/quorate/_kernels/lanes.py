@@ -13,6 +13,8 @@ from numba import extending, types
 from numba.extending import models, register_model
 from numba.np.arrayobj import make_array
 
+from quorate._kernels._jit import jit
+
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _ALIGNMENT = 8  # what numpy promises
@@ -137,3 +139,18 @@ def scale(typing: Any, factor: Any, value: Any) -> Any:
         return builder.fmul(builder.shuffle_vector(first, nothing, everywhere), arguments[1])
 
     return _lanes(types.float64, _lanes), generate
+
+
+@jit
+def highest(row):
+    """Return the largest number of a row of any length, none of which is NaN; -inf of none."""
+    n_eights = len(row) // WIDTH
+    found = -np.inf
+    if n_eights > 0:
+        one = two = load(row, 0)
+        for i in range(n_eights // 2):
+            one, two = larger(one, load(row, 2 * i)), larger(two, load(row, 2 * i + 1))
+        found = largest(larger(larger(one, two), load(row, n_eights - 1)))
+    for i in range(n_eights * WIDTH, len(row)):
+        found = max(found, row[i])
+    return found

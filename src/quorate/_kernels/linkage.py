@@ -120,21 +120,6 @@ def nearest(
 
 
 @jit
-def _highest(row):
-    """Return the largest of a row, on vector instructions."""
-    n_eights = len(row) // lanes.WIDTH
-    highest = -np.inf
-    if n_eights > 0:
-        one = two = lanes.load(row, 0)
-        for i in range(n_eights // 2):
-            one, two = lanes.larger(one, lanes.load(row, 2 * i)), lanes.larger(two, lanes.load(row, 2 * i + 1))
-        highest = lanes.largest(lanes.larger(lanes.larger(one, two), lanes.load(row, n_eights - 1)))
-    for b in range(n_eights * lanes.WIDTH, len(row)):
-        highest = max(highest, row[b])
-    return highest
-
-
-@jit
 def _most_similar(row, previous, highest_of):
     """Return the place of the highest value in a row: the previous chain element among equals, else the first.
 
@@ -142,7 +127,7 @@ def _most_similar(row, previous, highest_of):
     """
     highest = -np.inf
     for stretch in range(len(highest_of)):
-        highest_of[stretch] = _highest(row[stretch * _PLACES : (stretch + 1) * _PLACES])
+        highest_of[stretch] = lanes.highest(row[stretch * _PLACES : (stretch + 1) * _PLACES])
         highest = max(highest, highest_of[stretch])
     key = np.rint(highest * DECIMALS)
     if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
@@ -186,6 +171,7 @@ def chain_link(similarity, sizes, link):
     Returns the merges as rows joined (m - 1, 2), the joined group keeping the first, and their heights (m - 1,).
     """
     m = len(sizes)
+    # Unsigned, places are read without a look at whether they are negative.
     pairs, shares = np.empty((m - 1, 2), dtype=np.uint32), np.empty(m - 1, dtype=np.float64)
     heights = np.empty(m - 1, dtype=np.float64)
     made = np.zeros(m, dtype=np.float64)
@@ -226,7 +212,7 @@ def chain_link(similarity, sizes, link):
         left[b] = False
         sizes[a] += sizes[b]
         made[a] = height
-    return pairs, heights
+    return pairs.astype(np.int64), heights
 
 
 @jit

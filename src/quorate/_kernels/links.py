@@ -5,6 +5,9 @@ import numpy as np
 from quorate._kernels import lanes
 from quorate._kernels._jit import jit
 
+_SLACK = 1e-9  # far above rounding errors of a bound
+_LOOK_AGAIN = 64  # groups after which a bound is made sharper
+
 
 @jit
 def shared_neighbours(indptr, indices, values, order, start, stop, width, out):
@@ -245,20 +248,27 @@ def symmetrise(start, stop, out):
 
 @jit
 def carry(indptr, indices, values, similarity, first, last, start, carried):
-    """Write what each cluster gets from b patterns start, start + 1, ...: Phi T of these patterns.
+    """Write what each cluster gets from b patterns start, start + 1, ...: T Phi' of these patterns.
 
     indptr, indices, values : Phi (m, n_clusters) in CSR form
     similarity : (n_clusters, n_clusters) symmetric T
     first, last : (n_clusters,) the clusters first..last alone are similar to each
-    carried : (b, n_clusters)
+    carried : (n_clusters, b)
     """
-    carried[:] = 0.0
-    for i in range(len(carried)):
-        total = carried[i]
-        for e in range(indptr[start + i], indptr[start + i + 1]):
-            value, part = values[e], similarity[indices[e]]
-            for c in range(first[indices[e]], last[indices[e]]):
-                total[c] += value * part[c]
+    n_clusters, b = carried.shape
+    lines = np.empty((lanes.WIDTH, n_clusters), dtype=np.float64)
+    for top in range(0, b, lanes.WIDTH):
+        n_lines = min(lanes.WIDTH, b - top)
+        lines[:] = 0.0
+        for i in range(n_lines):
+            total = lines[i]
+            for e in range(indptr[start + top + i], indptr[start + top + i + 1]):
+                value, part = values[e], similarity[indices[e]]
+                for c in range(first[indices[e]], last[indices[e]]):
+                    total[c] += value * part[c]
+        for c in range(n_clusters):
+            for i in range(n_lines):
+                carried[c, top + i] = lines[i, c]
 
 
 @jit
@@ -296,3 +306,64 @@ def add_up(carried, indptr, indices, values, start, most, out):
         for j in range(b):
             for i in range(n_rows):
                 out[start + j, top + i] = tile[i, j]
+
+
+@jit
+def nearest(carried, todo, indptr, indices, values, partner, best, second):
+    """Write for b groups `todo` the group that each has most in common with, how much, and how much with the next.
+
+    The groups of `todo` come first. Any other is left out if it cannot have more in common with one of them than what
+    was found for all: no entry of theirs is more than the largest of its cluster.
+
+    carried : (n_clusters, b) float64, what each cluster gets from each of the b groups; not negative
+    todo : (b,) numbers of the groups, ascending
+    indptr, indices, values : Phi (m, n_clusters) in CSR form
+    partner, best, second : (m,) written at the places `todo`
+    """
+    n_clusters, b = carried.shape
+    largest = np.empty(n_clusters, dtype=np.float64)
+    for c in range(n_clusters):
+        largest[c] = lanes.highest(carried[c])
+    total = np.empty(b, dtype=np.float64)
+    first, next_, where = np.full(b, -np.inf), np.full(b, -np.inf), np.zeros(b, dtype=np.float64)
+    for j in range(b):
+        _have_in_common(carried, todo[j], indptr, indices, values, total)
+        total[j] = -np.inf
+        _keep_two(total, todo[j], first, next_, where)
+    least, place = first.min(), 0
+    for g in range(len(indptr) - 1):
+        if place < b and todo[place] == g:
+            place += 1
+            continue
+        bound = _SLACK
+        for e in range(indptr[g], indptr[g + 1]):
+            bound += values[e] * largest[indices[e]]
+        if bound >= least:
+            _have_in_common(carried, g, indptr, indices, values, total)
+            _keep_two(total, g, first, next_, where)
+        if g % _LOOK_AGAIN == 0:
+            least = first.min()
+    for j in range(b):
+        partner[todo[j]], best[todo[j]], second[todo[j]] = np.int64(where[j]), first[j], next_[j]
+
+
+@jit
+def _have_in_common(carried, g, indptr, indices, values, total):
+    """Write what group g has in common with each of b groups; they stand side by side, for vector instructions."""
+    total[:] = 0.0
+    for e in range(indptr[g], indptr[g + 1]):
+        value, part = values[e], carried[indices[e]]
+        for j in range(len(total)):
+            total[j] += value * part[j]
+
+
+@jit
+def _keep_two(total, g, first, second, where):
+    """Keep the two largest numbers, and of the first where it was found; as a float, for vector instructions."""
+    here = np.float64(g)
+    for j in range(len(total)):
+        value, before = total[j], first[j]
+        smaller = value if value < before else before
+        second[j] = smaller if smaller > second[j] else second[j]
+        where[j] = here if value > before else where[j]
+        first[j] = value if value > before else before

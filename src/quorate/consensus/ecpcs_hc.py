@@ -13,12 +13,12 @@ from quorate.consensus.base import LinkageMethod
 from quorate.consensus.votes import covered_patterns
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.evidence import evidence_through_clusters
-from quorate.linkage import Dendrogram, Link, link_patterns
+from quorate.evidence import ThroughClusters
+from quorate.linkage import Dendrogram, Link, link_through_clusters
 from quorate.links import neighbour_links, trajectories_within
 
 
-def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: Ints) -> Floats:
+def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: Ints) -> ThroughClusters:
     """(leaves, leaves) the enhanced co-association: members count even where they part two rows.
 
     S_ij is the weighted mean over members of the propagated similarity of their clusters of i and j, 1 for the same
@@ -26,7 +26,7 @@ def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: In
     """
     of_clusters = trajectories_within(neighbour_links(ens), ens.cluster_member, n_steps)
     np.fill_diagonal(of_clusters, 1.0)
-    return evidence_through_clusters(ens, influence, of_clusters, leaves)
+    return ThroughClusters.of_members(ens, influence, of_clusters, leaves)
 
 
 class ECPCSHC(LinkageMethod):
@@ -112,4 +112,4 @@ class ECPCSHC(LinkageMethod):
         leaves = covered_patterns(ens, influence)
         similarity = enhanced_evidence(ens, influence, self.n_steps, leaves)
         sizes = ens.counts[leaves].astype(np.float64)
-        return link_patterns(ens, similarity, cast(Link, self.linkage), leaves, sizes)
+        return link_through_clusters(ens, similarity, cast(Link, self.linkage), leaves, sizes)

@@ -17,7 +17,7 @@ from quorate.consensus.forecast import similarities
 from quorate.consensus.graphs import row_links
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.evidence import covering_weight, through_clusters
+from quorate.evidence import ThroughClusters, covering_weight
 from quorate.linkage import Dendrogram, Link, link_similarity
 from quorate.links import simrank
 
@@ -29,7 +29,7 @@ def simrank_similarity(ens: Ensemble, influence: Floats, decay: float, n_iterati
     """
     phi = row_links(ens, influence[ens.cluster_member])
     of_clusters = simrank(ens, phi, decay, n_iterations)
-    similarity = through_clusters(sp.csr_array(phi[leaves]), of_clusters)
+    similarity = ThroughClusters.of_all(sp.csr_array(phi[leaves]), of_clusters).matrix()
     similarity *= decay
     return similarity
 

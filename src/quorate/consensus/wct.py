@@ -14,7 +14,7 @@ from quorate.consensus.base import LinkageMethod
 from quorate.consensus.forecast import similarities
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.evidence import covering_weight, evidence_through_clusters
+from quorate.evidence import ThroughClusters, covering_weight
 from quorate.linkage import Dendrogram, Link, link_similarity
 from quorate.links import weighted_triples
 
@@ -28,7 +28,9 @@ def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: In
     of_clusters = weighted_triples(ens, influence)
     of_clusters *= decay
     np.fill_diagonal(of_clusters, 1.0)
-    return evidence_through_clusters(ens, influence, of_clusters, leaves)
+    similarity = ThroughClusters.of_members(ens, influence, of_clusters, leaves).matrix()
+    np.fill_diagonal(similarity, 1.0)
+    return similarity
 
 
 class WCT(LinkageMethod):

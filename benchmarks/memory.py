@@ -50,11 +50,14 @@ SHAPES = [
     Shape(20_000, 10, 600, "hbgf", fitted=True),
     Shape(20_000, 10, 600, "lwgp", fitted=True),
     Shape(5_000, 10, 200, "wct", fitted=True),
-    Shape(8_000, 10, 100, "wct"),
+    Shape(8_000, 10, 100, "wct", fitted=True),
+    Shape(40_000, 10, 50, "wct", fitted=True),
+    Shape(40_000, 20, 100, "wct", kind="grouped", fitted=True),
+    Shape(20_000, 10, 600, "wct", fitted=True),
     Shape(5_000, 10, 200, "srs", fitted=True),
     Shape(8_000, 10, 100, "srs"),
     Shape(3_000, 10, 400, "srs", fitted=True),
-    Shape(3_000, 10, 400, "wct"),
+    Shape(3_000, 10, 400, "wct", fitted=True),
     Shape(8_000, 10, 50, "weac complete", fitted=True),
     Shape(10_000, 5, 50, "eac complete", fitted=True),
     Shape(40_000, 20, 100, "weac", kind="grouped", fitted=True),
@@ -77,7 +80,7 @@ SHAPES = [
     Shape(1_000, 2_000, 5, "gp-mgla", limit="2GB"),
     Shape(1_000, 5_000, 5, "gp-mgla", limit="8GB"),
     Shape(20_000, 1_000, 20, "gp-mgla", limit="8GB"),
-    Shape(40_000, 10, 50, "wct", limit="8GB"),
+    Shape(40_000, 10, 50, "wct complete", limit="8GB"),
 ]
 
 

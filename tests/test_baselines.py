@@ -43,7 +43,7 @@ def similarity_of(method, ens, weights=None):
     if method is qt.EAC:
         return qt.coassociation(ens, weights, rows=True)
     if method is qt.WCT:
-        return over_rows(ens, triple_similarity(ens, weights, 0.8, patterns))
+        return over_rows(ens, triple_similarity(ens, weights, 0.8, patterns).matrix())
     return over_rows(ens, simrank_similarity(ens, weights, 0.8, 5, patterns))
 
 
@@ -221,7 +221,7 @@ def test_squared_singular_values_are_eigenvalues_of_the_unweighted_transfer_cut(
 
 def test_without_decay_triples_are_evidence(published):
     ens = Ensemble(published("ensembles", "lwea_VS")["labels"][:, :5])
-    similarity = triple_similarity(ens, np.ones(5), 0.0, np.arange(ens.n_patterns))
+    similarity = triple_similarity(ens, np.ones(5), 0.0, np.arange(ens.n_patterns)).matrix()
     assert np.allclose(similarity, qt.coassociation(ens), atol=1e-12)
 
 

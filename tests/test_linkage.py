@@ -69,10 +69,9 @@ def test_merges_in_rounds_join_the_most_similar_groups(few, missing, data):
     ens = Ensemble(list(labels.T))
     similarity, patterns = similar_through_clusters(ens, weights, data.draw(st.sampled_from([0, 1, 16])))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quorate.linkage._FEW_TO_CHAIN", few)
+        patch.setattr("quorate.linkage.FEW_TO_CHAIN", few)
         for link in LINKS:
-            sizes = ens.counts[patterns].astype(float)
-            tree = link_through_clusters(ens, similarity, link, patterns, sizes)
+            tree = link_through_clusters(ens, similarity, link, patterns)
             oracles.replay(similarity.matrix(), ens.counts[patterns], tree.merges, tree.heights, link)
 
 
@@ -103,11 +102,11 @@ def test_patterns_are_joined_until_there_is_room_for_a_matrix():
     ens = Ensemble(np.random.default_rng(0).integers(0, 9, (3000, 6)))
     similarity, patterns = similar_through_clusters(ens, np.full(6, 1 / 6))
     assert len(patterns) > 2900
-    expected = link_through_clusters(ens, similarity, "average", patterns, np.ones(len(patterns)))
+    expected = link_through_clusters(ens, similarity, "average", patterns)
     with qt.memory_limit("10 MB"):
-        found = link_through_clusters(ens, similarity, "average", patterns, np.ones(len(patterns)))
+        found = link_through_clusters(ens, similarity, "average", patterns)
         with pytest.raises(qt.QuorateError, match="every two of 2,9.* groups of rows needs about"):
-            link_through_clusters(ens, similarity, "complete", patterns, np.ones(len(patterns)))
+            link_through_clusters(ens, similarity, "complete", patterns)
     assert np.allclose(found.heights, expected.heights, atol=1e-12)
     assert np.array_equal(found.merges, expected.merges)
 

@@ -141,7 +141,9 @@ def test_a_fit_is_forecast_by_its_arrays():
     assert forecast(qt.LWGP(2), ens) == kept + 12 * overlaps + 4 * 8 * 100**2 + rows
     assert forecast(qt.WEAC(2), ens) == kept + (2 * 16 + 16) * 2500 + (16 * 20 + 10 * 8) * 500 + rows
     assert forecast(qt.WEAC(2, linkage="complete"), ens) == kept + 8 * 500**2 + rows
-    assert forecast(qt.WCT(2), ens) == kept + 8 * 100**2 + 8 * 500**2 + rows
+    through = 8 * 100**2 + 3 * 12 * 2500 + 12 * 8 * 500 + 8 * 500**2
+    assert forecast(qt.WCT(2), ens) == kept + through + rows
+    assert forecast(qt.WCT(2, linkage="complete"), ens) == kept + 8 * 100**2 + 8 * 500**2 + rows
 
 
 @pytest.mark.parametrize("name", ["gp-mgla", "hbgf", "lwgp", "weac", "lwea", "wct", "srs"])

@@ -1,7 +1,8 @@
 """Agglomeration of patterns into a dendrogram with exact cuts (paper, section 6.1).
 
 Average and single link work on sparse histograms and inverted lists, in memory linear in the ensemble, and give the
-dendrogram of the full matrix of rows. Complete link, and any other similarity, needs the matrix over patterns.
+dendrogram of the full matrix of rows; so does average link through similar clusters, but for its ties. Complete link,
+and any other similarity, needs the matrix over patterns.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._support.cards import Share, card
 from quorate._support.checks import check_integer
-from quorate._support.memory import USE_NO_MATRIX, is_room_for, require_memory
+from quorate._support.memory import USE_NO_MATRIX, require_memory
 from quorate._support.numbering import number_by_size
-from quorate._support.patience import Pace, require_time
+from quorate._support.patience import Pace
 from quorate._support.typing import Floats, Ints
 from quorate.crowd import ratio
 from quorate.ensemble import Ensemble
@@ -37,8 +38,9 @@ _FEWEST_PER_TASK, _MOST_PER_TASK = 128, 512
 _FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
 _FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
 _FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # that are all kept
-_FEW_TO_CHAIN = 1024  # groups of which a matrix is made at once
-_RARELY_NEAREST = 1 / 12  # pairs for each group, below which a round takes longer than it saves
+FEW_TO_CHAIN = 1024  # groups of which a matrix is made
+SIMILARITIES_PER_LABEL = 3  # in a matrix that is made where few groups are each other's nearest
+_RARELY_NEAREST = 1 / 64  # pairs of such groups for each
 _NO_TREE = "GP-MGLA, HBGF and LWGP need no tree."
 LISTED = 16  # similar groups that are kept for each
 
@@ -265,10 +267,8 @@ def link_patterns(
     return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights)
 
 
-def link_through_clusters(
-    ens: Ensemble, similarity: ThroughClusters, link: Link, leaves: Ints, sizes: Floats
-) -> Dendrogram:
-    """Return the dendrogram of patterns that are similar through their clusters, each a leaf; sizes are overwritten.
+def link_through_clusters(ens: Ensemble, similarity: ThroughClusters, link: Link, leaves: Ints) -> Dendrogram:
+    """Return the dendrogram of patterns that are similar through their clusters, each a leaf.
 
     With average link there is only a matrix of the groups that are left when most are joined.
 
@@ -280,9 +280,8 @@ def link_through_clusters(
     link : {"average", "complete", "single"}
     leaves : (leaves,)
         The patterns, ascending.
-    sizes : (leaves,)
-        How often each counts.
     """
+    sizes = ens.counts[leaves].astype(np.float64)
     if link != "average":
         return link_patterns(ens, similarity.matrix(), link, leaves, sizes)
     found, groups, leaf, sizes = _join_nearest(similarity, sizes)
@@ -306,16 +305,15 @@ def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges],
     leaf: Ints = np.arange(n)
     todo = leaf
     partner, best, second = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
-    if n > _FEW_TO_CHAIN:
-        require_time(2.0 * n * groups.phi.nnz, f"The similarities of {n:,} patterns", _NO_TREE)
+    enough = isqrt(SIMILARITIES_PER_LABEL * groups.phi.nnz)
     pace = Pace(f"The tree of {n:,} patterns", _NO_TREE)
     found = []
-    while len(groups) > _FEW_TO_CHAIN:
+    while len(groups) > FEW_TO_CHAIN:
         groups.find_nearest(todo, partner, best, second, partial(_tell_merging, pace, len(groups), n))
         here = np.arange(len(groups))
         alone = best - second > 2.0 / _kernels.linkage.DECIMALS
         one = np.flatnonzero((partner[partner] == here) & (here < partner) & alone & alone[partner])
-        if len(one) == 0 or (len(one) < _RARELY_NEAREST * len(groups) and is_room_for(8.0 * len(groups) ** 2)):
+        if len(one) == 0 or (len(one) < _RARELY_NEAREST * len(groups) and len(groups) <= enough):
             break
         other = partner[one]
         found.append(Merges(np.stack([leaf[one], leaf[other]], axis=1), np.maximum(1.0 - best[one], 0.0)))

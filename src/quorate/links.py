@@ -361,7 +361,7 @@ def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
     coefficient; k counts by the influence of its member (1 in the original). Clusters of different members get 0, and
     so do all clusters of members without influence; the diagonal is 1.
     """
-    _require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=2)
+    _require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=1.5)
     links = neighbour_links(ens)
     of_cluster = member_influence[ens.cluster_member]
     triples = connected_triples(links, of_cluster)
@@ -556,6 +556,6 @@ def _same_pattern(phi: sp.csr_array, similarity: Floats) -> Floats:
     return mean
 
 
-def _require_matrix(n_clusters: int, what: str, n_matrices: int = 1) -> None:
+def _require_matrix(n_clusters: int, what: str, n_matrices: float = 1) -> None:
     """Refuse what needs some matrices over clusters if there is no room."""
     require_memory(8.0 * n_matrices * n_clusters**2, f"{what} of {n_clusters:,} clusters", USE_NO_MATRIX)

@@ -150,18 +150,15 @@ def labels_memory(n_lines: int, n_members: int) -> int:
     return BYTES_PER_LABEL * n_lines * n_members
 
 
-def is_room_for(needed: float) -> bool:
-    """Return whether so many bytes are available."""
-    return (needed <= _NOT_WORTH_LOOKING and _limit.get() is None) or needed <= available_memory()
-
-
 def require_memory(needed: float, what: str, advice: str) -> None:
     """Refuse `what` if it needs more bytes than are available; `advice` says what would fit."""
     told = _told.get()
     if told is not None:
         told.append((what, needed))
-    if not is_room_for(needed):
-        available = available_memory()
+    if needed <= _NOT_WORTH_LOOKING and _limit.get() is None:
+        return
+    available = available_memory()
+    if needed > available:
         raise QuorateError(
             f"{what} needs about {show_bytes(needed)}, but {show_bytes(available)} is available. {advice}"
         )

@@ -9,7 +9,7 @@ from quorate._support.lanczos import most_vectors
 from quorate._support.memory import require_memory
 from quorate._support.sizes import ENTRY, NUMBER, Numbers, counting, kept_by_agreement, passed_by_agreement, with_slack
 from quorate.ensemble import Clusterings
-from quorate.linkage import LISTED
+from quorate.linkage import FEW_TO_CHAIN, LISTED, SIMILARITIES_PER_LABEL
 from quorate.tcut import DENSE_NODES, EIGENVECTOR_BATCH
 
 
@@ -33,6 +33,12 @@ def sparse_linkage(size: Numbers, *, lists: bool) -> float:
     if lists:
         return 4 * ENTRY * size.labels + (20.0 * LISTED + 10 * NUMBER) * size.patterns
     return max(28.0 * size.labels, 2 * ENTRY * size.labels + 15 * NUMBER * size.patterns)
+
+
+def linkage_through_clusters(size: Numbers) -> float:
+    """Lists of clusters of all groups, anew when some are joined, some numbers of each, and a matrix of the last."""
+    last = min(size.patterns**2, max(FEW_TO_CHAIN**2, SIMILARITIES_PER_LABEL * size.labels))
+    return 3 * ENTRY * size.labels + 12 * NUMBER * size.patterns + NUMBER * last
 
 
 def similarities(size: Numbers) -> float:

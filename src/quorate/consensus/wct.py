@@ -11,15 +11,16 @@ from quorate._support.memory import USE_NO_MATRIX
 from quorate._support.sizes import Numbers
 from quorate._support.typing import Floats, Ints
 from quorate.consensus.base import LinkageMethod
-from quorate.consensus.forecast import similarities
+from quorate.consensus.forecast import linkage_through_clusters, similarities
+from quorate.consensus.votes import covered_patterns
 from quorate.crowd import Normalise
 from quorate.ensemble import Ensemble
-from quorate.evidence import ThroughClusters, covering_weight
-from quorate.linkage import Dendrogram, Link, link_similarity
+from quorate.evidence import ThroughClusters
+from quorate.linkage import Dendrogram, Link, link_through_clusters
 from quorate.links import weighted_triples
 
 
-def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: Ints) -> Floats:
+def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: Ints) -> ThroughClusters:
     """(leaves, leaves) the similarity of patterns that LinkCluE calls CTS.
 
     S_ij is the weighted mean over members of 1 if rows i and j share the member's cluster, else decay times the
@@ -28,9 +29,7 @@ def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: In
     of_clusters = weighted_triples(ens, influence)
     of_clusters *= decay
     np.fill_diagonal(of_clusters, 1.0)
-    similarity = ThroughClusters.of_members(ens, influence, of_clusters, leaves).matrix()
-    np.fill_diagonal(similarity, 1.0)
-    return similarity
+    return ThroughClusters.of_members(ens, influence, of_clusters, leaves)
 
 
 class WCT(LinkageMethod):
@@ -84,10 +83,10 @@ class WCT(LinkageMethod):
     idea: ClassVar[str] = "Rows are also alike where their clusters meet the same other clusters; agglomerate them."
     equation: ClassVar[str] = "S(i, j) = mean over members of 1 if same cluster, else decay WCT(c_l(i), c_l(j))"
     strength: ClassVar[str] = "Uses indirect links within members."
-    weakness: ClassVar[str] = "A matrix over patterns; LCE uses the same links better and faster."
+    weakness: ClassVar[str] = "LCE uses the same links better and faster."
     when: ClassVar[str] = "A baseline for indirect links, with a dendrogram."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
-    cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M; memory m^2 + n_c^2"
+    cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M at most; memory m M + n_c^2, m^2 but for average link"
     exact: ClassVar[str] = "dendrogram of all rows"
 
     def __init__(
@@ -114,12 +113,13 @@ class WCT(LinkageMethod):
     def _memory(self, size: Numbers, k: int) -> float:
         """The similarity of clusters, while it is made with its neighbours, then with that of patterns."""
         of_clusters = 8.0 * size.clusters**2
-        return of_clusters + max(of_clusters / 4 + 48.0 * size.overlaps, similarities(size))
+        of_patterns = linkage_through_clusters(size) if self.linkage == "average" else similarities(size)
+        return of_clusters + max(of_clusters / 4 + 40.0 * size.overlaps, of_patterns)
 
     def _advice(self) -> str:
         return USE_NO_MATRIX
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
-        leaves = np.flatnonzero(covering_weight(ens.patterns, influence) > 0)
+        leaves = covered_patterns(ens, influence)
         similarity = triple_similarity(ens, influence, self.decay, leaves)
-        return link_similarity(ens, similarity, cast(Link, self.linkage), leaves)
+        return link_through_clusters(ens, similarity, cast(Link, self.linkage), leaves)

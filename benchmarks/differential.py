@@ -67,7 +67,7 @@ def check_dense(labels: Any, weights: Any) -> None:
     patterns = np.arange(ens.n_patterns)
     evidence = oracles.evidence(labels, weights)
     _same("evidence", qt.coassociation(ens, weights, rows=True), evidence)
-    _same("triples", _over_rows(ens, triple_similarity(ens, weights, 0.8, patterns)),
+    _same("triples", _over_rows(ens, triple_similarity(ens, weights, 0.8, patterns).matrix()),
           baseline_oracles.triples(labels, weights))  # fmt: skip
     _same("simrank", _over_rows(ens, simrank_similarity(ens, weights, 0.8, 5, patterns)),
           baseline_oracles.simrank(labels, weights))  # fmt: skip

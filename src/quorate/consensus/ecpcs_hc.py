@@ -80,7 +80,7 @@ class ECPCSHC(LinkageMethod):
     weakness: ClassVar[str] = "Behind ECPCS-MC on average, and slower."
     when: ClassVar[str] = "A tree is wanted and members are very fine."
     citation: ClassVar[str] = "Huang, Wang, Peng, Lai, Kwoh 2018"
-    cost: ClassVar[str] = "n_c^3 + m^2 M at most; memory m M + n_c^2, m^2 but for average link"
+    cost: ClassVar[str] = "n_c^3 + m^2 M at most; memory m M + n_c^2; complete and single link m^2"
     exact: ClassVar[str] = "dendrogram of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
         **LinkageMethod.exceptions,

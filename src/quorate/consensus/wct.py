@@ -86,7 +86,7 @@ class WCT(LinkageMethod):
     weakness: ClassVar[str] = "LCE uses the same links better and faster."
     when: ClassVar[str] = "A baseline for indirect links, with a dendrogram."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
-    cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M at most; memory m M + n_c^2, m^2 but for average link"
+    cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M at most; memory m M + n_c^2; complete and single link m^2"
     exact: ClassVar[str] = "dendrogram of all rows"
 
     def __init__(

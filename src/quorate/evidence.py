@@ -21,6 +21,7 @@ from quorate.crowd import ratio, resolve_influence
 from quorate.ensemble import Ensemble, as_ensemble
 
 _ROWS_PER_TASK = 64
+_SEARCHES_PER_TASK = 128
 _PATTERNS_PER_TASK = 1 << 12
 _LINES_AT_ONCE = 1024
 
@@ -103,14 +104,15 @@ class ThroughClusters:
         Parameters
         ----------
         similarity : (n_clusters, n_clusters)
-            Of clusters of the same member, at most 1; 0 between members. It is overwritten.
+            Of clusters of the same member, at most 1; 0 between members.
         patterns : (p,)
             Which patterns.
         """
         member = ens.cluster_member
-        similarity *= (influence / influence.sum())[member][:, None]
+        phi = sp.csr_array(indicators(ens, influence)[patterns])
+        phi.data *= np.sqrt(influence / influence.sum())[member][phi.indices]
         similar = np.searchsorted(member, member, "left"), np.searchsorted(member, member, "right")
-        return cls(sp.csr_array(indicators(ens, influence)[patterns]), similarity, similar, 1.0)
+        return cls(phi, similarity, similar, 1.0)
 
     def __len__(self) -> int:
         return int(self.phi.shape[0])
@@ -130,7 +132,9 @@ class ThroughClusters:
         out = np.empty((n, n))
 
         def fill(some: slice) -> None:
-            _kernels.links.add_up(self._carried(self.phi, some), *_lists(self.phi), some.start, self.most, out)
+            carried = np.empty((len(self.similarity), some.stop - some.start))
+            _kernels.links.carry(np.arange(some.start, some.stop), *self._arrays, carried)
+            _kernels.links.add_up(carried, *self._arrays[:3], some.start, self.most, out)
 
         _kernels.threads.in_threads(fill, _kernels.threads.blocks(n, _ROWS_PER_TASK))
         return out
@@ -139,22 +143,16 @@ class ThroughClusters:
         self, todo: Ints, partner: Ints, best: Floats, second: Floats, told: Callable[[float], None] | None = None
     ) -> None:
         """Write for the groups `todo` the most similar other group, how similar it and the next are, in threads."""
-        own = self.phi if len(todo) == len(self) else sp.csr_array(self.phi[todo])
 
         def find(some: slice) -> None:
-            _kernels.links.nearest(self._carried(own, some), todo[some], *_lists(self.phi), partner, best, second)
+            _kernels.links.nearest(todo[some], *self._arrays, partner, best, second)
 
-        _kernels.threads.in_threads(find, _kernels.threads.blocks(len(todo), _ROWS_PER_TASK), told)
+        _kernels.threads.in_threads(find, _kernels.threads.blocks(len(todo), _SEARCHES_PER_TASK), told)
 
-    def _carried(self, phi: sp.csr_array, some: slice) -> Floats:
-        """(n_clusters, b) what each cluster gets from some rows of Phi: T Phi' of these."""
-        carried = np.empty((phi.shape[1], some.stop - some.start))
-        _kernels.links.carry(*_lists(phi), self.similarity, *self.similar, some.start, carried)
-        return carried
-
-
-def _lists(matrix: sp.csr_array) -> tuple[Any, Any, Floats]:
-    return matrix.indptr, matrix.indices, matrix.data
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        """What kernels take: Phi in CSR form, T, and which clusters are similar to each."""
+        return self.phi.indptr, self.phi.indices, self.phi.data, self.similarity, *self.similar
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:

@@ -462,7 +462,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
         own = [np.flatnonzero((member == some) & (degrees > 0)) for some in members]
         starts = np.concatenate(own)
         rows_of_eight = n * (_up_to(_WALKS_SIDE_BY_SIDE, len(starts)) // _kernels.lanes.WIDTH)
-        before, after = _kernels.lanes.zero_rows(rows_of_eight), _kernels.lanes.zero_rows(rows_of_eight)
+        before, after = _kernels.lanes.zero_rows(rows_of_eight), _kernels.lanes.rows(rows_of_eight)
         before.reshape(n, -1)[place[starts], np.arange(len(starts))] = 1.0
         inner = [np.zeros((len(clusters), len(clusters))) for clusters in own]
         for _ in range(n_steps):

@@ -7,6 +7,7 @@ from quorate._kernels._jit import jit
 
 _SLACK = 1e-9  # far above rounding errors of a bound
 _LOOK_AGAIN = 64  # groups after which a bound is made sharper
+_SIDE_BY_SIDE = 64  # groups whose nearest are searched for at once
 
 
 @jit
@@ -247,9 +248,10 @@ def symmetrise(start, stop, out):
 
 
 @jit
-def carry(indptr, indices, values, similarity, first, last, start, carried):
-    """Write what each cluster gets from b patterns start, start + 1, ...: T Phi' of these patterns.
+def carry(groups, indptr, indices, values, similarity, first, last, carried):
+    """Write what each cluster gets from b groups of patterns: T Phi' of these.
 
+    groups : (b,) numbers of the groups
     indptr, indices, values : Phi (m, n_clusters) in CSR form
     similarity : (n_clusters, n_clusters) symmetric T
     first, last : (n_clusters,) the clusters first..last alone are similar to each
@@ -261,8 +263,8 @@ def carry(indptr, indices, values, similarity, first, last, start, carried):
         n_lines = min(lanes.WIDTH, b - top)
         lines[:] = 0.0
         for i in range(n_lines):
-            total = lines[i]
-            for e in range(indptr[start + top + i], indptr[start + top + i + 1]):
+            g, total = groups[top + i], lines[i]
+            for e in range(indptr[g], indptr[g + 1]):
                 value, part = values[e], similarity[indices[e]]
                 for c in range(first[indices[e]], last[indices[e]]):
                     total[c] += value * part[c]
@@ -309,28 +311,39 @@ def add_up(carried, indptr, indices, values, start, most, out):
 
 
 @jit
-def nearest(carried, todo, indptr, indices, values, partner, best, second):
-    """Write for b groups `todo` the group that each has most in common with, how much, and how much with the next.
+def nearest(todo, indptr, indices, values, similarity, first, last, partner, best, second):
+    """Write for some groups the group that each has most in common with, how much, and how much with the next.
 
-    The groups of `todo` come first. Any other is left out if it cannot have more in common with one of them than what
-    was found for all: no entry of theirs is more than the largest of its cluster.
-
-    carried : (n_clusters, b) float64, what each cluster gets from each of the b groups; not negative
-    todo : (b,) numbers of the groups, ascending
-    indptr, indices, values : Phi (m, n_clusters) in CSR form
+    todo : numbers of the groups, ascending; _SIDE_BY_SIDE are searched for at once
+    indptr, indices, values, similarity, first, last : as in `carry`; nothing is negative
     partner, best, second : (m,) written at the places `todo`
+    """
+    for start in range(0, len(todo), _SIDE_BY_SIDE):
+        some = todo[start : start + _SIDE_BY_SIDE]
+        carried = np.empty((len(similarity), len(some)), dtype=np.float64)
+        carry(some, indptr, indices, values, similarity, first, last, carried)
+        _nearest_to_some(carried, some, indptr, indices, values, partner, best, second)
+
+
+@jit
+def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, second):
+    """Search for the nearest of b groups; `carried` (n_clusters, b) is what each cluster gets from them.
+
+    The groups themselves come first. Any other is left out if it cannot have more in common with one of them than what
+    was found for all: no entry of theirs is more than the largest of its cluster.
     """
     n_clusters, b = carried.shape
     largest = np.empty(n_clusters, dtype=np.float64)
     for c in range(n_clusters):
         largest[c] = lanes.highest(carried[c])
     total = np.empty(b, dtype=np.float64)
-    first, next_, where = np.full(b, -np.inf), np.full(b, -np.inf), np.zeros(b, dtype=np.float64)
+    highest, next_highest = np.full(b, -np.inf), np.full(b, -np.inf)
+    where = np.zeros(b, dtype=np.float64)
     for j in range(b):
         _have_in_common(carried, todo[j], indptr, indices, values, total)
         total[j] = -np.inf
-        _keep_two(total, todo[j], first, next_, where)
-    least, place = first.min(), 0
+        _keep_two(total, todo[j], highest, next_highest, where)
+    least, place = highest.min(), 0
     for g in range(len(indptr) - 1):
         if place < b and todo[place] == g:
             place += 1
@@ -340,11 +353,11 @@ def nearest(carried, todo, indptr, indices, values, partner, best, second):
             bound += values[e] * largest[indices[e]]
         if bound >= least:
             _have_in_common(carried, g, indptr, indices, values, total)
-            _keep_two(total, g, first, next_, where)
+            _keep_two(total, g, highest, next_highest, where)
         if g % _LOOK_AGAIN == 0:
-            least = first.min()
+            least = highest.min()
     for j in range(b):
-        partner[todo[j]], best[todo[j]], second[todo[j]] = np.int64(where[j]), first[j], next_[j]
+        partner[todo[j]], best[todo[j]], second[todo[j]] = np.int64(where[j]), highest[j], next_highest[j]
 
 
 @jit

@@ -147,7 +147,9 @@ def beside_the_paper() -> Iterator[Result]:
     graph = spent(qt.GPMGLA)
     for method in (qt.LWGP, qt.LCE, qt.ECPCSMC, qt.MCLA, qt.CumulativeVoting, qt.MixtureModel):
         yield share(f"{method.name} / gp-mgla, 1,000,000 rows x 10", spent(method), graph, 3)
-    yield share("lwea / weac, 1,000,000 rows x 10", spent(qt.LWEA), spent(qt.WEAC), 1.5)
+    tree = spent(qt.WEAC)
+    for method, bar in ((qt.LWEA, 1.5), (qt.ECPCSHC, 4), (qt.WCT, 4)):
+        yield share(f"{method.name} / weac, 1,000,000 rows x 10", spent(method), tree, bar)
 
 
 def hardly_repeating() -> Iterator[Result]:

@@ -39,7 +39,7 @@ LINKAGE = ["tests/test_linkage.py", "tests/test_field.py", "tests/test_notebooks
 LINKAGE += ["-k", "test_linkage or (local and linked) or dendrogram"]
 CROWD = ["tests/test_crowd.py", "tests/test_field.py", "-k", "test_crowd or certainty"]
 LINKS = ["tests/test_links.py", "tests/test_linkage.py", "tests/test_baselines.py", "tests/test_field.py"]
-LINKS += ["-k", "test_links or rounds or nearest_group or walks or simrank or running_example and triples or WCT and dense_way"]
+LINKS += ["-k", "test_links or rounds or nearest_group or walks or simrank or running_example and triples or dense_way"]
 PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
 TESTS = {
     "kmeans.py": KMEANS,

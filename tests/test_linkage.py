@@ -15,7 +15,15 @@ from quorate._kernels.linkage import first_leaves, keep_leaves
 from quorate._support.patience import Pace
 from quorate.ensemble import Ensemble
 from quorate.evidence import ThroughClusters
-from quorate.linkage import LINKS, _Front, _Groups, link_evidence, link_similarity, link_through_clusters
+from quorate.linkage import (
+    LINKS,
+    _Front,
+    _Groups,
+    _join_nearest,
+    link_evidence,
+    link_similarity,
+    link_through_clusters,
+)
 
 
 @st.composite
@@ -96,6 +104,22 @@ def test_the_nearest_group_is_found_through_clusters_and_whether_another_is_as_n
         assert np.all(second[todo] <= next_best + 1e-12)
         left = np.setdiff1d(np.arange(len(groups)), todo)
         assert np.all(np.stack([partner, best, second])[:, left] == -1)
+
+
+def test_groups_that_are_equally_near_to_a_third_are_left_to_the_chain(monkeypatch):
+    """0 is as near to 1 as to 2; 3 and 4 are nearest to each other; 5 is nearest to 3."""
+    monkeypatch.setattr("quorate.linkage.FEW_TO_CHAIN", 1)
+    monkeypatch.setattr("quorate.linkage.SIMILARITIES_PER_LABEL", 0)
+    similarity = np.full((6, 6), 0.1)
+    for a, b, value in [(0, 1, 0.9), (0, 2, 0.9), (3, 4, 0.8), (3, 5, 0.7), (4, 5, 0.6)]:
+        similarity[a, b] = similarity[b, a] = value
+    np.fill_diagonal(similarity, 1.0)
+    sizes = np.array([1.0, 1.0, 1.0, 3.0, 1.0, 1.0])
+    found, groups, leaf, left = _join_nearest(ThroughClusters.of_all(sp.csr_array(np.eye(6)), similarity), sizes)
+    assert np.concatenate([merges.pairs for merges in found]).tolist() == [[3, 4], [3, 5]]
+    assert np.concatenate([merges.heights for merges in found]) == pytest.approx([0.2, 1 - (3 * 0.7 + 0.6) / 4])
+    assert (leaf.tolist(), left.tolist()) == ([0, 1, 2, 3], [1, 1, 1, 5])
+    assert groups.matrix()[0] == pytest.approx([1.0, 0.9, 0.9, 0.1])
 
 
 def test_patterns_are_joined_until_there_is_room_for_a_matrix():

@@ -292,11 +292,7 @@ def add_up(carried, indptr, indices, values, start, most, out):
         n_rows = min(b, m - top)
         for i in range(n_rows):
             total = tile[i]
-            total[:] = 0.0
-            for e in range(indptr[top + i], indptr[top + i + 1]):
-                value, part = values[e], carried[indices[e]]
-                for j in range(b):
-                    total[j] += value * part[j]
+            _have_in_common(carried, top + i, indptr, indices, values, total)
             for j in range(b):
                 total[j] = min(total[j], most)
         if top == start:
@@ -308,6 +304,16 @@ def add_up(carried, indptr, indices, values, start, most, out):
         for j in range(b):
             for i in range(n_rows):
                 out[start + j, top + i] = tile[i, j]
+
+
+@jit
+def _have_in_common(carried, g, indptr, indices, values, total):
+    """Write what group g has in common with each of b groups; they stand side by side, for vector instructions."""
+    total[:] = 0.0
+    for e in range(indptr[g], indptr[g + 1]):
+        value, part = values[e], carried[indices[e]]
+        for j in range(len(total)):
+            total[j] += value * part[j]
 
 
 @jit
@@ -358,16 +364,6 @@ def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, seco
             least = highest.min()
     for j in range(b):
         partner[todo[j]], best[todo[j]], second[todo[j]] = np.int64(where[j]), highest[j], next_highest[j]
-
-
-@jit
-def _have_in_common(carried, g, indptr, indices, values, total):
-    """Write what group g has in common with each of b groups; they stand side by side, for vector instructions."""
-    total[:] = 0.0
-    for e in range(indptr[g], indptr[g + 1]):
-        value, part = values[e], carried[indices[e]]
-        for j in range(len(total)):
-            total[j] += value * part[j]
 
 
 @jit

@@ -482,7 +482,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
 
 
 def _side_by_side(sizes: Ints) -> list[list[int]]:
-    """Put members together whose clusters fit side by side: the largest first, each where there is room."""
+    """Put members together whose clusters fit side by side, each where there is room; the longest work comes first."""
     together: list[list[int]] = []
     room: list[int] = []
     for some in np.argsort(-sizes, kind="stable").tolist():
@@ -492,7 +492,7 @@ def _side_by_side(sizes: Ints) -> list[list[int]]:
             room.append(max(_WALKS_TOGETHER, _up_to(_WALKS_SIDE_BY_SIDE, sizes[some])))
         together[found].append(some)
         room[found] -= sizes[some]
-    return together
+    return sorted(together, key=lambda members: -float(np.sum(sizes[members] ** 2.0)))
 
 
 def _up_to(step: int, number: int) -> int:

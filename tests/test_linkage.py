@@ -122,7 +122,7 @@ def test_groups_that_are_equally_near_to_a_third_are_left_to_the_chain(monkeypat
     assert groups.matrix()[0] == pytest.approx([1.0, 0.9, 0.9, 0.1])
 
 
-def test_patterns_are_joined_until_there_is_room_for_a_matrix():
+def test_patterns_are_joined_where_a_matrix_of_all_has_no_room():
     ens = Ensemble(np.random.default_rng(0).integers(0, 9, (3000, 6)))
     similarity, patterns = similar_through_clusters(ens, np.full(6, 1 / 6))
     assert len(patterns) > 2900

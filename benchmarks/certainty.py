@@ -20,8 +20,8 @@ from sklearn.metrics import roc_auc_score
 
 import quorate as qt
 from benchmarks.data import SHARED
-from quorate._support.resume import Store
-from quorate._support.typing import Bools, Floats, Ints
+from quorate._runtime.checkpoints import Store
+from quorate._utils.array_types import Bools, Floats, Ints
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "certainty"
 DATASETS = (
@@ -53,7 +53,7 @@ def _from_pool(path: Path, draw: int) -> tuple[Ints, Ints]:
 
 def _drawn(name: str) -> tuple[Ints, Ints]:
     data = qt.datasets.load(name)
-    pool = qt.members.draw_pool(data, N_MEMBERS, ("kmeans",), path=CACHE / f"{name}.jsonl", progress=False)
+    pool = qt.features.draw_pool(data, N_MEMBERS, ("kmeans",), path=CACHE / f"{name}.jsonl", progress=False)
     return pool.labels, np.unique(np.asarray(data.classes), return_inverse=True)[1]
 
 

@@ -22,11 +22,11 @@ import quorate as qt
 from benchmarks.data import SHARED
 from benchmarks.measure import Result
 from benchmarks.mixtures import wide_case
-from quorate._support.resume import Store, peek
-from quorate._support.typing import Floats
-from quorate.bench.contestants import make_contestant
-from quorate.bench.pools import Pool, Recipe, gather_pools, make_pool, read_pool
-from quorate.bench.tables import markdown_table
+from quorate._runtime.checkpoints import Store, peek
+from quorate._utils.array_types import Floats
+from quorate.benchmarking.comparison_tables import markdown_table
+from quorate.benchmarking.contestants import make_contestant
+from quorate.benchmarking.public_pools import Pool, Recipe, gather_pools, make_pool, read_pool
 from quorate.datasets import NAMES
 
 FOLDER = Path(".cache/trust/default")

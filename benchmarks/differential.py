@@ -59,9 +59,9 @@ def check_dense(labels: Any, weights: Any) -> None:
     import baseline_oracles
     import oracles
     import quorate as qt
-    from quorate.consensus.srs import simrank_similarity
-    from quorate.consensus.wct import triple_similarity
-    from quorate.linkage import LINKS, link_evidence
+    from quorate.algorithms.srs import simrank_similarity
+    from quorate.algorithms.wct import triple_similarity
+    from quorate.numerics.linkage import LINKS, link_evidence
 
     ens = qt.Ensemble(list(labels.T))
     patterns = np.arange(ens.n_patterns)
@@ -190,7 +190,7 @@ def _told(combine: Callable[..., Any], labels_of: Callable[[Any], Any], *argumen
 
 def check_case(seed: int) -> None:
     """Draw an ensemble and compare all ways."""
-    from quorate._support.memory import memory_limit
+    from quorate._runtime.memory import memory_limit
 
     rng = np.random.default_rng(seed)
     labels, weights = draw(rng)

@@ -31,8 +31,8 @@ import pyarrow.parquet as pq
 import quorate as qt
 from benchmarks.data import letters
 from benchmarks.measure import Result, run_parts
-from quorate.explore.run import Explorer
-from quorate.explore.workbench import Workbench
+from quorate.explorer.launch import Explorer
+from quorate.explorer.workbench import Workbench
 
 CLICKS = 15
 CLIENTS, LOAD_SECONDS = 50, 60

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 
 import quorate as qt
 from benchmarks.measure import Result, faster, median_seconds, peak_memory, run_parts, share
-from quorate.members.labelling import Crew
+from quorate.features.labeling import Crew
 
 N_FEATURES = 20
 N_GROUPS = 15

@@ -55,7 +55,7 @@ def members(points: np.ndarray, seed: int = 1) -> np.ndarray:
     """Return (n, 20) labels, one member after the other in memory."""
     from sklearn.cluster import KMeans
 
-    from quorate._kernels import threads
+    from quorate._runtime import threads
 
     labels = np.empty((N_MEMBERS, len(points)), dtype=np.uint8)
     tasks = threads.blocks(len(points), BLOCK)

@@ -48,8 +48,12 @@ OFTEN = {"csv": 4, "tsv": 3, "gz": 2, "arrow": 2, "npy": 2, "parquet": 2}
 METHODS = ["weac"] * 6 + ["eac", "gp-mgla", "hbgf"]
 COMMANDS = {"combine": 0.6, "weigh": 0.1, "evaluate": 0.1, "explore": 0.1, "bench": 0.05, "generate": 0.05}
 ON_FEATURES = {"generate": 0.3, "cluster": 0.4, "assign": 0.3}
-LONG_WORK = ["quorate.cli.exploring.Explorer", "quorate.cli.demo.demonstrate", "quorate.bench.run.run_in_workers"]
-LONG_WORK += ["quorate.bench.run.write_report", "quorate.bench.pools.draw_pool"]
+LONG_WORK = [
+    "quorate.cli.explore.Explorer",
+    "quorate.cli.demo.demonstrate",
+    "quorate.benchmarking.comparison.run_in_workers",
+]
+LONG_WORK += ["quorate.benchmarking.comparison.write_report", "quorate.benchmarking.public_pools.draw_pool"]
 LONG_WORK += ["quorate.paper.runner._run_dataset", "quorate.paper.runner._run_timings"]
 # How many cases in a hundred damage the arguments and leave the file as it is.
 ARGUMENTS = 15
@@ -194,7 +198,7 @@ def _load(path: Path) -> None:
 
 def _resume(path: Path) -> None:
     from quorate import QuorateError
-    from quorate._support.resume import Store
+    from quorate._runtime.checkpoints import Store
 
     before = path.read_bytes()
     try:
@@ -206,7 +210,7 @@ def _resume(path: Path) -> None:
 
 
 def _assign(path: Path) -> None:
-    from quorate.scale.models import load_model
+    from quorate.persistence.feature_models import load_model
 
     model = load_model(path)
     model.assign(np.zeros((3, len(model.features))))
@@ -232,8 +236,8 @@ def hasten() -> None:
     import typer.main
 
     from quorate import QuorateError
-    from quorate._support.workers import Worker
-    from quorate.scale.files import untrusted
+    from quorate._runtime.workers import Worker
+    from quorate.tables.io import untrusted_files
 
     def enough(*_: object, **__: object) -> None:
         raise QuorateError("Enough was seen.")
@@ -243,7 +247,7 @@ def hasten() -> None:
     for name in LONG_WORK:
         module, _, function = name.rpartition(".")
         setattr(importlib.import_module(module), function, enough)
-    untrusted.answer_apart = Worker().answer
+    untrusted_files.answer_apart = Worker().answer
     database = duckdb.connect(config={"memory_limit": "800MB", "autoinstall_known_extensions": False, "threads": 1})
     numbers = itertools.count()
 

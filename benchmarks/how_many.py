@@ -15,11 +15,11 @@ import quorate as qt
 from benchmarks.data import SHARED
 from benchmarks.measure import Result, share
 from benchmarks.mixtures import Case, small_case, wide_case
-from quorate._support.resume import Store
-from quorate._support.typing import Floats
-from quorate.bench.pools import read_pool
-from quorate.bench.tables import markdown_table
-from quorate.choice import MOST_CLUSTERS
+from quorate._runtime.checkpoints import Store
+from quorate._utils.array_types import Floats
+from quorate.analysis.choose_k import MOST_CLUSTERS
+from quorate.benchmarking.comparison_tables import markdown_table
+from quorate.benchmarking.public_pools import read_pool
 
 FOLDER = Path(".cache/trust/how_many")
 CASES = 100

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 import quorate as qt
 from benchmarks.data import letters
 from benchmarks.measure import Result, median_seconds, share
-from quorate._support.resume import Store
+from quorate._runtime.checkpoints import Store
 
 STORE = Path(".cache/trust/junk.jsonl")
 CASES = 200

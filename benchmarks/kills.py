@@ -36,9 +36,9 @@ IMPORTED = [
     "pyarrow.ipc",
     "scipy.sparse.csgraph",
     "quorate.cli.app",
-    "quorate.cli.combining",
+    "quorate.cli.combine",
 ]
-IMPORTED += ["quorate.scale.combine", "quorate.show.summary", *(f"quorate._kernels.{name}" for name in KERNELS)]
+IMPORTED += ["quorate.tables.consensus", "quorate.reporting.summary", *(f"quorate._kernels.{name}" for name in KERNELS)]
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT}
 
 

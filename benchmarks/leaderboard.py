@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 import quorate as qt
-from quorate._support.resume import peek
-from quorate.bench.report import draw_ranks
-from quorate.bench.run import read_comparison
-from quorate.bench.store import STORE
-from quorate.bench.tables import Comparison, markdown_table
-from quorate.consensus.registry import METHODS
+from quorate._runtime.checkpoints import peek
+from quorate.algorithms.registry import METHODS
+from quorate.benchmarking.comparison import read_comparison
+from quorate.benchmarking.comparison_report import draw_ranks
+from quorate.benchmarking.comparison_tables import Comparison, markdown_table
+from quorate.benchmarking.results_folder import STORE
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 RESULTS = Path(".cache/leaderboard")

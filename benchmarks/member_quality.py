@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import quorate as qt
-from quorate._support.resume import Store
-from quorate.members.pool import scale_features
+from quorate._runtime.checkpoints import Store
+from quorate.features.pool import scale_features
 
 SEEDS = range(20)
 METHODS = ("hbgf", "lwgp")

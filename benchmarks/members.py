@@ -14,8 +14,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 import quorate as qt
 from benchmarks.measure import Result, median_seconds, save, share, show
-from quorate.members.generators import Data, draw_od_isvc
-from quorate.members.pool import scale_features
+from quorate.features.generators import Data, draw_od_isvc
+from quorate.features.pool import scale_features
 
 SMALL = ("breast_cancer", "image_segmentation", "iris", "seeds", "yeast", "wine")
 

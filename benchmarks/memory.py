@@ -22,11 +22,11 @@ import numpy as np
 
 import quorate as qt
 from benchmarks.measure import RESULTS, Result, _status, share
-from quorate._support.memory import forecasts
-from quorate._support.resume import Store
-from quorate.consensus.registry import make_method
-from quorate.scale.blocks import StoredEnsemble
-from quorate.scale.blockwise import fit_blocks
+from quorate._runtime.checkpoints import Store
+from quorate._runtime.memory import forecasts
+from quorate.algorithms.registry import make_method
+from quorate.tables.out_of_core.block_consensus import fit_blocks
+from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 
 
 class Shape(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from quorate._support.typing import Floats, Ints
+from quorate._utils.array_types import Floats, Ints
 
 
 class Case(NamedTuple):

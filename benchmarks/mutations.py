@@ -171,7 +171,7 @@ def _save_features(name: str) -> None:
     import pandas as pd
 
     import quorate as qt
-    from quorate.scale.models import save_model
+    from quorate.persistence.feature_models import save_model
 
     rng = np.random.default_rng(1)
     numbers = np.repeat([0.0, 4.0, 8.0], 10)[:, None] + rng.normal(size=(30, 2))
@@ -187,7 +187,7 @@ def _save_features(name: str) -> None:
 def _save_others(name: str) -> None:
     """Write what is neither a table nor a matrix of labels: a saved ensemble, a store of finished work."""
     import quorate as qt
-    from quorate._support.resume import Store
+    from quorate._runtime.checkpoints import Store
 
     frame = tables()["gaps"]
     qt.save(qt.Ensemble(frame[["m0", "m1", "m3", "m4"]]), f"{name}/saved")

@@ -20,10 +20,10 @@ from sklearn.preprocessing import StandardScaler
 
 import quorate as qt
 from benchmarks.measure import Result
-from quorate._support.typing import Floats, Ints
-from quorate.bench.contestants import make_contestant
-from quorate.bench.tables import markdown_table
-from quorate.choice import MOST_CLUSTERS
+from quorate._utils.array_types import Floats, Ints
+from quorate.analysis.choose_k import MOST_CLUSTERS
+from quorate.benchmarking.comparison_tables import markdown_table
+from quorate.benchmarking.contestants import make_contestant
 
 KEPT = Path(".cache/trust/ordinary")
 N = 500

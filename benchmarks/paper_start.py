@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from quorate.bench.tables import markdown_table
+from quorate.benchmarking.comparison_tables import markdown_table
 from quorate.paper import reproduce
 from quorate.paper.claims import OPEN, check_claims
 from quorate.paper.spec import EXPERIMENTS, FULL, Method
-from quorate.paper.tables import Results, Summary, in_preset
+from quorate.paper.summaries import Results, Summary, in_preset
 
 FOLDER = Path(".cache/trust/paper")
 OTHERS = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "compare.csv"

@@ -20,10 +20,10 @@ import numpy as np
 
 import quorate as qt
 from benchmarks.flower import nmi
-from quorate._support.resume import Store
-from quorate.consensus.extension import combine_sample
-from quorate.members.fitting import fit_in_order, training_rows
-from quorate.members.labelling import Crew
+from quorate._runtime.checkpoints import Store
+from quorate.features.labeling import Crew
+from quorate.features.member_fitting import fit_in_order, training_rows
+from quorate.features.out_of_sample import combine_sample
 
 BLOCK = 500_000
 N_MEMBERS = 20

@@ -17,8 +17,8 @@ import numpy as np
 import quorate as qt
 from benchmarks.data import SHARED
 from benchmarks.measure import RESULTS, Result, share
-from quorate._support.resume import Store
-from quorate.tcut import TransferCut
+from quorate._runtime.checkpoints import Store
+from quorate.numerics.transfer_cut import TransferCut
 
 N_MEMBERS = 10
 DRAWS = 8

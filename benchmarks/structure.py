@@ -16,9 +16,9 @@ import numpy as np
 
 import quorate as qt
 from benchmarks.measure import Result, share
-from quorate._support.typing import Floats
-from quorate.bench.tables import markdown_table
-from quorate.consensus.examine import LabelStructure
+from quorate._utils.array_types import Floats
+from quorate.analysis.structure.label_structure import LabelStructure
+from quorate.benchmarking.comparison_tables import markdown_table
 
 RESULTS = Path(".cache/structure")
 CASES = 100

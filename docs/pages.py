@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import quorate as qt
-from quorate.consensus.base import PROMISES
+from quorate.algorithms.base import PROMISES
 
 __all__ = ["escape_docstring", "write_all"]
 
@@ -51,8 +51,8 @@ REFERENCE = {
     "Errors": ["QuorateError", "QuorateWarning"],
 }
 ROOMS = {
-    "plot": "quorate.show.plot",
-    "members": "quorate.members",
+    "plot": "quorate.reporting.plot",
+    "features": "quorate.features",
     "datasets": "quorate.datasets",
     "paper": "quorate.paper",
 }

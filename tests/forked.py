@@ -18,7 +18,7 @@ import numpy as np
 
 KERNELS = ("patterns", "linkage", "segments", "tables", "threads", "links", "lloyd", "chance", "votes")
 MODULES = ["duckdb", "pyarrow.dataset", "pyarrow.parquet", "scipy.sparse.csgraph", "scipy.sparse.linalg", "quorate.cli"]
-MODULES += ["quorate.cli.app", "quorate.cli.combining", "quorate.scale.combine", "quorate.show.summary"]
+MODULES += ["quorate.cli.app", "quorate.cli.combine", "quorate.tables.consensus", "quorate.reporting.summary"]
 MODULES += [f"quorate._kernels.{name}" for name in KERNELS]
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import quorate as qt
-from quorate._support.annotated import is_annotated
+from quorate.integrations.anndata import is_annotated
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -83,14 +83,14 @@ def test_the_command_reads_h5ad(adata, tmp_path, capsys):
 
 
 def test_a_library_that_crashes_on_a_file_takes_nothing_along(tmp_path, monkeypatch):
-    from quorate.scale.files import untrusted
+    from quorate.tables.io import untrusted_files
 
     def crash(file):
         os.kill(os.getpid(), signal.SIGSEGV)
 
-    monkeypatch.setattr(untrusted, "_read_obs", crash)
+    monkeypatch.setattr(untrusted_files, "_read_obs", crash)
     with pytest.raises(qt.QuorateError, match=r"cells.h5ad is not an AnnData file that can be read"):
-        untrusted.load_obs(tmp_path / "cells.h5ad", "cells.h5ad")
+        untrusted_files.load_obs(tmp_path / "cells.h5ad", "cells.h5ad")
 
 
 @pytest.mark.parametrize("call", [lambda a: qt.consensus(a, 14), qt.Ensemble, lambda a: qt.WEAC(3).fit(a), qt.ncai])
@@ -116,4 +116,4 @@ def test_bad_keys_are_named_and_nothing_is_written(adata):
 def test_it_is_recognised_without_importing_it(adata):
     assert is_annotated(adata)
     assert not is_annotated(adata.obs)
-    assert sys.modules["quorate._support.annotated"].__dict__.get("anndata") is None
+    assert sys.modules["quorate.integrations.anndata"].__dict__.get("anndata") is None

@@ -12,15 +12,15 @@ from sklearn.metrics import adjusted_rand_score
 import baseline_oracles as dense
 import oracles
 import quorate as qt
-from quorate.consensus.ecmc import Block, _shrink_eigenvalues, complete_block, complete_similarity, link_completion
-from quorate.consensus.graphs import bipartite_graph
-from quorate.consensus.srs import simrank_similarity
-from quorate.consensus.wcc import Connectivity, simplex_minimum
-from quorate.consensus.wct import triple_similarity
+from quorate.algorithms.ecmc import Block, _shrink_eigenvalues, complete_block, complete_similarity, link_completion
+from quorate.algorithms.srs import simrank_similarity
+from quorate.algorithms.wcc import Connectivity, simplex_minimum
+from quorate.algorithms.wct import triple_similarity
+from quorate.cluster_similarity import weighted_triples
 from quorate.ensemble import Ensemble
-from quorate.linkage import LINKS
-from quorate.links import weighted_triples
-from quorate.tcut import leading_spectrum
+from quorate.graphs import bipartite_graph
+from quorate.numerics.linkage import LINKS
+from quorate.numerics.transfer_cut import leading_spectrum
 
 few = settings(max_examples=25)
 

@@ -17,17 +17,17 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from typer.testing import CliRunner
 
 import quorate as qt
-from quorate._support.workers import Failure, run_in_workers
-from quorate.bench import statistics
-from quorate.bench.contestants import gather_contestants, make_contestant
-from quorate.bench.pools import Recipe, gather_pools, make_pool, read_pool
-from quorate.bench.report import draw_ranks
-from quorate.bench.run import Cell, Protocol, Task, measure, why_not
-from quorate.bench.scoring import score_rows
-from quorate.bench.store import STORE
-from quorate.bench.tables import Ranking, Table
+from quorate._runtime.workers import Failure, run_in_workers
+from quorate.benchmarking import statistics
+from quorate.benchmarking.comparison import Cell, Protocol, Task, measure, why_not
+from quorate.benchmarking.comparison_report import draw_ranks
+from quorate.benchmarking.comparison_tables import Ranking, Table
+from quorate.benchmarking.contestants import gather_contestants, make_contestant
+from quorate.benchmarking.public_pools import Recipe, gather_pools, make_pool, read_pool
+from quorate.benchmarking.results_folder import STORE
+from quorate.benchmarking.scoring import score_rows
 from quorate.cli.app import app
-from quorate.cli.benching import named_methods
+from quorate.cli.bench import named_methods
 
 N = 60
 

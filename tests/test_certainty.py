@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
-from quorate.consensus.clusters import Split, confidence_by_chance, describe_clusters, next_merge, next_split
-from quorate.evidence import Groups, certainty
-from quorate.show import summarise
-from quorate.show.outlook import outlook
+from quorate.analysis.clusters import Split, confidence_by_chance, describe_clusters, next_merge, next_split
+from quorate.certainty import Groups, certainty
+from quorate.reporting import summarise
+from quorate.reporting.sentences import outlook
 
 # Five rows, two members with weights 3/4 and 1/4, and the clusters {0, 1, 2} and {3, 4}.
 TWO_MEMBERS = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 2]])

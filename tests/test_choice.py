@@ -7,9 +7,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
-from quorate import choice
-from quorate.choice import half_stability, split_in_halves
-from quorate.consensus import number
+from quorate.analysis import choose_k
+from quorate.analysis.choose_k import half_stability, split_in_halves
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +70,13 @@ def test_a_single_member_keeps_its_clusters(method):
 
 
 def test_many_patterns_are_compared_on_a_sample_of_their_rows(monkeypatch):
-    monkeypatch.setattr(choice, "MOST_ROWS", 60)
+    monkeypatch.setattr(choose_k, "MOST_ROWS", 60)
     random = np.random.default_rng(0)
     classes = np.repeat([0, 1, 2], 100)
     members = [np.where(random.random(300) < 0.2, random.integers(0, 3, 300), classes) for _ in range(8)]
     ens = qt.Ensemble(members)
     assert ens.n_patterns > 60
-    sample = choice.sample_rows(ens)
+    sample = choose_k.sample_rows(ens)
     assert sample.n_rows == 60
     assert abs(sample.cluster_sizes / 60 - ens.cluster_sizes / 300).max() < 0.05
     found = qt.choose_k(ens)
@@ -89,7 +88,7 @@ def test_many_patterns_are_compared_on_a_sample_of_their_rows(monkeypatch):
 
 
 def test_without_eigenvalues_the_halves_decide(blobs):
-    found = choice.choose(blobs, None, np.ones(blobs.n_members))
+    found = choose_k.choose(blobs, None, np.ones(blobs.n_members))
     assert found.n_clusters == max(found.curve, key=lambda candidate: candidate.stability).n_clusters
     assert "which are unknown" in found.sentence
     assert all(np.isnan(candidate.eigengap) and candidate.score <= 1 for candidate in found.curve)
@@ -120,8 +119,8 @@ def test_never_more_than_32():
 
 def test_close_choices_and_clear_ones_are_told_apart():
     def said(*scores):
-        return choice._sentence(
-            tuple(choice.Candidate(k, score, score, 1.0) for k, score in enumerate(scores, start=2))
+        return choose_k._sentence(
+            tuple(choose_k.Candidate(k, score, score, 1.0) for k, score in enumerate(scores, start=2))
         )
 
     assert said(0.5, 0.45, 0.41).endswith("The choice is close: look at 3 and 4 as well.")
@@ -134,7 +133,7 @@ def test_a_graph_that_does_not_fit_is_done_without(blobs, monkeypatch):
     def refuse(*_):
         raise qt.QuorateError("no memory")
 
-    monkeypatch.setattr(number, "bipartite_graph", refuse)
+    monkeypatch.setattr(choose_k, "bipartite_graph", refuse)
     fitted = qt.WEAC("auto").fit(blobs.patterns[blobs.row_pattern])
     assert 2 <= fitted.n_clusters_ <= 32
     assert "which are unknown" in fitted.choice_.sentence
@@ -144,7 +143,7 @@ def test_members_whose_agreement_does_not_fit_count_the_same(blobs, monkeypatch)
     def refuse(*_):
         raise qt.QuorateError("no memory")
 
-    monkeypatch.setattr(number, "crowd_trust", refuse)
+    monkeypatch.setattr(choose_k, "crowd_trust", refuse)
     chosen = qt.choose_k(blobs.patterns[blobs.row_pattern])
     eigenvalues = qt.HBGF(4).fit(blobs).eigenvalues_
     assert chosen.n_clusters == 4

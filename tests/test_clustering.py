@@ -15,7 +15,7 @@ import pytest
 import quorate as qt
 from quorate import QuorateError, QuorateWarning
 from quorate.cli import main
-from quorate.scale.columns import ANSWERS
+from quorate.tables.roles import ANSWERS
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")

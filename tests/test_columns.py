@@ -12,9 +12,9 @@ import pytest
 import scipy.sparse
 
 import quorate as qt
-from quorate._support import memory
+from quorate._runtime import memory
 from quorate.cli import main
-from quorate.scale.files import opening
+from quorate.tables.io import reading
 
 
 @pytest.fixture
@@ -291,8 +291,8 @@ class Counting:
 @pytest.fixture
 def scans(monkeypatch):
     found = []
-    connect = opening.connect
-    monkeypatch.setattr(opening, "connect", lambda *args, **options: Counting(connect(*args, **options), found))
+    connect = reading.connect
+    monkeypatch.setattr(reading, "connect", lambda *args, **options: Counting(connect(*args, **options), found))
     return found
 
 
@@ -461,7 +461,7 @@ def test_what_is_no_feature_is_said_in_words_of_the_command(frame, tmp_path, cap
 def test_several_numbers_of_clusters_without_the_automatic_one_are_solved_once(
     frame, tmp_path, capsys, monkeypatch, method
 ):
-    from quorate.consensus.registry import make_method
+    from quorate.algorithms.registry import make_method
 
     kind = type(make_method(method, 3, {}))
     solve, times = kind._solve, []

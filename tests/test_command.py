@@ -14,7 +14,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
-from quorate.scale.columns import ANSWERS
+from quorate.tables.roles import ANSWERS
 
 SOURCE = str(Path(qt.__file__).parents[1])
 
@@ -107,7 +107,7 @@ def test_evaluate_tells_how_many_rows_count(tmp_path, capsys):
 
 
 def test_what_nobody_hears_is_not_worked_out(labels, tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.cli.combining.summarise", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("quorate.cli.combine.summarise", lambda *_, **__: 1 / 0)
     assert main(["combine", str(labels), "-k", "3", "-q", "-o", str(tmp_path / "out.csv")]) == 0
     assert main(["combine", str(labels), "-k", "3", "-q"]) == 1
 
@@ -128,7 +128,7 @@ def test_generate(tmp_path):
     assert done.returncode == 0, done.stderr
     found = pd.read_parquet(out)
     assert list(found.columns) == ["class", "kmeans_0", "kmeans_1", "kmeans_2", "rpcl_0", "rpcl_1"]
-    pool = qt.members.draw_pool("iris", 3, ("kmeans", "rpcl"), random_state=4)
+    pool = qt.features.draw_pool("iris", 3, ("kmeans", "rpcl"), random_state=4)
     assert np.array_equal(found["kmeans_2"], pool.labels[:, 2])
     assert np.array_equal(found["rpcl_1"], pool.labels[:, 4])
 
@@ -527,7 +527,7 @@ def test_a_disk_that_fills_up_leaves_nothing(labels, tmp_path, capsys, monkeypat
 
 
 def test_a_defect_is_a_failure_in_one_line(labels, capsys, monkeypatch):
-    monkeypatch.setattr("quorate.scale.combine.fit_best", lambda *_: 1 / 0)
+    monkeypatch.setattr("quorate.tables.consensus.fit_best", lambda *_: 1 / 0)
     printed = run("combine", labels, code=1, capsys=capsys)
     assert printed.err.startswith("Error: Quorate failed (ZeroDivisionError")
     assert len(printed.err.splitlines()) == 1

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_s
 import oracles
 import quorate as qt
 from quorate._kernels import chance
-from quorate.crowd import resolve_influence, trusted_influence
+from quorate.reliability import resolve_influence, trusted_influence
 
 SKLEARN = {"sqrt": "geometric", "max": "max", "arithmetic": "arithmetic", "min": "min"}
 

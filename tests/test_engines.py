@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import quorate as qt
-from quorate.scale.columns import ANSWERS
+from quorate.tables.roles import ANSWERS
 
 MEMBERS = ["whole", "text", "gaps", "nullable", "category"]
 METHODS = [("gp-mgla", {}), ("weac", {}), ("eac", {})]

@@ -17,8 +17,8 @@ from hypothesis import given
 import oracles
 import quorate as qt
 from quorate import _kernels
-from quorate._support.overlaps import Overlaps
 from quorate.ensemble import Ensemble
+from quorate.overlaps import Overlaps
 
 
 def test_running_example(running_example):
@@ -55,7 +55,7 @@ def test_cooccurrence_is_the_product_of_indicators(labels):
     assert ens.cooccurrence.dtype == np.int64
 
 
-@patch("quorate._support.overlaps._CLUSTERS_PER_TASK", 2)
+@patch("quorate.overlaps._CLUSTERS_PER_TASK", 2)
 @given(oracles.label_matrices(missing=True))
 def test_overlaps_are_the_same_however_they_are_added_up(labels):
     ens = Ensemble(list(labels.T))
@@ -114,7 +114,7 @@ def test_members_of_many_clusters_are_ordered_over_several_words():
 def test_amounts_are_added_by_group_and_cluster_by_hand():
     patterns = np.array([[0, 2], [0, -1], [1, 3], [1, 2]], dtype=np.int32)
     found = np.zeros((2, 4))
-    _kernels.patterns.add_by_group(patterns, np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, -1]), found)
+    _kernels.row_hashing.add_by_group(patterns, np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, -1]), found)
     assert found.tolist() == [[1, 0, 1, 0], [2, 4, 0, 4]]
 
 

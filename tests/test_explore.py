@@ -14,18 +14,18 @@ import pandas as pd
 import pytest
 
 import quorate as qt
-from quorate import _kernels
-from quorate._support.progress import tell
+from quorate._runtime import threads
+from quorate._runtime.progress import tell
 
 testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
 pytest.importorskip("uvicorn")
 import httpx  # noqa: E402
 
-from quorate.explore.asking import parse_ask  # noqa: E402
-from quorate.explore.run import Explorer, coordinates  # noqa: E402
-from quorate.explore.server import VIEWS, make_app  # noqa: E402
-from quorate.explore.workbench import Workbench  # noqa: E402
-from quorate.tcut import DENSE_NODES  # noqa: E402
+from quorate.explorer.launch import Explorer, coordinates  # noqa: E402
+from quorate.explorer.requests import parse_ask  # noqa: E402
+from quorate.explorer.server import VIEWS, make_app  # noqa: E402
+from quorate.explorer.workbench import Workbench  # noqa: E402
+from quorate.numerics.transfer_cut import DENSE_NODES  # noqa: E402
 
 TOKEN = "secret"
 BASE = "http://127.0.0.1"
@@ -381,7 +381,7 @@ def working(ended):
         try:
             job.at("working")
             tell("Half of it", 0.5)
-            _kernels.threads.in_threads(lambda _: time.sleep(0.01), range(4000))
+            threads.in_threads(lambda _: time.sleep(0.01), range(4000))
         except BaseException as error:
             ended.append(type(error).__name__)
             raise
@@ -427,7 +427,7 @@ def test_methods_can_be_stopped_between_their_tasks(method):
 
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 12, (3000, 6))
-    with pytest.raises(Stop), _kernels.threads.stopped_by(at_third):
+    with pytest.raises(Stop), threads.stopped_by(at_third):
         qt.consensus(labels, 5, method)
     assert len(asked) == 3
 

@@ -16,9 +16,9 @@ pytest.importorskip("starlette", reason='Install it with: pip install "quorate[e
 pytest.importorskip("uvicorn")
 import httpx
 
-from quorate.explore.run import Explorer, coordinates
-from quorate.explore.server import VIEWS, make_app
-from quorate.explore.workbench import Workbench
+from quorate.explorer.launch import Explorer, coordinates
+from quorate.explorer.server import VIEWS, make_app
+from quorate.explorer.workbench import Workbench
 
 TOKEN = "secret"
 NASTY = "</script><b>\"&'"

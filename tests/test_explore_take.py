@@ -9,9 +9,9 @@ import pytest
 testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
 
 from quorate.cli import main  # noqa: E402
-from quorate.cli.columns import Source  # noqa: E402
-from quorate.cli.exploring import open_bench  # noqa: E402
-from quorate.explore.server import make_app  # noqa: E402
+from quorate.cli.explore import open_bench  # noqa: E402
+from quorate.cli.table_source import Source  # noqa: E402
+from quorate.explorer.server import make_app  # noqa: E402
 
 ASKS = [
     {},

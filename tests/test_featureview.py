@@ -10,9 +10,9 @@ import quorate as qt
 from browser import Page, open_browser
 from quorate import QuorateError
 from quorate.cli import main
-from quorate.cli.repeating import cluster_command
-from quorate.show.clustered import summarise_clusters
-from quorate.show.featureview import FeatureRows, choose_points, features_of, view_features
+from quorate.cli.repeat_command import cluster_command
+from quorate.reporting.clustered_files import summarise_clusters
+from quorate.reporting.feature_view import FeatureRows, choose_points, features_of, view_features
 
 NAMES = ("x", "y")
 SQUARE = np.array([[0.0, 5], [0, 5], [10, 5], [10, 6]])

@@ -12,21 +12,22 @@ import field_oracles as dense
 import oracles
 import quorate as qt
 from baseline_oracles import quiet
-from quorate._support.patience import require_time
-from quorate.consensus.cumulative_voting import cumulative_votes, merge_columns, voting_order
-from quorate.consensus.ecpcs_hc import enhanced_evidence
-from quorate.consensus.graphs import bipartite_graph, bipartite_links, propagated_similarity, trajectory_evidence
-from quorate.consensus.kcc import CentreCuts
-from quorate.consensus.lce import refined_graph
-from quorate.consensus.median import MedianCuts
-from quorate.consensus.mixture import MixtureCuts
-from quorate.consensus.sec import SpectralCuts
-from quorate.consensus.votes import fill_empty, meta_votes
+from quorate._runtime.time_limit import require_time
+from quorate.algorithms.cumulative_voting import cumulative_votes, merge_columns, voting_order
+from quorate.algorithms.ecpcs_hc import enhanced_evidence
+from quorate.algorithms.kcc import CentreCuts
+from quorate.algorithms.lce import refined_graph
+from quorate.algorithms.median import MedianCuts
+from quorate.algorithms.mixture import MixtureCuts
+from quorate.algorithms.partition import fill_empty, meta_votes
+from quorate.algorithms.sec import SpectralCuts
+from quorate.cluster_similarity import neighbour_links, weighted_triples
 from quorate.ensemble import Ensemble
-from quorate.evidence import pattern_evidence
-from quorate.linkage import LINKS
-from quorate.links import neighbour_links, trajectories_within, trajectory_similarity, weighted_triples
-from quorate.tcut import TransferCut
+from quorate.graphs import bipartite_graph, bipartite_links, propagated_similarity, trajectory_evidence
+from quorate.numerics.linkage import LINKS
+from quorate.numerics.transfer_cut import TransferCut
+from quorate.random_walks import trajectories_within, trajectory_similarity
+from quorate.row_similarity import pattern_evidence
 
 few = settings(max_examples=25)
 REFERENCES = ["lwea_VS_5_502", "lwea_VS_10_501", "lwea_MF_10_503", "pta_MF_10_504"]
@@ -378,7 +379,7 @@ def test_walks_within_members_are_those_over_all_clusters(labels, n_steps):
     expected = dense.trajectories(links.toarray(), np.ones(ens.n_clusters), n_steps) * (member[:, None] == member)
     for at_once in (1e3, -1.0):  # step by step is less, or more
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("quorate.links._WALKS_AT_ONCE", at_once)
+            patch.setattr("quorate.cluster_similarity._WALKS_AT_ONCE", at_once)
             found = trajectories_within(links, member, n_steps)
         assert found == pytest.approx(expected, abs=1e-9)
 
@@ -555,7 +556,7 @@ def test_a_start_from_the_heaviest_patterns_is_completed(published, monkeypatch)
     ens = Ensemble(published("ensembles", "weac_gpmgla_1")["labels"])
     equal = np.ones(ens.n_members)
     whole = MixtureCuts(ens, equal).lwea_groups(4)
-    monkeypatch.setattr(sys.modules["quorate.consensus.votes"], "_MOST_LINKED", 20)
+    monkeypatch.setattr(sys.modules["quorate.algorithms.partition"], "_MOST_LINKED", 20)
     cuts = MixtureCuts(ens, equal)
     part = cuts.lwea_groups(4)
     heaviest = cuts.lwea_tree.leaf_pattern

@@ -13,7 +13,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
-from quorate.scale.files import (
+from quorate.tables.io import (
     LabelTable,
     check_output,
     find_format,
@@ -23,7 +23,7 @@ from quorate.scale.files import (
     write_table,
     writing,
 )
-from quorate.scale.files.dialect import find_dialect
+from quorate.tables.io.dialect import find_dialect
 
 FRAME = pd.DataFrame(
     {
@@ -230,7 +230,7 @@ def test_an_input_under_another_name_is_still_the_input(tmp_path):
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
-    from quorate._support.extras import import_extra
+    from quorate._utils.optional_imports import import_extra
 
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(qt.QuorateError, match=r'Reading needs the package pyarrow.*pip install "quorate\[arrow\]"'):
@@ -461,7 +461,7 @@ def test_the_longest_line_of_a_packed_table(tmp_path, ending):
 
 
 def test_an_endless_line_of_a_text_table(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.scale.files.opening._LONGEST_LINE", 1 << 22)
+    monkeypatch.setattr("quorate.tables.io.reading._LONGEST_LINE", 1 << 22)
     path = tmp_path / "labels.csv"
     path.write_text("a,b\n" + "0,1\n" * 100_000 + "1," + "x" * (9 << 20) + "\n" + "0,1\n" * 1000)
     with pytest.raises(qt.QuorateError, match="has a line of more than 2 MB"):

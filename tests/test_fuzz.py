@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from benchmarks.mutations import N_ROWS, originals
 
-from quorate.bench.pools import read_pool
+from quorate.benchmarking.public_pools import read_pool
 from quorate.cli import main
 
 pytest.importorskip("anndata", reason="the campaign mutates files of anndata too")

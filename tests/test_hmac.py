@@ -8,9 +8,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import QuorateError, QuorateWarning, datasets
-from quorate.members import HMAC
-from quorate.members.ascent import Density, climb, mean_shift, merge_close
-from quorate.members.hmac import bandwidth_ladder, longest_lived, mode_hierarchy
+from quorate.features import HMAC
+from quorate.features.clusterers.hmac import bandwidth_ladder, longest_lived, mode_hierarchy
+from quorate.features.clusterers.mode_ascent import Density, climb, mean_shift, merge_close
 
 THREE = np.array([[0.0], [1.0], [5.0]])
 

@@ -75,10 +75,10 @@ def test_an_interrupt_at_very_many_calls(labels, place, tmp_path):
 def process(work, labels, tmp_path):
     """Run the command with some `work` in place of the fit; interrupts are not ignored, even if they are here."""
     program = f"""
-import signal, sys, quorate.scale.combine
+import signal, sys, quorate.tables.consensus
 from quorate.cli import command
 {work}
-quorate.scale.combine.fit_best = work
+quorate.tables.consensus.fit_best = work
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv = ["quorate", "combine", {str(labels)!r}, "-k", "3", "-q", "-o", {str(tmp_path / "out" / "answer.csv")!r}]
 raise SystemExit(command())
@@ -146,7 +146,7 @@ def work(*_):
 """,
     "a query, whose engine looks itself": """
 def work(*_):
-    connection = quorate.scale.files.connect(__import__("contextlib").ExitStack())
+    connection = quorate.tables.io.connect(__import__("contextlib").ExitStack())
     print("at work", flush=True)
     connection.execute("SELECT count(*) FROM range(1000000000000) t(i) WHERE i % 7 = 3").fetchall()
 """,
@@ -168,7 +168,7 @@ def test_an_interrupt_after_the_answer(labels, place, tmp_path):
     """As Python shuts down, the answer is complete: there is nothing to say."""
     work = """
 import atexit
-from quorate.scale.combine import fit_best as work
+from quorate.tables.consensus import fit_best as work
 atexit.register(signal.raise_signal, signal.SIGINT)
 """
     with process(work, labels, tmp_path) as running:
@@ -181,7 +181,7 @@ def test_an_interrupt_ends_the_workers_too(tmp_path):
     """A worker at endless work goes with the process that asked."""
     program = """
 import os, threading, time
-from quorate._support.workers import run_in_workers
+from quorate._runtime.workers import run_in_workers
 def work(_):
     os.write(2, f"{os.getpid()}\\n".encode())
     time.sleep(600)

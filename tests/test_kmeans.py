@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import oracles
 import quorate as qt
 from quorate import _kernels
-from quorate.kmeans import (
+from quorate.numerics.kmeans import (
     ROUNDING,
     STARTS,
     Points,

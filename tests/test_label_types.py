@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import quorate as qt
-from quorate.scale.columns import ANSWERS
-from quorate.scale.files import open_table
+from quorate.tables.io import open_table
+from quorate.tables.roles import ANSWERS
 from test_engines import spark  # noqa: F401 - a fixture
 
 N_ROWS = 30

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from quorate._support.lanczos import largest_eigenpairs, sparse_product
+from quorate.numerics.block_lanczos import largest_eigenpairs, sparse_product
 
 
 def operator(values, seed=0):

@@ -11,19 +11,12 @@ from scipy.spatial.distance import squareform
 import oracles
 import quorate as qt
 from quorate import _kernels
-from quorate._kernels.linkage import first_leaves, keep_leaves
-from quorate._support.patience import Pace
+from quorate._kernels.merge_chain import first_leaves, keep_leaves
+from quorate._runtime.time_limit import Pace
 from quorate.ensemble import Ensemble
-from quorate.evidence import ThroughClusters
-from quorate.linkage import (
-    LINKS,
-    _Front,
-    _Groups,
-    _join_nearest,
-    link_evidence,
-    link_similarity,
-    link_through_clusters,
-)
+from quorate.numerics.average_link import _Front, _Groups
+from quorate.numerics.linkage import LINKS, _join_nearest, link_evidence, link_similarity, link_through_clusters
+from quorate.row_similarity import ThroughClusters
 
 
 @st.composite
@@ -77,7 +70,7 @@ def test_merges_in_rounds_join_the_most_similar_groups(few, missing, data):
     ens = Ensemble(list(labels.T))
     similarity, patterns = similar_through_clusters(ens, weights, data.draw(st.sampled_from([0, 1, 16])))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quorate.linkage.FEW_TO_CHAIN", few)
+        patch.setattr("quorate.numerics.linkage.FEW_TO_CHAIN", few)
         for link in LINKS:
             tree = link_through_clusters(ens, similarity, link, patterns)
             oracles.replay(similarity.matrix(), ens.counts[patterns], tree.merges, tree.heights, link)
@@ -108,8 +101,8 @@ def test_the_nearest_group_is_found_through_clusters_and_whether_another_is_as_n
 
 def test_groups_that_are_equally_near_to_a_third_are_left_to_the_chain(monkeypatch):
     """0 is as near to 1 as to 2; 3 and 4 are nearest to each other; 5 is nearest to 3."""
-    monkeypatch.setattr("quorate.linkage.FEW_TO_CHAIN", 1)
-    monkeypatch.setattr("quorate.linkage.SIMILARITIES_PER_LABEL", 0)
+    monkeypatch.setattr("quorate.numerics.linkage.FEW_TO_CHAIN", 1)
+    monkeypatch.setattr("quorate.numerics.linkage.SIMILARITIES_PER_LABEL", 0)
     similarity = np.full((6, 6), 0.1)
     for a, b, value in [(0, 1, 0.9), (0, 2, 0.9), (3, 4, 0.8), (3, 5, 0.7), (4, 5, 0.6)]:
         similarity[a, b] = similarity[b, a] = value
@@ -138,14 +131,14 @@ def test_patterns_are_joined_where_a_matrix_of_all_has_no_room():
 @pytest.mark.parametrize("m", [*range(1, 34), 255, 256, 257, 271, 600])
 def test_the_highest_of_a_row_is_found_at_its_first_place_or_the_previous_one(m):
     random = np.random.default_rng(m)
-    row, scratch = random.integers(0, max(m // 3, 2), m) / 7.0, np.empty(-(-m // _kernels.linkage._PLACES))
+    row, scratch = random.integers(0, max(m // 3, 2), m) / 7.0, np.empty(-(-m // _kernels.merge_chain._PLACES))
     row[random.random(m) < 0.2] = -np.inf
     row[random.integers(m)] = 0.25
     highest = np.flatnonzero(row == row.max())
-    assert _kernels.linkage._most_similar(row, -1, scratch) == highest[0]
+    assert _kernels.merge_chain._most_similar(row, -1, scratch) == highest[0]
     for previous in range(m):
         expected = previous if previous in highest else highest[0]
-        assert _kernels.linkage._most_similar(row, previous, scratch) == expected
+        assert _kernels.merge_chain._most_similar(row, previous, scratch) == expected
 
 
 def tie_free_ensemble(seed):
@@ -207,12 +200,12 @@ def test_average_link_does_not_depend_on_how_near_groups_are_found(equal, monkey
     weights = np.full(4, 0.25) if equal else np.array([0.1, 0.2, 0.3, 0.4])
     ens = Ensemble(labels)
     few = link_evidence(ens, weights, "average")
-    monkeypatch.setattr("quorate.linkage._FEW_SIMILARITIES", 1)
-    monkeypatch.setattr("quorate.linkage._SIMILARITIES_PER_ENTRY", 0)
-    monkeypatch.setattr("quorate.linkage._FEW_GROUPS", -1)
+    monkeypatch.setattr("quorate.numerics.linkage._FEW_SIMILARITIES", 1)
+    monkeypatch.setattr("quorate.numerics.linkage._SIMILARITIES_PER_ENTRY", 0)
+    monkeypatch.setattr("quorate.numerics.linkage._FEW_GROUPS", -1)
     trees = []
     for listed in (1, 2, 16):
-        monkeypatch.setattr("quorate.linkage.LISTED", listed)
+        monkeypatch.setattr("quorate.numerics.linkage.LISTED", listed)
         trees.append(link_evidence(ens, weights, "average"))
     rows = ens.first_row[trees[0].leaf_pattern]
     similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]
@@ -229,10 +222,10 @@ def test_average_link_is_the_same_in_rounds_and_in_one_go(monkeypatch):
     labels = np.random.default_rng(5).integers(0, 12, (1500, 5))
     ens = Ensemble(labels)
     found = link_evidence(ens, np.full(5, 0.2), "average")
-    monkeypatch.setattr("quorate.linkage._FEW_GROUPS", -1)
+    monkeypatch.setattr("quorate.numerics.linkage._FEW_GROUPS", -1)
     in_rounds = link_evidence(ens, np.full(5, 0.2), "average")
-    monkeypatch.setattr("quorate.linkage._FEW_SIMILARITIES", 1)
-    monkeypatch.setattr("quorate.linkage._SIMILARITIES_PER_ENTRY", 0)
+    monkeypatch.setattr("quorate.numerics.linkage._FEW_SIMILARITIES", 1)
+    monkeypatch.setattr("quorate.numerics.linkage._SIMILARITIES_PER_ENTRY", 0)
     to_the_end = link_evidence(ens, np.full(5, 0.2), "average")
     for expected in (in_rounds, to_the_end):
         np.testing.assert_array_equal(found.merges, expected.merges)
@@ -248,7 +241,7 @@ def test_members_without_weight_add_nothing_however_large_their_clusters():
     ens = found.ensemble_
     leaves = _Groups.of_patterns(ens, weights, np.arange(ens.n_patterns), None, np.full(ens.n_patterns, 4.0))
     front = _Front.of_leaves(leaves)
-    search = _kernels.neighbours.search.py_func  # in plain Python, what is written outside an array is an error
+    search = _kernels.nearest_groups.search.py_func  # in plain Python, what is written outside an array is an error
     search(np.arange(2), front.groups, front.touching, front.near, front.tree)
     assert np.all(front.near.candidates[:2, 0] >= 0)
 
@@ -374,7 +367,7 @@ def test_complete_link_is_refused_where_memory_does_not_allow_it():
 def test_a_long_tree_is_announced_and_told(monkeypatch):
     """By a clock that goes a minute at each look, the tree takes minutes."""
     clock = itertools.count(0, 60)
-    monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("quorate._runtime.time_limit.perf_counter", lambda: next(clock))
     ens = qt.Ensemble(np.random.default_rng(0).integers(0, 6, (5000, 8)))
     heard = []
     with (
@@ -393,7 +386,7 @@ def test_a_long_tree_is_announced_and_told(monkeypatch):
 def test_a_slow_beginning_is_not_taken_for_the_pace(monkeypatch):
     """Compiling comes before the first word; a moment's delay is no pace."""
     times = iter([100.0, 100.9, 102.0, 103.0])
-    monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(times))
+    monkeypatch.setattr("quorate._runtime.time_limit.perf_counter", lambda: next(times))
     quick = Pace("Quick work", "No advice.")
     for share in (0.01, 0.02, 0.06, 0.1):
         quick.at(share)

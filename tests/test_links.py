@@ -7,20 +7,19 @@ from hypothesis import strategies as st
 import oracles
 import quorate as qt
 from quorate import _kernels
-from quorate.ensemble import Ensemble
-from quorate.evidence import ThroughClusters
-from quorate.links import (
+from quorate.cluster_similarity import (
     NeighbourLists,
     SactOperator,
-    _side_by_side,
     connected_triples,
     jaccard_links,
     neighbour_links,
     neighbour_lists,
     sact_similarity,
-    trajectory_similarity,
     weighted_triples,
 )
+from quorate.ensemble import Ensemble
+from quorate.random_walks import _side_by_side, trajectory_similarity
+from quorate.row_similarity import ThroughClusters
 
 A, B, C, D, E, F, G = range(7)
 
@@ -157,7 +156,9 @@ def test_walks_are_refused_where_memory_does_not_allow_them():
 
 def test_the_time_of_walks_is_forecast_by_the_number_of_nodes(monkeypatch):
     heard = {}
-    monkeypatch.setattr("quorate.links.require_time", lambda operations, what, _: heard.update({what: operations}))
+    monkeypatch.setattr(
+        "quorate.cluster_similarity.require_time", lambda operations, what, _: heard.update({what: operations})
+    )
     for n in (5, 50):
         trajectory_similarity(np.ones((n, n)) - np.eye(n), np.ones(n), 3)
     assert heard["Random walks over 50 nodes"] == pytest.approx(1000 * heard["Random walks over 5 nodes"])
@@ -167,9 +168,9 @@ def test_the_time_of_walks_is_forecast_by_the_number_of_nodes(monkeypatch):
 def test_a_step_of_many_walks_is_a_product(n_walks):
     random = np.random.default_rng(n_walks)
     transitions = sp.csr_array(np.where(random.random((40, 40)) < 0.2, random.random((40, 40)), 0.0))
-    before, after = (_kernels.lanes.zero_rows(40 * n_walks // 8) for _ in range(2))
+    before, after = (_kernels.vector_lanes.zero_rows(40 * n_walks // 8) for _ in range(2))
     before[:] = random.random(before.shape)
-    _kernels.links.step(transitions.indptr, transitions.indices, transitions.data, before, after)
+    _kernels.neighbor_sums.step(transitions.indptr, transitions.indices, transitions.data, before, after)
     assert np.allclose(after.reshape(40, n_walks), transitions @ before.reshape(40, n_walks), rtol=1e-13)
 
 
@@ -191,7 +192,7 @@ def test_a_graph_is_connected_if_it_has_one_component():
         graph = sp.csr_array((above | above.T).astype(float))
         one = sp.csgraph.connected_components(graph, directed=False)[0] == 1
         found.append(one)
-        assert _kernels.tables.is_connected(graph.indptr, graph.indices) == one
+        assert _kernels.contingency.is_connected(graph.indptr, graph.indices) == one
     assert {*found[2:]} == {True, False}
 
 
@@ -200,4 +201,4 @@ def test_a_graph_of_two_parts_is_not_connected(pairs):
     graph = np.zeros((4, 4))
     graph[tuple(np.transpose(pairs))] = 1.0
     graph = sp.csr_array(graph + graph.T)
-    assert not _kernels.tables.is_connected(graph.indptr, graph.indices)
+    assert not _kernels.contingency.is_connected(graph.indptr, graph.indices)

@@ -12,10 +12,10 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 
 import quorate as qt
 from quorate import ConsensusClustering, QuorateError
-from quorate.consensus.extension import Votes
-from quorate.members.fitting import training_rows
-from quorate.members.labelling import Crew, Scaling, centres_of
-from quorate.members.sampling import ALL_ROWS, Sketch, sample_rows
+from quorate.features.labeling import Crew, Scaling, centres_of
+from quorate.features.member_fitting import training_rows
+from quorate.features.out_of_sample import Votes
+from quorate.features.sampling import ALL_ROWS, Sketch, sample_rows
 
 
 def blobs(n, d=5, k=6, seed=0):
@@ -153,21 +153,21 @@ def test_sparse_features_are_sampled_too():
 def test_pools_of_samples():
     X = blobs(900, 3)[0]
     methods = ("kmeans", "rpcl", "ill")
-    pool = qt.members.draw_pool(X, 2, methods, fit_rows=300, k_range=(5, 9), random_state=0, scale=None)
+    pool = qt.features.draw_pool(X, 2, methods, fit_rows=300, k_range=(5, 9), random_state=0, scale=None)
     assert pool.labels.shape == (900, 6)
     assert all(5 <= member.params["n_clusters"] <= 9 for member in pool.members if member.method == "kmeans")
-    again = qt.members.draw_pool(X[::-1], 1, methods, fit_rows=300, k_range=(5, 9), random_state=0, scale=None)
+    again = qt.features.draw_pool(X[::-1], 1, methods, fit_rows=300, k_range=(5, 9), random_state=0, scale=None)
     np.testing.assert_array_equal(again.labels[::-1], pool.labels[:, [pool.names.index(name) for name in again.names]])
 
 
 def test_a_pool_of_samples_goes_on_where_it_was(tmp_path):
     X = blobs(600, 3)[0]
     path = tmp_path / "pool"
-    qt.members.draw_pool(X, 1, ("kmeans",), fit_rows=200, path=path)
-    resumed = qt.members.draw_pool(X, 3, ("kmeans",), fit_rows=200, path=path)
-    np.testing.assert_array_equal(resumed.labels, qt.members.draw_pool(X, 3, ("kmeans",), fit_rows=200).labels)
+    qt.features.draw_pool(X, 1, ("kmeans",), fit_rows=200, path=path)
+    resumed = qt.features.draw_pool(X, 3, ("kmeans",), fit_rows=200, path=path)
+    np.testing.assert_array_equal(resumed.labels, qt.features.draw_pool(X, 3, ("kmeans",), fit_rows=200).labels)
     with pytest.raises(QuorateError, match="fit_rows"):
-        qt.members.draw_pool(X, 3, ("kmeans",), fit_rows=300, path=path)
+        qt.features.draw_pool(X, 3, ("kmeans",), fit_rows=300, path=path)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_members_fitted_on_all_rows_are_as_they_were_before_there_were_samples(s
     expected = json.loads((Path(__file__).parent / "members_as_before.json").read_text())
     found = {}
     for data in ("iris", "wine"):
-        pool = qt.members.draw_pool(
+        pool = qt.features.draw_pool(
             data, 2, ("kmeans", "rpcl", "hmac", "od-isvc", "ill"), random_state=seed, progress=False
         )
         for member, labels in zip(pool.members, pool.labels.T, strict=True):

@@ -8,8 +8,8 @@ import pytest
 
 import quorate as qt
 from quorate import ensemble
-from quorate._support import memory
-from quorate.scale.blocks import BLOCK, StoredEnsemble
+from quorate._runtime import memory
+from quorate.tables.out_of_core.pattern_blocks import BLOCK, StoredEnsemble
 
 GB = 10**9
 

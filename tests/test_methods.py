@@ -14,10 +14,11 @@ from sklearn.base import clone
 import oracles
 import quorate as qt
 from baseline_oracles import quiet
-from quorate.consensus.base import PROMISES, GraphMethod
+from quorate.algorithms.base import PROMISES
+from quorate.algorithms.graph import GraphMethod
 from quorate.ensemble import Ensemble
-from quorate.kmeans import Points, farthest, spread_out
-from quorate.linkage import LINKS
+from quorate.numerics.kmeans import Points, farthest, spread_out
+from quorate.numerics.linkage import LINKS
 
 METHODS = {info.name: info for info in qt.methods()}
 CASES = {

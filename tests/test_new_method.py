@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate._support.checks import check_integer
-from quorate._support.numbering import number_by_size
-from quorate.consensus import registry
-from quorate.consensus.base import FACTS, PROMISES, ConsensusMethod, Cuts
+from quorate._utils.checks import check_integer
+from quorate._utils.numbering import number_by_size
+from quorate.algorithms import registry
+from quorate.algorithms.base import FACTS, PROMISES, ConsensusMethod, Cuts
 from quorate.ensemble import Ensemble
 
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"

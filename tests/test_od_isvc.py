@@ -7,8 +7,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import QuorateError, QuorateWarning
-from quorate.members import ODISVC
-from quorate.members.od_isvc import learn_sphere, smallest_sphere
+from quorate.features import ODISVC
+from quorate.features.clusterers.od_isvc import learn_sphere, smallest_sphere
 
 FIVE = np.array([[0.0], [1.0], [2.0], [6.0], [7.0]])
 

@@ -15,20 +15,20 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import pairwise_distances_argmin
 
-from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, members, paper
-from quorate.bench.scoring import class_counts, score_columns
-from quorate.bench.store import STORE
+from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, features, paper
+from quorate.benchmarking.results_folder import STORE
+from quorate.benchmarking.scoring import class_counts, score_columns
 from quorate.cli import main
-from quorate.members.pool import scale_features
+from quorate.features.pool import scale_features
 from quorate.paper.choices import choice_name, claims_elsewhere
 from quorate.paper.claims import FAILS, HOLDS, OPEN, STATEMENTS, check_claims
+from quorate.paper.drawn_pools import DatasetPool, drawing_seconds
 from quorate.paper.experiments import Measurement, experiment_methods, measurements, timings, variants
 from quorate.paper.measure import Task, measure
-from quorate.paper.pools import DatasetPool, drawing_seconds
 from quorate.paper.published import published_value
-from quorate.paper.report import compose_page, read_results
+from quorate.paper.reproduction_page import compose_page, read_results
 from quorate.paper.spec import EXPERIMENTS, FULL, METHODS, Method, Slow, Spec, Timing, select
-from quorate.paper.tables import (
+from quorate.paper.summaries import (
     Results,
     Summary,
     agreements,
@@ -175,7 +175,7 @@ def test_scores_of_many_clusterings_are_those_of_each():
 
 def test_a_measurement_is_what_fitting_and_scoring_gives():
     iris = datasets.load("iris")
-    labels = members.draw_pool("iris", per_method=5, methods=("kmeans",)).labels
+    labels = features.draw_pool("iris", per_method=5, methods=("kmeans",)).labels
     spec = paper.FULL
     items = [
         Measurement("iris", 0.0, 0, spec.method(name)) for name in ("GP-MGLA (max)", "WEAC-SL", "ECMC-CL", "WCT-AL")
@@ -192,7 +192,7 @@ def test_a_measurement_is_what_fitting_and_scoring_gives():
 
 def test_members_are_scored_with_their_own_numbers_of_clusters():
     iris = datasets.load("iris")
-    labels = members.draw_pool("iris", per_method=3, methods=("kmeans",)).labels
+    labels = features.draw_pool("iris", per_method=3, methods=("kmeans",)).labels
     item = Measurement("iris", 0.0, 0, None)
     piece = measure(Task(labels, iris.classes, ((item, ()),)))[item.key]
     assert piece["k"] == [len(np.unique(column)) for column in labels.T]
@@ -212,9 +212,9 @@ def test_a_failing_method_is_a_status_and_does_not_stop_the_others(tmp_path):
 
 def test_ill_members_are_those_of_the_pool_functions(tmp_path):
     pool = DatasetPool(TINY, "iris", tmp_path, 1)
-    whole = members.draw_pool("iris", 5, TINY.generators, scale=TINY.scale, random_state=TINY.seed)
+    whole = features.draw_pool("iris", 5, TINY.generators, scale=TINY.scale, random_state=TINY.seed)
     assert np.array_equal(pool.with_ill(0.0), whole.labels)
-    assert np.array_equal(pool.with_ill(0.5), members.replace_with_ill(whole, 0.5, random_state=TINY.seed).labels)
+    assert np.array_equal(pool.with_ill(0.5), features.replace_with_ill(whole, 0.5, random_state=TINY.seed).labels)
 
 
 def test_ensembles_are_drawn_without_replacement_and_are_the_same_again(tmp_path):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate.show import plot, plotdata
-from quorate.show.palette import cluster_colours
+from quorate.reporting import plot, views
+from quorate.reporting.palette import cluster_colours
 
 mpl.use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -86,7 +86,7 @@ def test_a_tree_whose_leaves_are_rows_is_drawn_over_patterns():
     labels = np.array([[1, -1, 0], [1, 1, -1], [0, -1, 1], [0, -1, 1], [0, 0, 1], [0, 1, 1], [0, 1, 0], [0, 1, 1]])
     method = qt.SRS(2).fit(labels)
     assert len(method.dendrogram_.leaf_pattern) > method.ensemble_.n_patterns
-    assert plotdata.tree_view(method).rows.sum() == len(labels)
+    assert views.tree_view(method).rows.sum() == len(labels)
 
 
 def test_without_matplotlib_the_extra_is_named():
@@ -105,8 +105,8 @@ def test_without_matplotlib_the_extra_is_named():
 
 def test_the_matrix_is_the_evidence_of_its_patterns(answer):
     _, method = answer
-    view = plotdata.matrix_view(method)
-    assert len(view.rows) <= plotdata.MATRIX_SAMPLES + method.n_clusters_
+    view = views.matrix_view(method)
+    assert len(view.rows) <= views.MATRIX_SAMPLES + method.n_clusters_
     assert view.rows.sum() == method.ensemble_.n_rows
     assert np.array_equal(view.labels, np.sort(view.labels))
     assert np.array_equal(view.labels, method.pattern_labels_[view.patterns])
@@ -120,7 +120,7 @@ def test_the_matrix_is_the_evidence_of_its_patterns(answer):
 def test_the_matrix_of_rows_with_gaps():
     labels = [[0, 0, 1, None, 1], [0, None, 1, 1, 1], [None, 2, 2, 3, 3]]
     method = qt.WEAC(2).fit(labels)
-    view = plotdata.matrix_view(method)
+    view = views.matrix_view(method)
     evidence = qt.coassociation(method.ensemble_, method.member_weights_)
     assert view.evidence == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
 
@@ -128,14 +128,14 @@ def test_the_matrix_of_rows_with_gaps():
 def test_similar_members_stand_side_by_side():
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
-    view = plotdata.agreement_view([one, other, one, other, one])
+    view = views.agreement_view([one, other, one, other, one])
     assert sorted("".join("a" if j % 2 == 0 else "b" for j in view.order)) == list("aaabb")
     assert "".join("a" if j % 2 == 0 else "b" for j in view.order) in ("aaabb", "bbaaa")
 
 
 def test_the_tree_stands_on_all_rows_and_is_cut_between_clusters(answer):
     _, method = answer
-    view = plotdata.tree_view(method)
+    view = views.tree_view(method)
     k = method.n_clusters_
     assert view.rows.sum() == method.ensemble_.n_rows
     assert set(view.labels) == set(range(k))
@@ -146,18 +146,18 @@ def test_the_tree_stands_on_all_rows_and_is_cut_between_clusters(answer):
 
 def test_flows_keep_all_rows():
     _, method = fitted(5, 4)
-    view = plotdata.flow_view(method, "member_1")
+    view = views.flow_view(method, "member_1")
     assert view.table.sum() == 800
     assert view.table.sum(axis=0).tolist() == [cluster.size for cluster in method.clusters_]
     many = qt.WEAC(3).fit([np.arange(200) // 2, np.arange(200) // 70])
-    view = plotdata.flow_view(many, 0)
+    view = views.flow_view(many, 0)
     assert view.table.sum() == 200
     assert any(name.endswith("others") for name in view.left)
 
 
 def test_answers_by_k_are_those_of_sweep():
     _, method = fitted(6, 6)
-    view = plotdata.sweep_view(method, [2, 4, 6])
+    view = views.sweep_view(method, [2, 4, 6])
     swept = method.sweep([2, 4, 6])
     for cut, labels in zip(view.cuts, swept.T, strict=True):
         assert np.array_equal(cut.labels[method.ensemble_.row_pattern], labels)
@@ -208,8 +208,6 @@ def test_figures_take_results_and_estimators_from_features():
     ):
         pyplot.close(draw(result).figure)
     pyplot.close(plot.flow(result, 0).figure)
-    assert np.array_equal(
-        plotdata.matrix_view(plotdata.fitted_method(result)).labels, plotdata.matrix_view(method).labels
-    )
+    assert np.array_equal(views.matrix_view(views.fitted_method(result)).labels, views.matrix_view(method).labels)
     model = qt.ConsensusClustering(3, n_members=3, random_state=0).fit(qt.datasets.load("wine").features)
     pyplot.close(plot.cluster_sizes(model).figure)

@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from quorate import QuorateError, datasets, members
-from quorate.members import METHODS, draw_pool, ill_clusterings, replace_with_ill
-from quorate.members.generators import Data, draw_ill, draw_member, member_seed
-from quorate.members.pool import scale_features
+from quorate import QuorateError, datasets, features
+from quorate.features import METHODS, draw_pool, ill_clusterings, replace_with_ill
+from quorate.features.generators import Data, draw_ill, draw_member, member_seed
+from quorate.features.pool import scale_features
 
 FAST = ("kmeans", "rpcl")
 
@@ -76,7 +76,7 @@ def test_an_interrupted_pool_goes_on(tmp_path):
 def test_a_killed_pool_goes_on(tmp_path):
     path = tmp_path / "iris.jsonl"
     program = (
-        "import sys\nfrom quorate.members import draw_pool\n"
+        "import sys\nfrom quorate.features import draw_pool\n"
         "draw_pool('iris', 400, ('kmeans',), path=sys.argv[1], progress=False)"
     )
     process = subprocess.Popen([sys.executable, "-c", program, str(path)])
@@ -112,7 +112,7 @@ def test_a_pool_file_of_something_else_is_refused_and_kept(tmp_path, change, mes
 def test_a_pool_file_of_another_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "pool.jsonl"
     draw_pool("iris", 1, ("kmeans",), path=path)
-    monkeypatch.setattr(members.pool, "VERSION", 2)
+    monkeypatch.setattr(features.pool, "VERSION", 2)
     with pytest.raises(QuorateError, match="its version is 1, not 2"):
         draw_pool("iris", 1, ("kmeans",), path=path)
 

@@ -10,11 +10,11 @@ from sklearn.exceptions import NotFittedError
 
 import quorate as qt
 from browser import Page, open_browser
-from quorate.scale.counted import CountedTable
-from quorate.scale.files import open_table
-from quorate.scale.rowfacts import facts_in_memory
-from quorate.scale.tablefacts import facts_in_table
-from quorate.show import Origin, known_classes, render_report, summarise
+from quorate.reporting import Origin, known_classes, render_report, summarise
+from quorate.reporting.row_facts import facts_in_memory
+from quorate.reporting.table_facts import facts_in_table
+from quorate.tables.counted_table import CountedTable
+from quorate.tables.io import open_table
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from quorate import QuorateError
-from quorate._support.resume import Store, fingerprint, pack, unpack
-from quorate.members.pool import draw_pool
+from quorate._runtime.checkpoints import Store, fingerprint, pack, unpack
+from quorate.features.pool import draw_pool
 
 ABOUT = {"task": "test", "version": 1}
 
@@ -53,7 +53,7 @@ def test_a_half_written_first_line_starts_anew(tmp_path):
 def test_survives_being_killed(tmp_path):
     path = tmp_path / "work.jsonl"
     program = (
-        "import sys\nfrom quorate._support.resume import Store\n"
+        "import sys\nfrom quorate._runtime.checkpoints import Store\n"
         "store = Store(sys.argv[1], {'task': 'kill'})\n"
         "for i in range(10**9):\n    store.add(str(i), 'x' * 5000)\n"
     )

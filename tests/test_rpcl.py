@@ -6,7 +6,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import QuorateError, QuorateWarning, _kernels
-from quorate.members import RPCL
+from quorate.features import RPCL
 
 
 def ring_of_blobs(n_blobs, n_rows, seed):
@@ -30,7 +30,7 @@ def test_three_rows_by_hand():
     rows, units, wins = np.array([[1.0], [4.0], [9.0]]), np.array([[0.0, 3.0, 10.0]]), np.ones(3)
     expected = [[0.05, 3.004, 10.0], [0.0421, 3.0538, 10.0], [0.0421, 3.04191, 9.95]]
     for row, after in enumerate(expected):
-        _kernels.rpcl.compete(rows, np.array([row]), units, wins, 0.05, 0.002)
+        _kernels.rival_pass.compete(rows, np.array([row]), units, wins, 0.05, 0.002)
         np.testing.assert_allclose(units[0], after, atol=1e-4)
     np.testing.assert_array_equal(wins, [2, 2, 2])
 
@@ -40,7 +40,7 @@ def test_kernel_equals_the_plain_rule(n_units):
     rng = np.random.default_rng(n_units)
     rows, order, units = rng.normal(size=(200, 3)), rng.permutation(200), rng.normal(size=(n_units, 3))
     fast, fast_wins, slow_wins = units.T.copy(), np.ones(n_units), np.ones(n_units)
-    _kernels.rpcl.compete(rows, order, fast, fast_wins, 0.05, 0.002)
+    _kernels.rival_pass.compete(rows, order, fast, fast_wins, 0.05, 0.002)
     compete_slowly(rows, order, units, slow_wins, 0.05, 0.002)
     np.testing.assert_allclose(fast.T, units, rtol=1e-9)
     np.testing.assert_array_equal(fast_wins, slow_wins)

@@ -7,7 +7,7 @@ import pytest
 
 import quorate as qt
 from quorate import QuorateError
-from quorate._support.archive import array_text, text_array
+from quorate.persistence.archive import array_text, text_array
 
 
 @pytest.fixture(scope="module")

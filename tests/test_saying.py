@@ -8,9 +8,9 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
-from quorate.scale import combine
-from quorate.show import render_report, summarise
-from quorate.show.verdict import verdict
+from quorate.reporting import render_report, summarise
+from quorate.reporting.sentences import verdict
+from quorate.tables import consensus as tables_consensus
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_commands_say_it_at_the_top(files, capsys):
 
 
 def test_what_is_read_in_blocks_is_said_too(files, capsys, monkeypatch):
-    monkeypatch.setattr(combine, "available_memory", lambda: 1)
+    monkeypatch.setattr(tables_consensus, "available_memory", lambda: 1)
     facts = json.loads(run("combine", files["members"], "--json", capsys=capsys))
     assert facts["choice"]["candidates"][0]["k"] == facts["choice"]["k"] == 3
     assert facts["choice"]["explanation"].startswith("3 clusters: the eigenvalues")

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import quorate as qt
-from quorate.boundaries import dip, dip_p_value, simes, spread_within
+from quorate.analysis.structure.feature_structure import dip, dip_p_value, simes, spread_within
 
 
 def least_distance(sample):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate._support import memory
-from quorate.kmeans import Assignment
-from quorate.scale import blocks, blockwise
+from quorate._runtime import memory
+from quorate.numerics.kmeans import Assignment
+from quorate.tables.out_of_core import block_consensus, pattern_blocks
 
 MEMBERS = ["a", "b", "c", "d"]
 
@@ -182,7 +182,7 @@ def test_an_exceeded_memory_limit_leaves_a_clear_error_and_no_file(tmp_path):
 @pytest.mark.parametrize("method", ["gp-mgla", "hbgf"])
 def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, monkeypatch, method):
     """With room for a few patterns only, graph methods read them in blocks from DuckDB."""
-    monkeypatch.setattr(blocks, "BLOCK", 5000)
+    monkeypatch.setattr(pattern_blocks, "BLOCK", 5000)
     monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
     labels = drawn(40_000, k=25, noise=0.7)
     columns = "* REPLACE (CASE WHEN a % 5 = 4 THEN NULL ELSE a END AS a, 'x' || b AS b, CAST(c AS DOUBLE) AS c)"
@@ -249,14 +249,14 @@ def warned(work):
 @pytest.mark.parametrize("method", [qt.GPMGLA, qt.HBGF])
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start, gaps):
-    monkeypatch.setattr(blocks, "BLOCK", 37)
+    monkeypatch.setattr(pattern_blocks, "BLOCK", 37)
     rng = np.random.default_rng(3)
     labels = [vector.astype(float) for vector in drawn(500, k=12, noise=0.5, seed=4)]
     for vector in labels:
         vector[rng.random(500) < gaps] = np.nan
         vector[:2] = np.nan if gaps else vector[:2]
     ens = qt.Ensemble(labels)
-    stored = blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
+    stored = pattern_blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
     assert (stored.n_patterns, stored.total) == (ens.n_patterns, ens.total)
     np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
     # Memory is needed for three blocks, one being read while two are there, one of them with its answer.
@@ -264,7 +264,7 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
     for k in (1, 2, 4, 11, 40, "auto"):
         estimator = method(k, start=start)
         expected, said = warned(lambda: estimator.fit(ens))  # noqa: B023
-        found, said_of_blocks = warned(lambda: blockwise.fit_blocks(estimator, stored))  # noqa: B023
+        found, said_of_blocks = warned(lambda: block_consensus.fit_blocks(estimator, stored))  # noqa: B023
         assert said_of_blocks == said
         labels_of = np.concatenate([labels for labels, _ in found.answers()])
         assert labels_of.tolist() == expected.pattern_labels_.tolist()
@@ -280,10 +280,10 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
 
 def test_blocks_of_patterns_are_counted_where_one_was_moved(monkeypatch):
     """As if k-means had given an empty cluster pattern 60, which is in the second block."""
-    monkeypatch.setattr(blocks, "BLOCK", 37)
+    monkeypatch.setattr(pattern_blocks, "BLOCK", 37)
     moved = lambda points, *_: Assignment(points[0].values[:1], {60: 1})  # noqa: E731
-    monkeypatch.setattr(blockwise, "blocked_kmeans", moved)
+    monkeypatch.setattr(block_consensus, "blocked_kmeans", moved)
     ens = qt.Ensemble(drawn(500, k=12, noise=0.5, seed=4))
-    stored = blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
-    labels = np.concatenate([labels for labels, _ in blockwise.fit_blocks(qt.GPMGLA(2), stored).answers()])
+    stored = pattern_blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
+    labels = np.concatenate([labels for labels, _ in block_consensus.fit_blocks(qt.GPMGLA(2), stored).answers()])
     assert np.flatnonzero(labels).tolist() == [60]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
-from quorate import tcut
-from quorate.consensus.graphs import bipartite_graph, components, multi_granularity_graph, row_links
 from quorate.ensemble import Ensemble
-from quorate.tcut import TransferCut, leading_spectrum
+from quorate.graphs import bipartite_graph, components, multi_granularity_graph, row_links
+from quorate.numerics import transfer_cut
+from quorate.numerics.transfer_cut import TransferCut, leading_spectrum
 
 
 def test_running_example(running_example):
@@ -39,7 +39,7 @@ def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nod
     of_cluster = (qt.ncai(ens) ** 2)[ens.cluster_member]
     whole = oracles.bipartite_graph(labels, of_cluster, 0.5)
     graph = multi_granularity_graph(ens, of_cluster, 0.5)
-    old, tcut.DENSE_NODES = tcut.DENSE_NODES, dense_nodes
+    old, transfer_cut.DENSE_NODES = transfer_cut.DENSE_NODES, dense_nodes
     try:
         for k in range(1, min(5, ens.n_clusters) + 1):
             values, points = oracles.transfer_cut_embedding(whole, len(labels), k)
@@ -48,7 +48,7 @@ def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nod
                 found = TransferCut(ens, graph, row_links(ens, of_cluster)).embedding(k)[ens.row_pattern]
                 assert np.allclose(found @ found.T, points @ points.T, atol=1e-7)
     finally:
-        tcut.DENSE_NODES = old
+        transfer_cut.DENSE_NODES = old
 
 
 def test_lanczos_and_dense_solver_agree_on_many_clusters(monkeypatch):
@@ -56,7 +56,7 @@ def test_lanczos_and_dense_solver_agree_on_many_clusters(monkeypatch):
     ens = Ensemble(labels)
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     dense = leading_spectrum(graph, 20)
-    monkeypatch.setattr(tcut, "DENSE_NODES", 10)
+    monkeypatch.setattr(transfer_cut, "DENSE_NODES", 10)
     lanczos = leading_spectrum(graph, 20)
     assert np.allclose(dense.values, lanczos.values, atol=1e-12)
     scale = np.sqrt(graph.degrees)[:, None]
@@ -110,7 +110,7 @@ def test_authors_rule_follows_the_first_row():
 
 @pytest.mark.parametrize("dense_nodes", [10**6, 0])
 def test_eigenvalues_of_zero_do_not_bring_back_the_trivial_eigenvectors(monkeypatch, dense_nodes):
-    monkeypatch.setattr(tcut, "DENSE_NODES", dense_nodes)
+    monkeypatch.setattr(transfer_cut, "DENSE_NODES", dense_nodes)
     ens = Ensemble([[2, 1, 0, 0], [1, 0, 0, 0]])
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     vectors = leading_spectrum(graph, 5).vectors * np.sqrt(graph.degrees)[:, None]
@@ -141,15 +141,15 @@ def test_cautions_reach_beyond_a_batch_of_eigenvectors():
     apart = Ensemble([np.arange(40)])  # as many components as clusters, and all eigenvalues the same
     graph = bipartite_graph(apart, np.ones(40))
     cut = TransferCut(apart, graph, row_links(apart, np.ones(40)))
-    assert f"eigengap at {tcut.EIGENVECTOR_BATCH} clusters" in cut.caution(tcut.EIGENVECTOR_BATCH)
+    assert f"eigengap at {transfer_cut.EIGENVECTOR_BATCH} clusters" in cut.caution(transfer_cut.EIGENVECTOR_BATCH)
 
 
 def test_where_iterations_find_nothing_all_pairs_are_found_densely(monkeypatch):
     ens = Ensemble(np.random.default_rng(0).integers(0, 40, (500, 5)))
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     dense = leading_spectrum(graph, 5)
-    monkeypatch.setattr(tcut, "DENSE_NODES", 10)
-    monkeypatch.setattr(tcut.lanczos, "largest_eigenpairs", lambda *_: None)
+    monkeypatch.setattr(transfer_cut, "DENSE_NODES", 10)
+    monkeypatch.setattr(transfer_cut.lanczos, "largest_eigenpairs", lambda *_: None)
     assert np.array_equal(leading_spectrum(graph, 5).vectors, dense.vectors)
 
 
@@ -204,9 +204,9 @@ def test_one_label_is_evidence():
 
 def test_long_work_is_announced_and_told(monkeypatch):
     """By a clock that goes ten seconds at each look, some thirty steps take minutes."""
-    monkeypatch.setattr(tcut, "DENSE_NODES", 10)
+    monkeypatch.setattr(transfer_cut, "DENSE_NODES", 10)
     clock = itertools.count(0, 10)
-    monkeypatch.setattr("quorate._support.patience.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("quorate._runtime.time_limit.perf_counter", lambda: next(clock))
     labels = np.random.default_rng(0).integers(0, 60, (300, 4))
     heard = []
     with (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quorate._support import temporary
+from quorate._runtime import temporary_files
 from quorate.cli import main
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -22,7 +22,7 @@ def dead():
     return gone.pid
 
 
-def named(process, stem="", machine=temporary._MACHINE):
+def named(process, stem="", machine=temporary_files._MACHINE):
     return f"{stem}quorate-{machine}-{process}-abcdef123456" + (".tmp" if stem else "")
 
 
@@ -34,7 +34,7 @@ def test_what_dead_runs_left_is_cleared(tmp_path, dead):
     kept = [named(os.getpid()), named(os.getppid(), ".out.csv."), named(dead, machine="elsewhere"), "quorate-notes"]
     for name in [*kept, "out.csv", ".out.csv.tmp"]:
         (tmp_path / name).write_text("mine")
-    temporary.clear_dead(tmp_path)
+    temporary_files.clear_dead(tmp_path)
     assert sorted(os.listdir(tmp_path)) == sorted([*kept, "out.csv", ".out.csv.tmp"])
 
 
@@ -42,7 +42,7 @@ def test_symbolic_links_are_not_followed(tmp_path, dead):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious").write_text("x")
     (tmp_path / named(dead)).symlink_to(tmp_path / "mine")
-    temporary.clear_dead(tmp_path)
+    temporary_files.clear_dead(tmp_path)
     assert os.listdir(tmp_path) == ["mine"]
     assert (tmp_path / "mine" / "precious").exists()
 

@@ -5,7 +5,7 @@ import threading
 import numba
 import pytest
 
-from quorate._kernels import threads
+from quorate._runtime import threads
 
 
 @pytest.fixture(params=[1, 2])

@@ -11,10 +11,10 @@ import pyarrow.parquet
 import pytest
 
 import quorate as qt
-from quorate._support.memory import memory_limit
+from quorate._runtime.memory import memory_limit
 from quorate.cli import main
-from quorate.scale.files import open_table
-from quorate.scale.models import load_model
+from quorate.persistence.feature_models import load_model
+from quorate.tables.io import open_table
 
 METHODS = ["gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "wct", "srs"]
 A, B = [0] * 7 + [1] * 5, [0] * 6 + [1] * 3 + [2] * 3

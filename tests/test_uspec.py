@@ -9,9 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import quorate as qt
 from quorate import USPEC, ConsensusClustering, QuorateError
-from quorate.kmeans import weighted_kmeans
-from quorate.members.labelling import Crew, Scaling
-from quorate.members.uspec import LandmarkLabeller, Landmarks, embed_landmarks, link_weights, link_width
+from quorate.features.clusterers.uspec import LandmarkLabeller, Landmarks, embed_landmarks, link_weights, link_width
+from quorate.features.labeling import Crew, Scaling
+from quorate.numerics.kmeans import weighted_kmeans
 
 ORACLES = sorted((Path(__file__).parents[2] / "shared" / "oracle").glob("uspec_*.npz"))
 

@@ -42,22 +42,24 @@ LINKS = ["tests/test_links.py", "tests/test_linkage.py", "tests/test_baselines.p
 LINKS += ["-k", "test_links or rounds or nearest_group or walks or simrank or running_example and triples or dense_way"]
 PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
 TESTS = {
-    "kmeans.py": KMEANS,
+    "numerics/kmeans.py": KMEANS,
     "_kernels/lloyd.py": KMEANS,
-    "scale/blocks.py": BLOCKS,
-    "scale/blockwise.py": BLOCKS,
-    "linkage.py": LINKAGE,
-    "_kernels/linkage.py": ["tests/test_linkage.py"],
-    "_kernels/neighbours.py": ["tests/test_linkage.py"],
-    "crowd.py": CROWD,
+    "tables/out_of_core/pattern_blocks.py": BLOCKS,
+    "tables/out_of_core/block_consensus.py": BLOCKS,
+    "numerics/linkage.py": LINKAGE,
+    "numerics/average_link.py": LINKAGE,
+    "_kernels/merge_chain.py": ["tests/test_linkage.py"],
+    "_kernels/nearest_groups.py": ["tests/test_linkage.py"],
+    "reliability.py": CROWD,
     "_kernels/chance.py": CROWD,
-    "_kernels/tables.py": ["tests/test_crowd.py", "tests/test_links.py", *PATTERNS],
-    "links.py": LINKS,
-    "_kernels/links.py": LINKS,
-    "tcut.py": ["tests/test_tcut.py", "tests/test_baselines.py", "-k", "test_tcut or hybrid"],
+    "_kernels/contingency.py": ["tests/test_crowd.py", "tests/test_links.py", *PATTERNS],
+    "random_walks.py": LINKS,
+    "cluster_similarity.py": LINKS,
+    "_kernels/neighbor_sums.py": LINKS,
+    "numerics/transfer_cut.py": ["tests/test_tcut.py", "tests/test_baselines.py", "-k", "test_tcut or hybrid"],
     "patterns.py": PATTERNS,
-    "_kernels/patterns.py": PATTERNS,
-    "_support/overlaps.py": PATTERNS,
+    "_kernels/row_hashing.py": PATTERNS,
+    "overlaps.py": PATTERNS,
 }
 """The arguments of pytest for the tests nearest to each module."""
 IMPORTED = ["_hypothesis_pytestplugin", "duckdb", "pandas", "polars", "pyarrow.dataset", "pyarrow.parquet"]

@@ -8,7 +8,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 from quorate.cli.demo import demonstrate
-from quorate.show import plot
+from quorate.reporting import plot
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "seeds.png"
 

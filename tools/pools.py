@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from quorate import datasets, evaluate
-from quorate.members import METHODS, Pool, draw_pool
+from quorate.features import METHODS, Pool, draw_pool
 
 HEADER = """# The paper's pools
 
-Each pool has 100 members per method, drawn by `quorate.members.draw_pool` with seed 0 on standardised features. The
+Each pool has 100 members per method, drawn by `quorate.features.draw_pool` with seed 0 on standardised features. The
 table was made by
 
     {command}

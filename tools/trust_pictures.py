@@ -12,7 +12,7 @@ import matplotlib
 import numpy as np
 
 import quorate as qt
-from quorate.boundaries import LEVEL
+from quorate.analysis.structure.feature_structure import LEVEL
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt

@@ -1,61 +1,60 @@
 """The public names, and where they live. They are loaded when first used."""
 
-from . import datasets, members, paper
-from ._support.memory import memory_limit
-from ._support.patience import time_limit
-from ._support.progress import progress
-from .bench.run import bench
-from .bench.tables import Comparison
-from .boundaries import Structure
-from .choice import Candidate, Choice
-from .consensus.best_member import BestMember
-from .consensus.clusters import ConsensusCluster, Split
-from .consensus.cspa import CSPA
-from .consensus.cumulative_voting import CumulativeVoting
-from .consensus.eac import EAC
-from .consensus.ecmc import ECMC
-from .consensus.ecpcs_hc import ECPCSHC
-from .consensus.ecpcs_mc import ECPCSMC
-from .consensus.examine import LabelStructure, label_structure, structure
-from .consensus.from_features import ConsensusClustering
-from .consensus.gp_mgla import GPMGLA
-from .consensus.hard_voting import HardVoting
-from .consensus.hbgf import HBGF
-from .consensus.kcc import KCC
-from .consensus.lce import LCE
-from .consensus.lwea import LWEA
-from .consensus.lwgp import LWGP
-from .consensus.mcla import MCLA
-from .consensus.median import MedianPartition
-from .consensus.mixture import MixtureModel
-from .consensus.number import choose_k
-from .consensus.pta import PTA
-from .consensus.ptgp import PTGP
-from .consensus.registry import ConsensusResult, MethodInfo, consensus, methods
-from .consensus.sec import SEC
-from .consensus.srs import SRS
-from .consensus.wcc import WCC
-from .consensus.wct import WCT
-from .consensus.weac import WEAC
-from .crowd import CrowdTrust, agreement, cai, cluster_certainty, crowd_trust, member_weights, ncai, trust
+from . import datasets, features, paper
+from ._runtime.memory import memory_limit
+from ._runtime.progress import progress
+from ._runtime.time_limit import time_limit
+from .algorithms.best_member import BestMember
+from .algorithms.cspa import CSPA
+from .algorithms.cumulative_voting import CumulativeVoting
+from .algorithms.eac import EAC
+from .algorithms.ecmc import ECMC
+from .algorithms.ecpcs_hc import ECPCSHC
+from .algorithms.ecpcs_mc import ECPCSMC
+from .algorithms.gp_mgla import GPMGLA
+from .algorithms.hard_voting import HardVoting
+from .algorithms.hbgf import HBGF
+from .algorithms.kcc import KCC
+from .algorithms.lce import LCE
+from .algorithms.lwea import LWEA
+from .algorithms.lwgp import LWGP
+from .algorithms.mcla import MCLA
+from .algorithms.median import MedianPartition
+from .algorithms.mixture import MixtureModel
+from .algorithms.pta import PTA
+from .algorithms.ptgp import PTGP
+from .algorithms.registry import ConsensusResult, MethodInfo, consensus, methods
+from .algorithms.sec import SEC
+from .algorithms.srs import SRS
+from .algorithms.wcc import WCC
+from .algorithms.wct import WCT
+from .algorithms.weac import WEAC
+from .analysis.choose_k import Candidate, Choice, choose_k
+from .analysis.clusters import ConsensusCluster, Split
+from .analysis.scores import Scores, evaluate
+from .analysis.structure.feature_structure import Structure
+from .analysis.structure.label_structure import LabelStructure, label_structure, structure
+from .benchmarking.comparison import bench
+from .benchmarking.comparison_tables import Comparison
+from .cluster_similarity import jaccard, sact
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
-from .evidence import coassociation
-from .explore.run import Explorer, explore
-from .linkage import Dendrogram
-from .links import jaccard, sact
-from .members.hmac import HMAC
-from .members.od_isvc import ODISVC
-from .members.rpcl import RPCL
-from .members.uspec import USPEC
-from .scale.clustering import FileClusters, cluster_file, cluster_frame
-from .scale.frames import consensus_frame, ensemble_from_frame
-from .scale.models import FeatureModel
-from .scale.store import load, save
-from .scale.tables import FileConsensus, consensus_file
-from .scores import Scores, evaluate
-from .show import plot
-from .show.html import report
+from .explorer.launch import Explorer, explore
+from .features.clusterers.hmac import HMAC
+from .features.clusterers.od_isvc import ODISVC
+from .features.clusterers.rpcl import RPCL
+from .features.clusterers.uspec import USPEC
+from .features.consensus_clustering import ConsensusClustering
+from .numerics.linkage import Dendrogram
+from .persistence.ensembles import load, save
+from .persistence.feature_models import FeatureModel
+from .reliability import CrowdTrust, agreement, cai, cluster_certainty, crowd_trust, member_weights, ncai, trust
+from .reporting import plot
+from .reporting.html import report
+from .row_similarity import coassociation
+from .tables.clustering import FileClusters, cluster_file, cluster_frame
+from .tables.files import FileConsensus, consensus_file
+from .tables.frames import consensus_frame, ensemble_from_frame
 
 __version__: str
 
@@ -124,11 +123,11 @@ __all__ = [
     "ensemble_from_frame",
     "evaluate",
     "explore",
+    "features",
     "jaccard",
     "label_structure",
     "load",
     "member_weights",
-    "members",
     "memory_limit",
     "methods",
     "ncai",

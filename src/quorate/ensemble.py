@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate._support.cards import Share, card
-from quorate._support.checks import check_choice, nearest_name
-from quorate._support.memory import USE_NO_GRAPH, available_memory, require_memory
-from quorate._support.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, OfClusters, OfMembers, Overlaps, among
-from quorate._support.sizes import Numbers
-from quorate._support.typing import Floats, Ints
+from quorate._runtime.memory import USE_NO_GRAPH, available_memory, require_memory
+from quorate._runtime.memory_forecast import Numbers
+from quorate._utils.array_types import Floats, Ints
+from quorate._utils.checks import check_choice, nearest_name
+from quorate._utils.notebook_html import Share, card
 from quorate.errors import QuorateError
+from quorate.label_checks import warn_if_transposed, warn_of_columns, warn_of_text_noise
 from quorate.labels import (
     Lines,
     Noise,
@@ -28,11 +28,9 @@ from quorate.labels import (
     known_codes,
     labels_at,
     split_members,
-    warn_if_transposed,
-    warn_of_columns,
-    warn_of_text_noise,
     without_features,
 )
+from quorate.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, OfClusters, OfMembers, Overlaps, among
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
 
 
@@ -171,7 +169,9 @@ class Clusterings:
         )
         coverage = np.zeros((self.n_clusters, self.n_members))
         for first, lines in self.overlaps():
-            _kernels.tables.add_coverage(first, lines.indptr, lines.indices, lines.data, self.cluster_member, coverage)
+            _kernels.contingency.add_coverage(
+                first, lines.indptr, lines.indices, lines.data, self.cluster_member, coverage
+            )
         return coverage
 
     def _check_not_empty(self) -> None:
@@ -400,7 +400,7 @@ class Ensemble(Clusterings):
     def degrees(self, influence: Floats) -> Floats:
         """(m,) sum of the influence (n_clusters,) of the clusters of each pattern."""
         total = np.empty(self.n_patterns)
-        _kernels.patterns.add_influence(self.patterns, influence, total)
+        _kernels.row_hashing.add_influence(self.patterns, influence, total)
         return total
 
     def select(self, members: Iterable[int | str]) -> Ensemble:

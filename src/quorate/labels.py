@@ -18,11 +18,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._support.annotated import ask_for_keys, is_annotated
-from quorate._support.checks import check_weight_range
-from quorate._support.columns import (
+from quorate._utils.array_types import Floats
+from quorate._utils.checks import check_weight_range
+from quorate.column_roles import (
     FEW_ROWS,
-    NEARLY_ALL,
     features_left_out,
     head_rows,
     holds_times,
@@ -30,14 +29,13 @@ from quorate._support.columns import (
     is_class,
     is_id,
     look_at,
-    look_one_hot,
     looks_transposed,
     outnumbered,
     quoted,
     times_left_out,
 )
-from quorate._support.typing import Floats
 from quorate.errors import QuorateError, warn
+from quorate.integrations.anndata import ask_for_keys, is_annotated
 
 Noise = Literal["missing", "cluster", "singletons"]
 Vector = NDArray[Any]
@@ -323,88 +321,6 @@ def _frame_column(series: Any) -> Vector:
     return np.asarray([*series.to_list(), None], dtype=object)[:-1]
 
 
-def warn_if_transposed(vectors: Sequence[Vector], *, of_frame: bool) -> None:
-    """Warn of a table whose rows look like members; a small frame may have few rows."""
-    if len(vectors[0]) >= len(vectors) or (of_frame and len(vectors) < FEW_ROWS):
-        return
-    most = looks_transposed(_rows_of(vectors), len(vectors))
-    if most is not None:
-        warn(
-            f"labels has {len(vectors[0])} rows and {len(vectors)} members, and each row holds at most {most} distinct "
-            "labels: it looks transposed. Rows are data instances and columns are members; pass labels.T if that is "
-            "not so."
-        )
-
-
-def _rows_of(vectors: Sequence[Vector]) -> list[tuple[Any, ...]]:
-    return list(zip(*(vector.tolist() for vector in vectors), strict=True))
-
-
-def _warn_if_rows(vectors: Sequence[Vector]) -> None:
-    """Warn of a list that looks like one of rows: many short vectors, whose labels repeat across them."""
-    if len(vectors) < FEW_ROWS or len(vectors) <= len(vectors[0]):
-        return
-    most = looks_transposed(_rows_of(vectors), len(vectors))
-    if most is not None:
-        warn(
-            f"labels is a list of {len(vectors)} vectors of {len(vectors[0])} labels: it looks like a list of rows. A "
-            "list holds one label vector per member; pass rows as a 2-D array, numpy.array(labels)."
-        )
-
-
-def _copies(codes: NDArray[np.int32]) -> list[int]:
-    """Return the largest group of members that label all rows alike."""
-    groups: dict[bytes, list[int]] = {}
-    for j, column in enumerate(np.ascontiguousarray(codes.T)):
-        groups.setdefault(column.tobytes(), []).append(j)
-    return max(groups.values(), key=len)
-
-
-def warn_of_columns(
-    names: Sequence[str | int], levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int
-) -> None:
-    """Warn of columns of a table that are hardly clusterings: names of rows, known classes, numbers with fractions.
-
-    They count as members all the same: who passes a table says which columns are members. The columns of a matrix have
-    their places for names. codes : (m, M) of patterns
-    """
-    if len(names) == 1 and isinstance(names[0], str):  # a matrix of one column was made to be one
-        warn(f"There is one member only, {names[0]!r}: nothing to combine it with.")
-    many = n_rows >= FEW_ROWS
-    if many and all(len(some) <= 2 for some in levels):
-        thinned = codes[:: -(-len(codes) // head_rows(len(names)))]
-        one_hot = look_one_hot([labels_at(code, some) for code, some in zip(thinned.T, levels, strict=True)])
-        if one_hot is not None:
-            warn(one_hot)
-    copies = _copies(codes) if many else []
-    if len(copies) > 2 and 2 * len(copies) >= len(names):
-        listed = quoted(names[j] for j in copies)
-        warn(f"Columns {listed} hold the same labels: one clustering that counts {len(copies)} times.")
-    answers = [name for name in names if is_answer(name)]
-    of_names = list(zip(names, levels, strict=True)) if many else []
-    odd = {
-        "another value in every row, as names of rows have": [
-            name for name, some in of_names if len(some) > NEARLY_ALL * n_rows
-        ],
-        "numbers with fractions, as features have": [name for name, some in of_names if some.dtype.kind == "f"],
-        "a name of known classes": [name for name in names if is_class(name)],
-        "a name of an earlier answer": answers if len(answers) < len(names) else [],
-    }
-    told = [f"column{'s' if len(some) > 1 else ''} {quoted(some)} ({why})" for why, some in odd.items() if some]
-    if told:
-        warn(f"These members may be no clusterings: {'; '.join(told)}. Leave them out, unless they are meant.")
-
-
-def warn_of_text_noise(names: Sequence[str], levels: Sequence[Vector], noise: Noise) -> None:
-    """Warn of members whose noise is text, and so a cluster."""
-    held = [name for name, some in zip(names, levels, strict=True) if some.dtype.kind == "O" and "-1" in some]
-    if held and noise != "cluster":
-        warn(
-            f"The labels of {quoted(held)} are text, so '-1' counts as a cluster there: only negative numbers are "
-            "noise. Make them numbers, or leave rows of noise without a label."
-        )
-
-
 def is_plain(vector: Vector) -> bool:
     """Return whether a label vector holds whole numbers of up to 64 bits, none of them masked."""
     masked = isinstance(vector, np.ma.MaskedArray) and bool(np.ma.getmaskarray(vector).any())
@@ -624,3 +540,20 @@ def known_codes(vector: Vector, name: str, noise: Noise, levels: Vector) -> NDAr
     position = {value: code for code, value in enumerate(levels.tolist())}
     known = np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)
     return np.append(known, -1)[column.digits(slice(None))]
+
+
+def rows_of(vectors: Sequence[Vector]) -> list[tuple[Any, ...]]:
+    """Return the labels row by row."""
+    return list(zip(*(vector.tolist() for vector in vectors), strict=True))
+
+
+def _warn_if_rows(vectors: Sequence[Vector]) -> None:
+    """Warn of a list that looks like one of rows: many short vectors, whose labels repeat across them."""
+    if len(vectors) < FEW_ROWS or len(vectors) <= len(vectors[0]):
+        return
+    most = looks_transposed(rows_of(vectors), len(vectors))
+    if most is not None:
+        warn(
+            f"labels is a list of {len(vectors)} vectors of {len(vectors[0])} labels: it looks like a list of rows. A "
+            "list holds one label vector per member; pass rows as a 2-D array, numpy.array(labels)."
+        )

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _kernels
-from quorate._support.typing import Bools, Ints
+from quorate._runtime import threads
+from quorate._utils.array_types import Bools, Ints
 from quorate.errors import QuorateError
 from quorate.labels import Lines, Noise, Vector, encode, encode_all, is_plain
 
@@ -94,7 +95,7 @@ def _noise_code(levels: Vector) -> int:
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     """Find the distinct rows of `columns` by hashing."""
     packing = Packing([column.size for column in columns])
-    n_parts = max(1, min(_kernels.threads.n_threads(), -(-n_rows // _BLOCK)))
+    n_parts = max(1, min(threads.n_threads(), -(-n_rows // _BLOCK)))
     bounds = np.linspace(0, n_rows, n_parts + 1).astype(int)
     parts = [slice(start, stop) for start, stop in pairwise(bounds)]
     row_pattern = np.empty(n_rows, dtype=np.int32)
@@ -107,7 +108,7 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
             table.add(pack(rows), start, row_pattern[rows])
         return table
 
-    table, *others = _kernels.threads.in_threads(hash_part, parts)
+    table, *others = threads.in_threads(hash_part, parts)
     translations = [np.arange(table.n_groups, dtype=np.int32), *(table.merge(other) for other in others)]
     order = np.lexsort(table.words.T[::-1])
     rank = np.empty(len(order), dtype=np.int32)
@@ -116,10 +117,10 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     def finish_part(task: tuple[slice, NDArray[np.int32]]) -> Ints:
         part, translation = task
         counts = np.zeros(len(order), dtype=np.int64)
-        _kernels.patterns.translate_and_count(row_pattern[part], rank[translation], counts)
+        _kernels.row_hashing.translate_and_count(row_pattern[part], rank[translation], counts)
         return counts
 
-    counts = _kernels.threads.in_threads(finish_part, list(zip(parts, translations, strict=True)))
+    counts = threads.in_threads(finish_part, list(zip(parts, translations, strict=True)))
     return Grouping(packing.unpack(table.words[order]), table.first[order], row_pattern, np.sum(counts, axis=0))
 
 
@@ -132,12 +133,12 @@ def extents(vectors: Sequence[NDArray[np.integer]]) -> list[tuple[int, int]]:
 
     def of_block(rows: slice) -> list[tuple[int, int]]:
         if matrix is None:
-            return [_kernels.patterns.extent(vector, rows.start, rows.stop) for vector in vectors]
+            return [_kernels.row_hashing.extent(vector, rows.start, rows.stop) for vector in vectors]
         low, high = _column_extents(matrix[rows])
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
-    tasks = _kernels.threads.blocks(len(vectors[0]), _BLOCK)
-    found = np.array(_kernels.threads.in_threads(of_block, tasks))  # (blocks, vectors, 2)
+    tasks = threads.blocks(len(vectors[0]), _BLOCK)
+    found = np.array(threads.in_threads(of_block, tasks))  # (blocks, vectors, 2)
     return list(zip(found[:, :, 0].min(axis=0).tolist(), found[:, :, 1].max(axis=0).tolist(), strict=True))
 
 
@@ -229,10 +230,10 @@ class Packing:
         def read(rows: slice) -> Ints:
             words = np.zeros((rows.stop - (rows.start or 0), self.n_words), dtype=np.int64)
             if matrix is not None:
-                _kernels.patterns.pack_rows(matrix[rows], shifts, weights, word_of, words)
+                _kernels.row_hashing.pack_rows(matrix[rows], shifts, weights, word_of, words)
             else:
                 for j, column in enumerate(columns):
-                    _kernels.patterns.add_digits(column.digits(rows), shifts[j], weights[j], words, word_of[j])
+                    _kernels.row_hashing.add_digits(column.digits(rows), shifts[j], weights[j], words, word_of[j])
             return words
 
         return read
@@ -264,7 +265,7 @@ class _HashTable:
     def add(self, words: Ints, base: int, group_of: NDArray[np.int32]) -> None:
         """Number the rows of `words`, whose first is data row `base`, into `group_of`."""
         self._reserve(self.n_groups + len(words))
-        group = _kernels.patterns.group_words if words.shape[1] == 1 else _kernels.patterns.group_rows
+        group = _kernels.row_hashing.group_words if words.shape[1] == 1 else _kernels.row_hashing.group_rows
         self.n_groups = group(words, base, self._slots, self._store, self.first, self.n_groups, group_of)
 
     def merge(self, other: _HashTable) -> NDArray[np.int32]:
@@ -285,7 +286,7 @@ class _HashTable:
         self._store = grown
         self.first = np.concatenate([self.first[: self.n_groups], np.empty(capacity - self.n_groups, dtype=np.int64)])
         self._slots = np.full(1 << (2 * capacity - 1).bit_length(), -1, dtype=np.int32)
-        _kernels.patterns.fill_slots(self._store, self.n_groups, self._slots)
+        _kernels.row_hashing.fill_slots(self._store, self.n_groups, self._slots)
 
 
 def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) -> LabelGroups:

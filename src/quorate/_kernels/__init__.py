@@ -1,7 +1,7 @@
 """Compiled loops: arrays in, arrays out; no validation, no printing, no state.
 
 Importing this package is cheap. A kernel module (and with it numba) is loaded when it is first used, as in
-`_kernels.patterns.group_rows(...)`.
+`_kernels.row_hashing.group_rows(...)`.
 """
 
 from typing import TYPE_CHECKING
@@ -10,49 +10,47 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from quorate._kernels import (
-        ascent,
-        certainty,
         chance,
+        contingency,
         dip,
         election,
+        gaussian_sums,
         landmarks,
-        lanes,
-        latent,
-        linkage,
-        links,
+        latent_classes,
         lloyd,
-        nearest,
-        neighbours,
-        patterns,
-        rpcl,
-        sampling,
+        merge_chain,
+        nearest_centers,
+        nearest_groups,
+        neighbor_sums,
+        rival_pass,
+        row_hashing,
+        sample_hashes,
         segments,
-        tables,
-        threads,
-        votes,
+        vector_lanes,
+        vote_losses,
+        vote_shares,
     )
 
 __all__ = [
-    "ascent",
-    "certainty",
     "chance",
+    "contingency",
     "dip",
     "election",
+    "gaussian_sums",
     "landmarks",
-    "lanes",
-    "latent",
-    "linkage",
-    "links",
+    "latent_classes",
     "lloyd",
-    "nearest",
-    "neighbours",
-    "patterns",
-    "rpcl",
-    "sampling",
+    "merge_chain",
+    "nearest_centers",
+    "nearest_groups",
+    "neighbor_sums",
+    "rival_pass",
+    "row_hashing",
+    "sample_hashes",
     "segments",
-    "tables",
-    "threads",
-    "votes",
+    "vector_lanes",
+    "vote_losses",
+    "vote_shares",
 ]
 
 __getattr__, _, _ = lazy_loader.attach(__name__, submodules=__all__)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from quorate.cli import options as opt
-from quorate.cli import reproducing
+from quorate.cli import reproduce
 
 app = typer.Typer(
     name="quorate",
@@ -89,9 +89,9 @@ def combine(
     Writes the row id (if there is one) with the consensus beside it, and prints what came out and which clusterings
     were trusted. Cluster 0 is the largest. With -o and -q it prints nothing.
     """
-    from quorate.cli.columns import Source
-    from quorate.cli.combining import Request, run_combine
-    from quorate.cli.results import Outputs
+    from quorate.cli.combine import Request, run_combine
+    from quorate.cli.output_files import Outputs
+    from quorate.cli.table_source import Source
 
     source = Source(file, members, id_column, truth, keep, noise, format, delimiter, header, encoding, memory_limit)
     outputs = Outputs(output, output_format, report, summary, force=force)
@@ -119,8 +119,8 @@ def weigh(
     json: opt.Json = False,
 ) -> None:
     """Rank clusterings by how far they agree with the others beyond chance, and so by how far to trust them."""
-    from quorate.cli.columns import Source
-    from quorate.cli.weighing import run_weigh
+    from quorate.cli.table_source import Source
+    from quorate.cli.weigh import run_weigh
 
     source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding, memory_limit)
     run_weigh(source, beta, quiet=quiet, json=json)
@@ -156,8 +156,8 @@ def evaluate(
     json: opt.Json = False,
 ) -> None:
     """Score clusterings against known classes: NMI (both normalisations), ARI, AMI and purity."""
-    from quorate.cli.columns import Source
-    from quorate.cli.evaluating import run_evaluate
+    from quorate.cli.evaluate import run_evaluate
+    from quorate.cli.table_source import Source
 
     source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
     run_evaluate(source, truth_file, quiet=quiet, json=json)
@@ -204,9 +204,9 @@ def generate(
     json: opt.Json = False,
 ) -> None:
     """Cluster a table of features many times, as members for a consensus."""
-    from quorate.cli.columns import Source
-    from quorate.cli.combining import parse_range
-    from quorate.cli.generating import Drawing, run_generate
+    from quorate.cli.combine import parse_range
+    from quorate.cli.generate import Drawing, run_generate
+    from quorate.cli.table_source import Source
 
     source = Source(
         file, features, id_column, truth, None, "cluster", format, delimiter, header, encoding, memory_limit
@@ -284,11 +284,11 @@ def cluster(
 
     Writes the row id (if there is one) with the cluster beside it, and how certain that is.
     """
-    from quorate.cli.clustering import run_cluster
-    from quorate.cli.columns import Source
-    from quorate.cli.combining import parse_range
-    from quorate.cli.results import Outputs
-    from quorate.scale.clustering import Recipe
+    from quorate.cli.cluster import run_cluster
+    from quorate.cli.combine import parse_range
+    from quorate.cli.output_files import Outputs
+    from quorate.cli.table_source import Source
+    from quorate.tables.clustering import Recipe
 
     source = Source(
         file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit
@@ -323,9 +323,9 @@ def assign(
     json: opt.Json = False,
 ) -> None:
     """Put new rows into the clusters that `quorate cluster` found."""
-    from quorate.cli.clustering import run_assign
-    from quorate.cli.columns import Source
-    from quorate.cli.results import Outputs
+    from quorate.cli.cluster import run_assign
+    from quorate.cli.output_files import Outputs
+    from quorate.cli.table_source import Source
 
     source = Source(file, None, id_column, None, keep, "cluster", format, delimiter, header, encoding, memory_limit)
     run_assign(source, model, Outputs(output, output_format, force=force), quiet=quiet, json=json)
@@ -372,7 +372,7 @@ def bench(
     Interrupted at any moment and started again, it goes on where it stopped. Tables (Markdown, LaTeX, CSV), rank
     diagrams and the page report.html are written to the folder at the end.
     """
-    from quorate.cli.benching import Request, run_bench
+    from quorate.cli.bench import Request, run_bench
 
     try:
         sizes = tuple(int(part) for part in members.split(","))
@@ -430,8 +430,8 @@ def explore(
 
     The page is served to this machine only, at an address with a secret in it, until Ctrl-C.
     """
-    from quorate.cli.columns import Source
-    from quorate.cli.exploring import run_explore
+    from quorate.cli.explore import run_explore
+    from quorate.cli.table_source import Source
 
     source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding, memory_limit)
     run_explore(source, features, xy, port, browser=browser, quiet=quiet)
@@ -440,7 +440,7 @@ def explore(
 @app.command(epilog=_examples("quorate methods", "quorate methods --json"))
 def methods(json: opt.Json = False) -> None:
     """List the ways to combine clusterings, and to make them."""
-    from quorate.cli.listing import run_methods
+    from quorate.cli.list_methods import run_methods
 
     run_methods(json=json)
 
@@ -459,4 +459,4 @@ def demo(
     run_demo(folder, seed=seed, quiet=quiet)
 
 
-app.add_typer(reproducing.app)
+app.add_typer(reproduce.app)

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.cli.combining import member_table
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.registry import AUTO, make_method
+from quorate.analysis.scores import evaluate
+from quorate.cli.combine import member_table
 from quorate.cli.output import console, note, progress, table
-from quorate.consensus.base import ConsensusMethod
-from quorate.consensus.registry import AUTO, make_method
 from quorate.datasets import Dataset, load
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.members import METHODS, draw_pool, ill_clusterings
-from quorate.scale.files import make_folder, write_text
-from quorate.scores import evaluate
-from quorate.show import Origin, known_classes, render_report, summarise
+from quorate.features import METHODS, draw_pool, ill_clusterings
+from quorate.reporting import Origin, known_classes, render_report, summarise
+from quorate.tables.io import make_folder, write_text
 
 _DATASET = "seeds"
 _PER_METHOD, _N_ILL = 4, 2

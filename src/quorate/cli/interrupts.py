@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from typing import NoReturn
 
-from quorate._support.temporary import clear_held
+from quorate._runtime.temporary_files import clear_held
 
 INTERRUPTED = 130
 SENTENCE = "Interrupted; no file is half-written. Run the same command again."

@@ -13,8 +13,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from quorate._support.progress import progress as listening
-from quorate._support.progress import progress_bar
+from quorate._runtime.progress import progress as listening
+from quorate._runtime.progress import progress_bar
 
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 

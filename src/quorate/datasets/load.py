@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._support.checks import nearest_name
-from quorate._support.columns import quoted
-from quorate.datasets.catalogue import CATALOGUE, LICENCE, NAMES
+from quorate._utils.checks import nearest_name
+from quorate.column_roles import quoted
+from quorate.datasets.catalog import CATALOGUE, LICENCE, NAMES
 from quorate.errors import QuorateError
 
 READERS = {".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv", ".parquet": "read_parquet"}

@@ -1,7 +1,7 @@
 """The paper's experiments (section 7): protocol, runner, tables, figures, claims, and the published numbers."""
 
 from quorate.paper.published import published
-from quorate.paper.report import write_report
+from quorate.paper.reproduction_page import write_report
 from quorate.paper.runner import reproduce
 from quorate.paper.spec import EXPERIMENTS, FULL, QUICK, Method, Spec
 

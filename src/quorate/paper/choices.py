@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate.bench.tables import markdown_table
+from quorate.benchmarking.comparison_tables import markdown_table
 from quorate.paper import markdown
 from quorate.paper.claims import OPEN, Summaries, check_claims
 from quorate.paper.figures import title
 from quorate.paper.spec import Spec
-from quorate.paper.tables import Summary
+from quorate.paper.summaries import Summary
 
 _FAR_OFF = 0.05  # from a published value: a reason is looked for
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.paper.figures import title
 from quorate.paper.spec import FULL
-from quorate.paper.tables import Summary, in_preset
+from quorate.paper.summaries import Summary, in_preset
 
 Summaries = dict[str, list[Summary]]
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not measured"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorate._support.extras import import_extra
+from quorate._utils.optional_imports import import_extra
 from quorate.paper.spec import MAX_PRESET
-from quorate.paper.tables import Summary
+from quorate.paper.summaries import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

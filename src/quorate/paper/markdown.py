@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from quorate.bench.tables import markdown_table
+from quorate.benchmarking.comparison_tables import markdown_table
 from quorate.datasets import load
 from quorate.paper.claims import Claim
 from quorate.paper.figures import title
 from quorate.paper.spec import Spec
-from quorate.paper.tables import Agreement, Summary
+from quorate.paper.summaries import Agreement, Summary
 
 SLOW_MARK = "†"
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.bench.resources import one_thread
-from quorate.bench.scoring import SCORES, class_counts, score_columns
-from quorate.bench.store import Piece
-from quorate.consensus.ecmc import ECMC, Completion, complete_similarity, link_completion
-from quorate.consensus.registry import make_method
-from quorate.crowd import ncai
+from quorate.algorithms.ecmc import ECMC, Completion, complete_similarity, link_completion
+from quorate.algorithms.registry import make_method
+from quorate.benchmarking.resources import one_thread
+from quorate.benchmarking.results_folder import Piece
+from quorate.benchmarking.scoring import SCORES, class_counts, score_columns
 from quorate.ensemble import Ensemble
 from quorate.paper.experiments import Measurement, Timed
 from quorate.paper.spec import Method
+from quorate.reliability import ncai
 
 Sweep = Callable[[tuple[int, ...]], NDArray[np.int64]]
 """From numbers of clusters to (m, numbers) labels of patterns."""

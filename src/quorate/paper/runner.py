@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from quorate._support.progress import track
-from quorate._support.resume import Store
-from quorate._support.workers import Failure, run_in_workers
-from quorate.bench.store import Piece, open_results
+from quorate._runtime.checkpoints import Store
+from quorate._runtime.progress import track
+from quorate._runtime.workers import Failure, run_in_workers
+from quorate.benchmarking.results_folder import Piece, open_results
+from quorate.paper.drawn_pools import POOLS, DatasetPool, sample_members
 from quorate.paper.experiments import Measurement, Timed, measurements, timings
 from quorate.paper.measure import Task, measure, time_methods
-from quorate.paper.pools import POOLS, DatasetPool, sample_members
 from quorate.paper.spec import FULL, Selection, Spec, select
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from quorate._support.checks import nearest_name
+from quorate._utils.checks import nearest_name
 from quorate.datasets import NAMES
 from quorate.errors import QuorateError
-from quorate.members import METHODS as GENERATORS
+from quorate.features import METHODS as GENERATORS
 
 VERSION = 1  # of what the rows mean: results of another version are not mixed with these
 EXPERIMENTS = ("compare", "parameters", "base", "wins", "ill", "time")

@@ -1,0 +1,1 @@
+"""Infrastructure of long computations: memory, time limits, progress, threads, workers, temporary files."""

@@ -1,1 +1,0 @@
-"""What every room uses and no reader of the paper looks for: checks, memory, progress, long work, types."""

@@ -1,0 +1,1 @@
+"""Small helpers without domain knowledge: checks, optional imports, array types, notebook HTML."""

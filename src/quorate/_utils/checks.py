@@ -1,0 +1,80 @@
+"""Checks of parameters: each names the parameter, what is required, what came and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from quorate.errors import QuorateError
+
+if TYPE_CHECKING:  # the command checks parameters before it needs NumPy
+    from quorate._utils.array_types import Floats
+
+
+def nearest_name(name: object, names: Iterable[str]) -> str:
+    """Return ' Did you mean ...?' for the valid name nearest to `name`, or '' where none is near."""
+    near = difflib.get_close_matches(str(name).lower(), list(names), n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def check_choice(parameter: str, value: object, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if isinstance(value, str) and value in choices:
+        return value
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise QuorateError(f"{parameter} must be one of {listed}; got {value!r}.{nearest_name(value, choices)}")
+
+
+def check_flag(parameter: str, value: object) -> bool:
+    """Return `value` if it is True or False."""
+    if isinstance(value, bool):
+        return value
+    raise QuorateError(f"{parameter} must be True or False; got {value!r}.")
+
+
+def check_number(
+    parameter: str, value: Any, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf
+) -> float:
+    """Return `value` as a finite float with low <= value <= high and value > above."""
+    required = "a finite number"
+    if low > -math.inf:
+        required += f" of at least {low:g}"
+    if above > -math.inf:
+        required += f" greater than {above:g}"
+    if high < math.inf:
+        required += f" and at most {high:g}"
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < low or value <= above or value > high:
+        raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
+    return float(value)
+
+
+def check_weight_range(parameter: str, weights: Floats) -> Floats:
+    """Return weights if their sums, products and quotients are numbers; those that are zero aside."""
+    smallest, largest = 1e-12, 1e12
+    counted = weights[weights > 0]
+    if len(counted) and (counted.min() < smallest or counted.max() > largest):
+        raise QuorateError(
+            f"{parameter} must lie between {smallest:g} and {largest:g}; got {counted.min():g} to {counted.max():g}. "
+            "Multiply all of them by one number."
+        )
+    return weights
+
+
+def check_jobs(value: Any) -> int | None:
+    """Return a number of processes, as joblib takes it: None, or an integer that is not 0."""
+    if value is not None and (not isinstance(value, numbers.Integral) or value == 0):
+        raise QuorateError(f"n_jobs must be None or an integer other than 0 (-1: all cores); got {value!r}.")
+    return None if value is None else int(value)
+
+
+def check_integer(parameter: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return `value` as an int with low <= value <= high."""
+    required = f"an integer of at least {low}" + ("" if high is None else f" and at most {high}")
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < low or (high is not None and value > high):
+        raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
+    return int(value)

@@ -1,0 +1,167 @@
+"""The best member: the clustering of the ensemble that is nearest to all others (best of k, a baseline)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from quorate._utils.array_types import Floats, Labels
+from quorate._utils.numbering import number_by_size
+from quorate.algorithms.base import ConsensusMethod, Cuts
+from quorate.analysis.choose_k import Choice
+from quorate.ensemble import Clusterings, Ensemble
+from quorate.reliability import Normalise
+from quorate.row_similarity import most_evident
+
+
+def mirkin_distances(ens: Ensemble) -> Floats:
+    """(M, M) Mirkin distance of every two members: the ordered pairs of rows that one joins and the other parts.
+
+    It is sum s_a^2 + sum s_b^2 - 2 ||C_ab||^2 over the rows that both label. Pairs of rows that are not labelled by
+    both count too: a member is trusted as far as it could be tested.
+    """
+    shared = ens.cooccurrence
+    member = ens.cluster_member
+    joined, together = np.zeros((2, ens.n_members, ens.n_members))
+    np.add.at(joined, member, ens.coverage**2)
+    rows = np.repeat(member, np.diff(shared.indptr))
+    np.add.at(together, (rows, member[shared.indices]), shared.data.astype(np.float64) ** 2)
+    common = np.zeros_like(joined)
+    np.add.at(common, member, ens.coverage)
+    return joined + joined.T - 2 * together + ens.total**2 - common**2
+
+
+@dataclass(frozen=True)
+class MemberCuts:
+    """The member of least distance to all, whatever number of clusters is asked for."""
+
+    ensemble: Ensemble
+    influence: Floats
+
+    @cached_property
+    def distances(self) -> Floats:
+        """(M,) sum of each member's Mirkin distances to all members, by their weight, which is 1 on average."""
+        weights = self.influence / self.influence.sum() * self.ensemble.n_members
+        return mirkin_distances(self.ensemble) @ weights
+
+    @cached_property
+    def member(self) -> int:
+        """The member of least distance, the first of equals; members of influence 0 are out."""
+        relative = np.round(self.distances / self.ensemble.total**2, 12)
+        return int(np.argmin(np.where(self.influence > 0, relative, np.inf)))
+
+    @property
+    def max_clusters(self) -> int:
+        """The number of clusters of that member."""
+        return len(self.ensemble.levels[self.member])
+
+    def cut(self, k: int) -> Labels:
+        """Return the label of each pattern by that member; where it has none, that of highest mean evidence."""
+        ens = self.ensemble
+        labels = number_by_size(ens.patterns[:, self.member], ens.counts)
+        missing = labels < 0
+        if missing.any() and not missing.all():
+            labels[missing] = most_evident(ens, self.influence / self.influence.sum(), labels, ens.patterns[missing])
+        return number_by_size(labels, ens.counts)
+
+    def criterion(self) -> None:
+        """Return what shows the number of clusters: nothing, the member has its own."""
+
+    def caution(self, k: int) -> str | None:
+        """Return that the member has another number of clusters than k, if it has."""
+        if k == self.max_clusters:
+            return None
+        return (
+            f"The best member, {self.ensemble.names[self.member]}, has {self.max_clusters} clusters, not {k}, and is "
+            'returned as it is. Use another method for a number of clusters of your own, or n_clusters="auto".'
+        )
+
+
+class BestMember(ConsensusMethod):
+    """The best member: no combination, but the one member that is nearest to all others. A baseline.
+
+    A consensus that is no better than this was not worth it. The distance of two members is Mirkin's: the number of
+    pairs of rows that one joins and the other parts.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default "auto"
+        The member has the number of clusters it has: another number brings a warning, and the same answer.
+    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+        How much the distance to each member counts: all equal, by crowd agreement, by `trust`, or given.
+    beta : float, default 2.0
+        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalised, as in `agreement`.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Label of each row; 0 is the largest cluster.
+    n_clusters_ : int
+    best_member_ : str
+        The name of the member.
+    distances_ : (M,) array
+        Sum of the distances of each member to all.
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+        As in `WEAC`.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> found = qt.BestMember().fit(members)
+    >>> found.best_member_, found.distances_.tolist()
+    ('member_1', [20.0, 18.0, 18.0])
+    """
+
+    name: ClassVar[str] = "best-member"
+    idea: ClassVar[str] = "No combination: the member that is nearest to all others."
+    equation: ClassVar[str] = "min over members a of sum over b of Mirkin(a, b)"
+    strength: ClassVar[str] = "A sanity line: a consensus that is no better was not worth it."
+    weakness: ClassVar[str] = "As good as one member can be, with the number of clusters it has."
+    when: ClassVar[str] = "A baseline for every comparison."
+    citation: ClassVar[str] = "Mirkin distance; best of k"
+    cost: ClassVar[str] = "m M^2; memory m M"
+    exact: ClassVar[str] = "distances over all rows"
+    finds_k: ClassVar[bool] = True
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "clear answers": "several members may be equally near to the others; the first of them is taken",
+        "components": "the answer is a member, with the number of clusters it has",
+        "exactly k": "the answer is a member, with the number of clusters it has",
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        weights: Any = "equal",
+        beta: float = 2.0,
+        normalise: Normalise = "sqrt",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weights = weights
+        self.beta = beta
+        self.normalise = normalise
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> MemberCuts:
+        return MemberCuts(ens, influence)
+
+    def _choose(self, ens: Clusterings, cuts: Cuts) -> Choice:
+        member = cast(MemberCuts, cuts)
+        k = member.max_clusters
+        return Choice(k, (), (), f"The best member, {ens.names[member.member]}, has {k} clusters of its own.")
+
+    @property
+    def best_member_(self) -> str:
+        """The name of the member."""
+        return self.ensemble_.names[cast(MemberCuts, self._cuts).member]
+
+    @property
+    def distances_(self) -> Floats:
+        """(M,) sum of each member's Mirkin distances to all members, by their weight, which is 1 on average."""
+        return cast(MemberCuts, self._cuts).distances

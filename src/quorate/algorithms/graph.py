@@ -1,0 +1,74 @@
+"""Methods that cut a graph of rows and clusters."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+import scipy.sparse as sp
+
+from quorate._runtime.memory_forecast import Numbers
+from quorate._utils.array_types import Floats
+from quorate._utils.checks import check_choice, check_integer
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.forecasts import graph_cut
+from quorate.ensemble import Clusterings, Ensemble
+from quorate.errors import QuorateError
+from quorate.graphs import bipartite_graph, bipartite_links, row_links
+from quorate.numerics.kmeans import BLOCK_STARTS, STARTS, Start
+from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
+
+
+class GraphMethod(ConsensusMethod, abstract=True):
+    """Base of the methods that cut a graph and cluster its embedding."""
+
+    limited_by_clusters: ClassVar[bool] = True
+    cut_class: ClassVar[type[TransferCut]] = TransferCut
+    start: str
+    n_init: int
+    random_state: Any
+
+    def _check(self) -> None:
+        check_choice("start", self.start, STARTS)
+        check_integer("n_init", self.n_init, low=1)
+
+    def _memory(self, size: Numbers, k: int) -> float:
+        return graph_cut(size, k, while_made=20, kept=12, dense_matrices=4)
+
+    def _why_all_patterns(self) -> str | None:
+        return None if self.start in BLOCK_STARTS else f"start={self.start!r} keeps all of them in memory"
+
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
+        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
+
+        `influence` is that of each cluster. Every method of this kind has its own graph.
+        """
+        raise NotImplementedError
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
+        return row_links(ens, influence)
+
+    def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
+        """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
+        if self.start == "first-row" and ens.first_row is None:
+            raise QuorateError('start="first-row" needs the rows in order; use start="ward" for a table of patterns.')
+        return self.cut_class(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
+        of_cluster = self._cluster_influence(ens, influence)
+        return self._transfer_cut(ens, self._graph(ens, of_cluster), self._links(ens, of_cluster))
+
+    @property
+    def eigenvalues_(self) -> Floats:
+        """The leading eigenvalues of the graph, descending; the number of clusters shows as a gap."""
+        return cast(TransferCut, self._cuts).spectrum(1).values
+
+
+class BipartiteMethod(GraphMethod, abstract=True):
+    """Base of the methods that cut the graph of rows and the clusters they are in."""
+
+    def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
+        return bipartite_graph(ens, influence)
+
+    def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        return bipartite_links(ens, influence)

@@ -1,0 +1,313 @@
+"""What methods share that find an answer anew for every k: where they start, and how empty groups are filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from quorate._runtime.memory import USE_LINKAGE, require_memory
+from quorate._utils.array_types import Floats, Ints, Labels
+from quorate._utils.checks import check_choice, check_integer
+from quorate._utils.numbering import number_by_size
+from quorate.algorithms.base import ConsensusMethod, Cuts
+from quorate.ensemble import Ensemble
+from quorate.graphs import ClusterCut
+from quorate.numerics.kmeans import random_generator
+from quorate.numerics.linkage import Dendrogram, link_evidence
+from quorate.reliability import cluster_certainty, ratio
+from quorate.row_similarity import covered_patterns, most_evident
+
+GROUP_STARTS = ("lwea", "random")
+_MAX_ROUNDS = 100
+_MOST_LINKED = 20_000  # a start need not be a tree of more patterns than this
+_MATRICES = 4  # of patterns x k that an iteration holds at once
+
+
+def first_largest(values: Floats) -> Ints:
+    """Return the position of the largest value of each row; ties, after rounding to twelve decimals, to the first."""
+    return np.argmax(np.round(values, 12), axis=1)
+
+
+def fill_empty(groups: Ints, preference: Floats, counts: Floats | Ints) -> None:
+    """Give each empty group, in order, the pattern that prefers it most and leaves its own group another pattern.
+
+    Ties, after rounding to twelve decimals, go to the larger count, then to the first pattern.
+
+    Parameters
+    ----------
+    groups : (m,)
+        Group of each pattern, changed in place.
+    preference : (m, k)
+        How much each pattern prefers each group.
+    counts : (m,)
+        Number of rows (or their weight) of each pattern.
+    """
+    k = preference.shape[1]
+    sizes = np.bincount(groups, minlength=k)
+    for empty in np.flatnonzero(sizes == 0):
+        spare = np.flatnonzero(sizes[groups] > 1)
+        if len(spare) == 0:
+            break
+        order = np.lexsort((spare, -counts[spare], -np.round(preference[spare, empty], 12)))
+        moved = spare[order[0]]
+        sizes[groups[moved]] -= 1
+        sizes[empty] = 1
+        groups[moved] = empty
+
+
+class Solution(NamedTuple):
+    """An answer for some number of groups."""
+
+    groups: Ints
+    """(p,) group of each covered pattern."""
+    value: float = 0.0
+    """What the method minimises or maximises."""
+    memberships: Floats | None = None
+    """(p, k) how far each covered pattern belongs to each group, where the method tells."""
+
+
+@dataclass(frozen=True)
+class GroupCuts:
+    """Base of answers that are found anew for every k, over the patterns that some member of influence labels."""
+
+    ensemble: Ensemble
+    influence: Floats
+    _known: dict[int, Solution] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def covered(self) -> Ints:
+        """(p,) the patterns with a label by some member of positive influence."""
+        return covered_patterns(self.ensemble, self.influence)
+
+    @cached_property
+    def members_of(self) -> sp.csr_array:
+        """(p, n_clusters) which clusters each covered pattern is in, H."""
+        return sp.csr_array(self.ensemble.incidence[self.covered])
+
+    @cached_property
+    def counts(self) -> Floats:
+        """(p,) number of rows (or their weight) of each covered pattern."""
+        return self.ensemble.counts[self.covered].astype(np.float64)
+
+    @cached_property
+    def share_of_cluster(self) -> Floats:
+        """(n_clusters,) the weight of each cluster's member, 1 on average over members."""
+        weights = self.influence / self.influence.sum() * self.ensemble.n_members
+        return weights[self.ensemble.cluster_member]
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+        return len(self.covered)
+
+    def cut(self, k: int) -> Labels:
+        """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
+        labels = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        if self.max_clusters:
+            labels[self.covered] = self.solution(min(k, self.max_clusters)).groups
+        return number_by_size(labels, self.ensemble.counts)
+
+    def solution(self, k: int) -> Solution:
+        """Return the answer for k groups; only the last one is kept."""
+        if k not in self._known:
+            self._known.clear()
+            self._known[k] = self.solve(k)
+        return self._known[k]
+
+    def solve(self, k: int) -> Solution:
+        """Find k groups; every method has its own way."""
+        raise NotImplementedError
+
+    def caution(self, k: int) -> str | None:
+        """Return what to know about a cut into k clusters, if anything."""
+        return None
+
+    @cached_property
+    def lwea_tree(self) -> Dendrogram:
+        """The average-link tree of locally weighted evidence (LWEA), from which others start."""
+        certainty = cluster_certainty(self.ensemble)
+        return link_evidence(self.ensemble, self.influence, "average", certainty, at_most=_MOST_LINKED)
+
+    def lwea_groups(self, k: int) -> Ints:
+        """(p,) the cut of that tree into k groups; patterns beyond its leaves join the group of most mean evidence."""
+        labels = self.lwea_tree.cut(k)[self.covered]
+        rest = np.flatnonzero(labels < 0)
+        if len(rest):
+            ens, weights = self.ensemble, self.influence / self.influence.sum()
+            labels[rest] = most_evident(ens, weights, self.lwea_tree.cut(k), ens.patterns[self.covered[rest]])
+        return labels
+
+    def criterion(self) -> tuple[str, dict[int, float]] | None:
+        """Return what shows the number of clusters: nothing, as answers for different numbers do not compare."""
+        return None
+
+
+def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_cluster: Ints, k: int) -> Floats:
+    """(p, k) how far each pattern is in each group of clusters: the share of the group's clusters, by weight.
+
+    Strehl and Ghosh 2002: A_ug is the weight of the clusters of u in g over that of all clusters in g.
+    """
+    total = np.bincount(group_of_cluster, weights=share_of_cluster, minlength=k).astype(np.float64)
+    n_clusters = len(group_of_cluster)
+    share = share_of_cluster * ratio(1.0, total)[group_of_cluster]
+    for_group = sp.csr_array((share, (np.arange(n_clusters), group_of_cluster)), shape=(n_clusters, k))
+    return np.asarray((members_of @ for_group).toarray())
+
+
+@dataclass(frozen=True)
+class MetaCuts(GroupCuts):
+    """Rows in the group of clusters they are most in; clusters are grouped anew for every k by a normalised cut."""
+
+    similarity: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    """(n_clusters, n_clusters) of clusters."""
+
+    @cached_property
+    def cluster_cut(self) -> ClusterCut:
+        """The graph of clusters."""
+        return ClusterCut(self.similarity, self.ensemble.cluster_sizes.astype(np.float64))
+
+    @property
+    def max_clusters(self) -> int:
+        """The number of covered patterns, or of clusters if there are fewer."""
+        return min(len(self.covered), self.ensemble.n_clusters)
+
+    def criterion(self) -> tuple[str, dict[int, float]]:
+        """Return the gap behind each of the leading eigenvalues of the graph of clusters."""
+        values = self.cluster_cut.spectrum(1)[0]
+        return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
+
+    def solve(self, k: int) -> Solution:
+        """Return the group of clusters that each pattern is most in; groups that win none are filled."""
+        votes = meta_votes(self.members_of, self.share_of_cluster, self.cluster_cut.groups(k), k)
+        groups = first_largest(votes)
+        fill_empty(groups, votes, self.counts)
+        return Solution(groups)
+
+
+class MetaMethod(ConsensusMethod, abstract=True):
+    """Base of the methods that group clusters, and let rows follow their clusters."""
+
+    limited_by_clusters: ClassVar[bool] = True
+
+    @property
+    def eigenvalues_(self) -> Floats:
+        """The leading eigenvalues of the graph of clusters, descending."""
+        return cast(MetaCuts, self._cuts).cluster_cut.spectrum(1)[0]
+
+
+class GroupMethod(ConsensusMethod, abstract=True):
+    """Base of the methods that find their answer anew for every k."""
+
+    saved_facts: ClassVar[tuple[str, ...]] = ("_n_groups",)
+
+    def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
+        super()._record(cuts, k, influence)
+        self._n_groups = min(k, cuts.max_clusters)
+
+    @property
+    def _solution(self) -> Solution:
+        if self._n_groups == 0:
+            return Solution(np.empty(0, dtype=np.int64), 0.0, np.empty((0, 0)))
+        return cast(GroupCuts, self._cuts).solution(self._n_groups)
+
+
+class SoftMethod(GroupMethod, abstract=True):
+    """Base of the methods that tell how far each row belongs to each cluster."""
+
+    @property
+    def pattern_memberships_(self) -> Floats:
+        """(m, k) how far each pattern belongs to each cluster; clusters that win no row come last."""
+        groups, _, memberships = self._solution
+        assert memberships is not None
+        covered = cast(GroupCuts, self._cuts).covered
+        label_of = np.full(self._n_groups, self._n_groups)
+        label_of[groups] = self.pattern_labels_[covered]
+        found = np.zeros((self.ensemble_.n_patterns, self._n_groups))
+        found[covered] = memberships[:, np.argsort(label_of, kind="stable")]
+        return found
+
+    @property
+    def memberships_(self) -> Floats:
+        """(n, k) how far each row belongs to each cluster, summing to 1; clusters that win no row come last."""
+        return self.pattern_memberships_[self.ensemble_.require_rows("memberships_")]
+
+
+@dataclass(frozen=True)
+class ImprovedCuts(GroupCuts):
+    """Base of answers that improve a start step by step: the tree of LWEA cut at k, or the best of random starts."""
+
+    start: str = "lwea"
+    n_init: int = 10
+    random_state: Any = None
+
+    def improve(self, groups: Ints, k: int) -> Solution:
+        """Return what becomes of some first groups; every method has its own way."""
+        raise NotImplementedError
+
+    def solve(self, k: int) -> Solution:
+        """Return the groups of least value over all starts."""
+        n = len(self.covered)
+        require_memory(8.0 * _MATRICES * n * k, f"{n:,} patterns beside {k} groups", USE_LINKAGE)
+        return min((self.improve(groups, k) for groups in self._starts(k)), key=lambda found: found.value)
+
+    def _starts(self, k: int) -> list[Ints]:
+        if self.start == "lwea":
+            return [self.lwea_groups(k)]
+        random = random_generator(self.random_state)
+        return [self._random_start(k, random) for _ in range(self.n_init)]
+
+    def _random_start(self, k: int, random: np.random.Generator) -> Ints:
+        """(p,) the most similar of k random rows, for each pattern: the one it shares most clusters with."""
+        chosen = random.choice(len(self.covered), size=k, replace=False, p=self.counts / self.counts.sum())
+        return self.nearest_of(chosen)
+
+    def nearest_of(self, chosen: Ints) -> Ints:
+        """(p,) which of the chosen patterns each pattern shares most clusters with, by weight; ties to the first."""
+        weighted = self.members_of[chosen] @ sp.diags_array(self.share_of_cluster)
+        return first_largest(np.asarray((self.members_of @ weighted.T).toarray()))
+
+
+class ImprovingMethod(GroupMethod, abstract=True):
+    """Base of the methods that improve a start step by step."""
+
+    start: str
+    n_init: int
+    random_state: Any
+
+    def _check(self) -> None:
+        check_choice("start", self.start, GROUP_STARTS)
+        check_integer("n_init", self.n_init, low=1)
+
+
+def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], Floats], tolerance: float) -> Solution:
+    """Let patterns join the nearest group, again and again, until the sum of distances changes by no more than that.
+
+    Parameters
+    ----------
+    groups : (p,)
+        Where they start.
+    counts : (p,)
+        How much each pattern counts in the sum.
+    k : int
+        Number of groups; an empty one is given the pattern farthest from its own.
+    distances : function
+        (p, k) the distances to the groups that it is given.
+    tolerance : float
+        Change of the sum at which it stops; it stops also if no pattern moves.
+    """
+    before = np.inf
+    for _ in range(_MAX_ROUNDS):
+        found = distances(groups)
+        nearest = first_largest(-found)
+        own = found[np.arange(len(nearest)), nearest]
+        fill_empty(nearest, np.broadcast_to(own[:, None], found.shape), counts)
+        value = float(counts @ own)
+        if abs(before - value) < tolerance or np.array_equal(nearest, groups):
+            return Solution(nearest, value)
+        groups, before = nearest, value
+    return Solution(groups, before)

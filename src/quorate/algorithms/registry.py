@@ -1,0 +1,283 @@
+"""The registry of consensus functions, and the one-call interface to them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._utils.array_types import Labels
+from quorate._utils.checks import nearest_name
+from quorate.algorithms.base import ConsensusMethod, describe_in_html
+from quorate.algorithms.best_member import BestMember
+from quorate.algorithms.cspa import CSPA
+from quorate.algorithms.cumulative_voting import CumulativeVoting
+from quorate.algorithms.eac import EAC
+from quorate.algorithms.ecmc import ECMC
+from quorate.algorithms.ecpcs_hc import ECPCSHC
+from quorate.algorithms.ecpcs_mc import ECPCSMC
+from quorate.algorithms.gp_mgla import GPMGLA
+from quorate.algorithms.hard_voting import HardVoting
+from quorate.algorithms.hbgf import HBGF
+from quorate.algorithms.kcc import KCC
+from quorate.algorithms.lce import LCE
+from quorate.algorithms.lwea import LWEA
+from quorate.algorithms.lwgp import LWGP
+from quorate.algorithms.mcla import MCLA
+from quorate.algorithms.median import MedianPartition
+from quorate.algorithms.mixture import MixtureModel
+from quorate.algorithms.pta import PTA
+from quorate.algorithms.ptgp import PTGP
+from quorate.algorithms.sec import SEC
+from quorate.algorithms.srs import SRS
+from quorate.algorithms.wcc import WCC
+from quorate.algorithms.wct import WCT
+from quorate.algorithms.weac import WEAC
+from quorate.analysis.choose_k import Choice
+from quorate.analysis.clusters import ConsensusCluster
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.errors import QuorateError
+from quorate.integrations.anndata import clusterings_of, is_annotated, write_consensus
+
+METHODS: dict[str, type[ConsensusMethod]] = {
+    method.name: method
+    for method in (
+        GPMGLA,
+        WEAC,
+        LWEA,
+        LWGP,
+        CumulativeVoting,
+        MixtureModel,
+        LCE,
+        ECPCSMC,
+        ECPCSHC,
+        MCLA,
+        PTA,
+        PTGP,
+        KCC,
+        MedianPartition,
+        EAC,
+        HBGF,
+        WCC,
+        ECMC,
+        SRS,
+        WCT,
+        CSPA,
+        SEC,
+        HardVoting,
+        BestMember,
+    )
+}
+
+AUTO = "auto"
+"""The name that stands for the default."""
+DEFAULT_METHOD = "lwgp"
+DEFAULT_PARAMS: dict[str, Any] = {"weights": "trust", "beta": 4.0, "theta": 0.8}
+"""What combines clusterings unless another method is named; how it was chosen: docs/trust.md."""
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What there is to know about a consensus function before using it."""
+
+    name: str
+    estimator: type[ConsensusMethod]
+    parameters: dict[str, Any]
+    """Names and default values, `n_clusters` aside."""
+    citation: str
+    weighted: bool
+    """Whether members count by their weight unless asked otherwise."""
+    idea: str
+    """What it does, in one sentence."""
+    equation: str
+    """What it computes, in plain signs."""
+    strength: str
+    weakness: str
+    when: str
+    """When to use it."""
+    cost: str
+    """Time and memory in m patterns, M members, n_c clusters and k."""
+    exact: str
+    """What comes out of patterns exactly as it would out of all rows."""
+    exceptions: dict[str, str]
+    """What all methods promise and this one cannot, with the reason."""
+
+
+def methods() -> tuple[MethodInfo, ...]:
+    """Return what is known of every consensus function.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.methods()[0].name
+    'gp-mgla'
+    >>> {method.name: method.idea for method in qt.methods()}["lwea"]
+    'Agglomerate rows by the certainty of the clusters that join them.'
+    """
+    return tuple(_describe(method) for method in METHODS.values())
+
+
+def _describe(method: type[ConsensusMethod]) -> MethodInfo:
+    parameters = {
+        name: parameter.default
+        for name, parameter in inspect.signature(method).parameters.items()
+        if name != "n_clusters"
+    }
+    weighted = parameters["weights"] == "ncai"
+    return MethodInfo(
+        method.name,
+        method,
+        parameters,
+        method.citation,
+        weighted,
+        method.idea,
+        method.equation,
+        method.strength,
+        method.weakness,
+        method.when,
+        method.cost,
+        method.exact,
+        dict(method.exceptions),
+    )
+
+
+def resolve_method(method: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return name and parameters of a method: "auto" is the default one, with its parameters where others are not set.
+
+    A method that is named itself runs as its authors published it.
+    """
+    return (DEFAULT_METHOD, {**DEFAULT_PARAMS, **params}) if method == AUTO else (method, dict(params))
+
+
+def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -> ConsensusMethod:
+    """Return the estimator of a registered name, or of "auto", with some parameters."""
+    if method not in (AUTO, *METHODS):
+        known = (AUTO, *METHODS)
+        raise QuorateError(
+            f"method must be one of {', '.join(map(repr, known))}; got {method!r}.{nearest_name(method, known)}"
+        )
+    method, params = resolve_method(method, params)
+    allowed = _describe(METHODS[method]).parameters
+    for name in params:
+        if name not in allowed:
+            raise QuorateError(
+                f"{method} has no parameter {name!r}; it has {', '.join(allowed)}.{nearest_name(name, allowed)}"
+            )
+    return METHODS[method](n_clusters=n_clusters, **params)
+
+
+@dataclass(frozen=True)
+class ConsensusResult:
+    """A consensus and what led to it.
+
+    It carries the fitted `estimator`, so that one can go on from it: `plot` functions and `report` take it as it is,
+    `sweep` and `predict` work on it, and `joblib.dump` saves it with all of that.
+    """
+
+    labels: NDArray[np.int64] = field(repr=False)
+    """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row."""
+    n_clusters: int
+    confidence: NDArray[np.float64] = field(repr=False)
+    """(n,) mean evidence of each row with the other rows of its cluster."""
+    margin: NDArray[np.float64] = field(repr=False)
+    """(n,) confidence minus the mean evidence of the row with the rows of its runner-up."""
+    runner_up: NDArray[np.int64] = field(repr=False)
+    """(n,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
+    clusters: tuple[ConsensusCluster, ...] = field(repr=False)
+    ncai: NDArray[np.float64] = field(repr=False)
+    """(M,) normalised crowd agreement index of each member."""
+    member_weights: NDArray[np.float64] = field(repr=False)
+    """(M,) weights under which members were combined."""
+    ensemble: Ensemble
+    method: str
+    params: dict[str, Any]
+    estimator: ConsensusMethod = field(repr=False)
+    """The fitted consensus function."""
+
+    @property
+    def trust(self) -> NDArray[np.float64]:
+        """(M,) mean agreement of each member with the others beyond chance, as `quorate.trust` gives it."""
+        return self.estimator.trust_
+
+    @property
+    def choice(self) -> Choice:
+        """How many clusters the members speak for, with the evidence, whatever number was asked for."""
+        return self.estimator.choice_
+
+    def sweep(self, n_clusters: Iterable[int]) -> Labels:
+        """Return (n, number of ks) labels, one column for each number of clusters, without combining anew."""
+        return self.estimator.sweep(n_clusters)
+
+    def _repr_html_(self) -> str:
+        """Return a card for notebooks: the clusters, and how far members count."""
+        return describe_in_html(f"Consensus by {self.method}", self.estimator)
+
+    def predict(self, labels: Any) -> Labels:
+        """Return the consensus label of new rows labelled by the same members."""
+        return self.estimator.predict(labels)
+
+
+def consensus(
+    labels: Any,
+    n_clusters: int | str = "auto",
+    method: str = AUTO,
+    *,
+    keys: Sequence[str] | None = None,
+    key_added: str | None = None,
+    **params: Any,
+) -> ConsensusResult:
+    """Combine clusterings of the same rows into one.
+
+    Parameters
+    ----------
+    labels : Ensemble or anything `Ensemble` takes
+        Rows x members, or a list with one label vector per member. Or an AnnData object, with `keys`.
+    n_clusters : int or "auto", default "auto"
+    method : str, default "auto"
+        A name from `methods()`, which then runs as published; "auto" is LWGP with members weighed by trust, chosen by
+        measurement (docs/trust.md).
+    keys : sequence of str, optional
+        For an AnnData object: the columns of `obs` that are members.
+    key_added : str, optional
+        For an AnnData object: the answer goes to `obs[key_added]`, its confidence, margin and runner-up to columns with
+        "_confidence", "_margin" and "_runner_up" after that name, and how it was found to `uns[key_added]`. Default:
+        "consensus".
+    **params
+        Parameters of the method.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> result = qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2)
+    >>> result.labels
+    array([0, 0, 0, 0, 1, 1])
+    >>> result.predict([[1, 2], [1, 3], [1, 2]])
+    array([0, 1])
+    """
+    if is_annotated(labels):
+        key_added = "consensus" if key_added is None else key_added
+        result = consensus(clusterings_of(labels, keys, key_added), n_clusters, method, **params)
+        write_consensus(labels, key_added, result)
+        return result
+    if keys is not None or key_added is not None:
+        raise QuorateError("keys and key_added are for AnnData objects; select the columns of a frame yourself.")
+    method, params = resolve_method(method, params)
+    fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
+    return ConsensusResult(
+        labels=fitted.labels_,
+        n_clusters=fitted.n_clusters_,
+        confidence=fitted.confidence_,
+        margin=fitted.margin_,
+        runner_up=fitted.runner_up_,
+        clusters=fitted.clusters_,
+        ncai=fitted.ncai_,
+        member_weights=fitted.member_weights_,
+        ensemble=fitted.ensemble_,
+        method=method,
+        params=params,
+        estimator=fitted,
+    )

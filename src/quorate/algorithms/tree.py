@@ -1,0 +1,48 @@
+"""Methods whose solution is a tree of patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, cast
+
+from quorate._runtime.memory import USE_NO_MATRIX
+from quorate._runtime.memory_forecast import Numbers
+from quorate._utils.array_types import Floats
+from quorate._utils.checks import check_choice
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.forecasts import similarities, sparse_linkage
+from quorate.ensemble import Ensemble
+from quorate.numerics.linkage import LINKS, Dendrogram, Link, link_evidence
+
+
+class LinkageMethod(ConsensusMethod, abstract=True):
+    """Base of the methods that agglomerate patterns."""
+
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "components, complete link": "groups are as similar as their least similar rows, which may share no cluster",
+    }
+    linkage: str
+
+    def _check(self) -> None:
+        check_choice("linkage", self.linkage, LINKS)
+
+    @property
+    def dendrogram_(self) -> Dendrogram:
+        """The tree of merges over patterns."""
+        return cast(Dendrogram, self._cuts)
+
+
+class EvidenceMethod(LinkageMethod, abstract=True):
+    """Base of the methods that agglomerate patterns by co-association."""
+
+    local_weights: ClassVar[bool] = True
+
+    def _memory(self, size: Numbers, k: int) -> float:
+        complete = self.linkage == "complete"
+        return similarities(size) if complete else sparse_linkage(size, lists=self.linkage == "average")
+
+    def _advice(self) -> str:
+        return USE_NO_MATRIX if self.linkage == "complete" else "Use fewer members."
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
+        return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))

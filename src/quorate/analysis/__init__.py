@@ -1,0 +1,1 @@
+"""What a consensus means: the number of clusters, cluster structure, clusters, scores."""

@@ -1,0 +1,291 @@
+"""How many clusters: the gap between eigenvalues of a graph of rows and clusters, times what halves of members repeat.
+
+No rule finds the number of clusters always, so the evidence is kept: a value for each k, and the best candidates.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quorate._utils.array_types import Floats, Ints
+from quorate._utils.weak_cache import kept_with
+from quorate.analysis.scores import adjusted_rand
+from quorate.ensemble import Clusterings, Ensemble, as_clusterings, from_lines
+from quorate.errors import QuorateError
+from quorate.graphs import bipartite_graph
+from quorate.numerics.linkage import link_evidence
+from quorate.numerics.transfer_cut import leading_spectrum
+from quorate.reliability import crowd_trust, trusted_influence
+
+MOST_CLUSTERS = 32
+"""The largest number of clusters that is ever chosen."""
+MOST_ROWS = 2000
+"""The most patterns that halves of the members are compared on; of more, those of so many rows."""
+_MEMBERS_TO_SPLIT = 4  # two in each half
+_SPLITS = 4
+_CANDIDATES = 3
+_CLOSE, _FAR = 0.8, 0.1  # of the evidence for the best
+_SMALLEST_GAP = 1e-9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A number of clusters and what speaks for it."""
+
+    n_clusters: int
+    score: float
+    """Eigengap times stability, or what of it is known."""
+    eigengap: float
+    """How far the eigenvalues of the graph of rows and clusters fall behind the k-th; NaN where they cannot be had."""
+    stability: float
+    """Mean adjusted Rand index between answers of halves of the members; NaN with fewer than four members."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The number of clusters that stands out, with the evidence for it and for others."""
+
+    n_clusters: int
+    candidates: tuple[Candidate, ...]
+    """The best three, best first."""
+    curve: tuple[Candidate, ...] = field(repr=False)
+    """All numbers of clusters that were looked at, ascending."""
+    sentence: str
+    """Why it was chosen, and what cannot be known."""
+
+    def within(self, most: int) -> int:
+        """Return the number of clusters, as far as so many are possible; at least 1."""
+        return max(min(self.n_clusters, most), 1)
+
+
+def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> Choice:
+    """Return the number of clusters k >= 2 with the largest (lambda_k - lambda_{k+1}) stab(k), the smallest such k.
+
+    `eigenvalues` are the leading ones of a graph over clusters, descending, at most 33 of which are looked at; None if
+    they cannot be had. `influence` (M,) is how far each member counts in the halves. Where one of the two factors is
+    unknown the other counts alone.
+    """
+    if ens.n_members == 1:
+        k = len(ens.levels[0])
+        return Choice(
+            k, (), (), f"A single member: it has {k} clusters of its own, and nothing speaks for another number."
+        )
+    n_known = ens.n_clusters if eigenvalues is None else len(eigenvalues)
+    most = min(MOST_CLUSTERS, n_known - 1, ens.n_patterns)
+    if most < 2:
+        k = max(min(n_known, ens.n_patterns), 1)
+        return Choice(k, (), (), f"{k} clusters are all that the members tell apart.")
+    ks = np.arange(2, most + 1)
+    gaps = np.full(len(ks), np.nan)
+    if eigenvalues is not None:
+        gaps = np.maximum(eigenvalues[1:most] - eigenvalues[2 : most + 1], 0.0)
+    halves = split_in_halves(ens)
+    stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks, influence)
+    known_gaps, known_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
+    scores = known_gaps * np.maximum(known_stability, 0.0)
+    curve = tuple(
+        Candidate(int(k), float(s), float(g), float(t)) for k, s, g, t in zip(ks, scores, gaps, stability, strict=True)
+    )
+    best = np.lexsort((ks, -np.round(scores, 12)))[:_CANDIDATES]
+    candidates = tuple(curve[i] for i in best)
+    said = _sentence(candidates)
+    if halves is not None and halves.sampled:
+        said += f" Halves were compared on {MOST_ROWS:,} of the rows."
+    return Choice(candidates[0].n_clusters, candidates, curve, said)
+
+
+def _sentence(candidates: tuple[Candidate, ...]) -> str:
+    first = candidates[0]
+    if first.score <= _SMALLEST_GAP:
+        return f"{first.n_clusters} clusters, for want of evidence: no number of clusters stands out."
+    text = f"{first.n_clusters} clusters: {_reasons(first)}"
+    others = [other for other in candidates[1:] if other.score > _CLOSE * first.score]
+    if others:
+        text += f" The choice is close: look at {' and '.join(str(other.n_clusters) for other in others)} as well."
+    elif len(candidates) > 1 and candidates[1].score < _FAR * first.score:
+        text += " No other number comes near."
+    elif len(candidates) > 1:
+        text += f" Next is {candidates[1].n_clusters}, with {candidates[1].score / first.score:.0%} of its evidence."
+    return text
+
+
+def _reasons(first: Candidate) -> str:
+    """Return what speaks for a number of clusters, and what of it is unknown."""
+    gap = f"the eigenvalues of the graph fall by {first.eigengap:.3f} behind them"
+    repeated = f"halves of the members repeat them with ARI {first.stability:.2f}"
+    if np.isnan(first.stability) and np.isnan(first.eigengap):
+        return "nothing is known for or against them; there are too many clusters for eigenvalues, too few members."
+    if np.isnan(first.stability):
+        return f"{gap}. Fewer than four members: whether half of them repeats it is unknown."
+    if np.isnan(first.eigengap):
+        return f"{repeated}. The members have too many clusters for the eigenvalues of their graph, which are unknown."
+    return f"{gap}, and {repeated}."
+
+
+@dataclass(frozen=True)
+class Half:
+    """Half of the members of an ensemble."""
+
+    ensemble: Ensemble
+    members: Ints
+    """The members of the whole that it holds."""
+    place: Ints
+    """(m,) the pattern of the half of each pattern of the whole."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """An ensemble split in halves of its members, in several ways."""
+
+    counts: Floats
+    """(m,) rows of each pattern of the whole, by their weight."""
+    splits: tuple[tuple[Half, Half], ...]
+    sampled: bool
+    """Whether the patterns are those of some rows only."""
+
+    def agreement(self, cut: Callable[[Half], Ints]) -> Floats:
+        """(ks,) ARI over rows between what is found in two halves, the mean over all splits.
+
+        `cut` gives (patterns, ks) labels of the patterns of a half, for some numbers of clusters.
+        """
+        found = []
+        for split in self.splits:
+            one, other = (cut(half)[half.place] for half in split)
+            found.append([_rand(a, b, self.counts) for a, b in zip(one.T, other.T, strict=True)])
+        return np.mean(found, axis=0)
+
+
+@kept_with
+def split_in_halves(ens: Clusterings) -> Halves | None:
+    """Return the halves of some fixed orders of the members that label anything; None if these are fewer than four.
+
+    Of many patterns, those of 2,000 rows are looked at.
+    """
+    whole = without_rows(sample_rows(ens))
+    members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
+    if len(members) < _MEMBERS_TO_SPLIT:
+        return None
+    splits = []
+    for split in range(_SPLITS):
+        order = np.random.default_rng(split).permutation(members)
+        middle = len(members) // 2
+        splits.append((_half(whole, np.sort(order[:middle])), _half(whole, np.sort(order[middle:]))))
+    counts = np.asarray(whole.counts * (whole.n_rows / whole.total), dtype=np.float64)
+    return Halves(counts, tuple(splits), ens.n_patterns > MOST_ROWS)
+
+
+def without_rows(ens: Ensemble) -> Ensemble:
+    """Return the patterns alone, so that nothing of the rows' size is selected or kept."""
+    codes = np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1)
+    weights = ens.counts if ens.weighted else None
+    return Ensemble._of_patterns(ens.names, ens.noise, ens.levels, codes, ens.row_counts, weights)
+
+
+def _half(whole: Ensemble, members: Ints) -> Half:
+    half = whole.select(members.tolist())
+    codes = whole.patterns[:, members]
+    shift = half._offsets[:-1] - whole._offsets[members]
+    place = half.find_patterns(np.where(codes >= 0, codes + shift, -1).astype(np.int32))
+    return Half(half, members, place.astype(np.int64))
+
+
+def sample_rows(ens: Clusterings) -> Ensemble:
+    """Return all patterns if there are few, else those of 2,000 rows: every so-many-th in the order of patterns."""
+    few = ens.n_patterns <= MOST_ROWS
+    if few and ens.n_blocks == 1:
+        return ens.block(0)
+    points = (np.arange(MOST_ROWS) + 0.5) * (ens.total / MOST_ROWS)
+    codes, counts, before = [], [], 0.0
+    for block in ens.blocks():
+        upto = before + np.cumsum(block.counts, dtype=np.float64)
+        drawn = np.diff(np.searchsorted(points, upto), prepend=np.searchsorted(points, before))
+        drawn = block.row_counts if few else drawn
+        codes.append(np.stack([block._codes(j)[drawn > 0] for j in range(ens.n_members)], axis=1))
+        counts.append(drawn[drawn > 0].astype(np.int64))
+        before = float(upto[-1])
+    some = Ensemble._of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
+    return from_lines(some.lines(), noise="cluster")[0]  # without the clusters that none of these rows is in
+
+
+def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
+    """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; the mean over all splits.
+
+    Members count by the influence they have in the whole; in a half where none has any, all count the same.
+    """
+
+    def cut(half: Half) -> Ints:
+        of_members = influence[half.members]
+        tree = link_evidence(half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average")
+        return np.stack([tree.cut(int(k)) for k in ks], axis=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a tree of all patterns would take does not concern these
+        return halves.agreement(cut)
+
+
+def _rand(one: Ints, other: Ints, counts: Floats) -> float:
+    """Return the adjusted Rand index over the rows that both answers label; 0 if there are none."""
+    both = (one >= 0) & (other >= 0)
+    if not both.any():
+        return 0.0
+    width = int(other.max()) + 1
+    cells = np.bincount(one[both] * width + other[both], weights=counts[both], minlength=(int(one.max()) + 1) * width)
+    return adjusted_rand(cells.reshape(-1, width).astype(np.float64))
+
+
+_BETA = 2.0
+
+
+def choose_k(labels: Any) -> Choice:
+    """Return how many clusters the members speak for, with the evidence for it and for other numbers.
+
+    For k = 2 to 32 the score is the gap behind the k-th eigenvalue of the graph that links every row to its clusters,
+    times the adjusted Rand index, over rows, between the WEAC trees of two halves of the members cut at k, the mean
+    over four fixed splits. In both, members count by `trust`, squared. It often fails: look at the candidates. With
+    fewer than four members only the gap counts, which the sentence says. Where rows have more than 2,000 different
+    combinations of labels, halves are compared on 2,000 rows.
+
+    `n_clusters="auto"` is this, for every method that needs a number.
+
+    Parameters
+    ----------
+    labels : Ensemble or anything `Ensemble` takes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rows = np.arange(300)
+    >>> choice = qt.choose_k([rows // 100, rows // 100, (rows + 3) // 100 % 3, rows // 50])
+    >>> choice.n_clusters, [candidate.n_clusters for candidate in choice.candidates][0]
+    (3, 3)
+    """
+    return _chosen(as_clusterings(labels))
+
+
+@kept_with
+def _chosen(ens: Clusterings) -> Choice:
+    influence = _influence(ens)
+    return choose(ens, _eigenvalues(ens, influence) if ens.n_members > 1 else None, influence)
+
+
+def _influence(ens: Clusterings) -> Floats:
+    """(M,) trust, squared; all the same where the memory does not hold the agreement of all members."""
+    try:
+        return trusted_influence(crowd_trust(ens), _BETA)
+    except QuorateError:
+        return np.ones(ens.n_members)
+
+
+def _eigenvalues(ens: Clusterings, influence: Floats) -> Floats | None:
+    """Return the leading eigenvalues of the graph of rows and clusters, or None where the memory does not hold it."""
+    try:
+        graph = bipartite_graph(ens, influence[ens.cluster_member])
+        return leading_spectrum(graph, MOST_CLUSTERS + 1, batch=1).values
+    except QuorateError:
+        return None

@@ -1,0 +1,189 @@
+"""What there is to say about consensus clusters: how firm each is, who opposes it, what would merge and what split.
+
+All of it comes from the evidence of rows, whatever method found the clusters, and from histograms over the members'
+clusters: exact, and without any matrix of rows or patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from quorate._runtime import threads
+from quorate._utils.array_types import Floats, Ints, Labels
+from quorate.certainty import Certainty, Groups, certainty
+from quorate.ensemble import Clusterings, Ensemble
+from quorate.reliability import ratio
+from quorate.row_similarity import group_sums, shared_rows
+
+_OPPONENTS_SHOWN = 3
+_GROUPS_AT_ONCE = 256
+_NO_EVIDENCE = 1e-12  # what rounding leaves of none
+
+
+@dataclass(frozen=True)
+class ConsensusCluster:
+    """One cluster of the consensus."""
+
+    label: int
+    size: float
+    """Number of rows, or their weight."""
+    stability: float
+    """Mean vote share of its rows: of the rows that members put together with a row of the cluster, how many are in it.
+
+    Members that put a row together with no other have no vote on it. It is no probability.
+    """
+    opponents: tuple[tuple[str, float], ...]
+    """The members that oppose it most, with the share of its pairs of rows that each separates."""
+    chance: float
+    """What its stability would be if members put rows together at random: its share of all other rows."""
+    cohesion: float
+    """Mean evidence of two of its rows, which is the mean confidence of its rows."""
+    nearest: int
+    """The cluster that it could be merged with at the least cost; -1 if no evidence ties it to any."""
+    merge_cost: float
+    """How much less often, by weight, rows of the two are together than rows of the looser of the two.
+
+    From 0, as often, to 1, never: 1 - E / min(cohesion of both), where E is the mean evidence between their rows.
+    """
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the next finer answer splits a cluster."""
+
+    label: int
+    sizes: tuple[float, float]
+    """Rows of its two largest parts."""
+    merge_cost: float
+    """What it would cost to merge them again: near 0 the split tells hardly anything apart."""
+
+
+def describe_clusters(
+    ens: Ensemble, weights: Floats, labels: Labels, certain: Certainty, groups: Groups | None = None
+) -> tuple[ConsensusCluster, ...]:
+    """Return what there is to say about the consensus clusters of patterns, whose certainty is known."""
+    groups = Groups.of(ens, weights, labels) if groups is None else groups
+    n_groups = len(groups.sizes)
+    firmness = (group_sums(ens, labels, values, n_groups) for values in (certain.vote_share, certain.confidence))
+    stability, cohesion = (total / groups.sizes for total in firmness)
+    squared = shared_rows(ens, labels, n_groups, squared=True)
+    return cluster_table(ens, weights, groups, stability, cohesion, squared)
+
+
+def cluster_table(
+    ens: Clusterings, weights: Floats, groups: Groups, stability: Floats, cohesion: Floats, squared: Floats
+) -> tuple[ConsensusCluster, ...]:
+    """Return what there is to say about consensus clusters, from their histograms.
+
+    Parameters
+    ----------
+    stability, cohesion : (groups,)
+        Mean vote share and mean confidence of their rows.
+    squared : (groups, n_clusters)
+        `shared_rows`, squared.
+    """
+    separated = opposition(ens, groups.shared, squared)
+    nearest, cost = cheapest_merges(ens, weights, groups, cohesion)
+    row = ens.total / ens.n_rows
+    chance = ratio(np.maximum(groups.sizes - row, 0.0), np.full(len(groups.sizes), max(groups.sizes.sum() - row, 0.0)))
+    described = []
+    for label, size in enumerate(groups.sizes):
+        strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
+        opponents = tuple((ens.names[j], float(separated[label, j])) for j in strongest if separated[label, j] > 0)
+        described.append(
+            ConsensusCluster(
+                label,
+                float(size),
+                float(stability[label]),
+                opponents,
+                float(chance[label]),
+                float(cohesion[label]),
+                int(nearest[label]),
+                float(cost[label]),
+            )
+        )
+    return tuple(described)
+
+
+def confidence_by_chance(ens: Clusterings, weights: Floats, groups: Groups) -> float:
+    """Return the mean evidence of two rows picked at random: the confidence of rows in clusters of any rows.
+
+    Fine members put few rows together, and coarse ones many, whatever the clusters: confidence is read beside this.
+    """
+    histogram, size, row = groups.histogram.sum(axis=0), groups.sizes.sum(), ens.total / ens.n_rows
+    together = histogram**2 @ (weights[ens.cluster_member] / weights.sum()) / size - row if size > row else 0.0
+    return float(max(together, 0.0) / (size - row)) if size > row else 0.0
+
+
+def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
+    """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters.
+
+    `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.
+    """
+    of_member = sp.csr_array(
+        (np.ones(ens.n_clusters), (np.arange(ens.n_clusters), ens.cluster_member)), (ens.n_clusters, ens.n_members)
+    )
+    inside, together = shared @ of_member, shared**2 @ of_member
+    # Pairs of a row with itself are left out of both numerator and denominator.
+    alone = squared @ of_member
+    pairs = inside**2 - alone
+    has_pairs = pairs > 1e-9 * alone
+    return 1.0 - np.divide(together - alone, pairs, out=np.ones_like(pairs), where=has_pairs)
+
+
+def cheapest_merges(ens: Clusterings, weights: Floats, groups: Groups, cohesion: Floats) -> tuple[Ints, Floats]:
+    """(k,) the group that each could be merged with at the least cost, -1 for none, and that cost.
+
+    A group without any evidence within itself, such as a single row, is measured by the other's. Ties, after rounding
+    to twelve decimals, go to the smaller label.
+    """
+    n_groups = len(groups.sizes)
+    means = sp.csr_array(groups.histogram / groups.sizes[:, None])
+    weighted = sp.csr_array((means * (weights[ens.cluster_member] / weights.sum())).T)
+    within = np.where(cohesion > _NO_EVIDENCE, cohesion, np.inf)
+    nearest, cost = np.full(n_groups, -1, dtype=np.int64), np.ones(n_groups)
+    for some in threads.blocks(n_groups, _GROUPS_AT_ONCE):
+        between = np.asarray((means[some] @ weighted).toarray())
+        looser = np.minimum(within[some, None], within)
+        closeness = np.minimum(between / np.where(np.isfinite(looser), looser, 1.0), 1.0)
+        closeness[np.arange(len(between)), np.arange(n_groups)[some]] = 0.0
+        best = np.argmax(np.round(closeness, 12), axis=1)
+        largest = closeness[np.arange(len(best)), best]
+        nearest[some], cost[some] = np.where(largest > 0, best, -1), 1.0 - largest
+    return nearest, cost
+
+
+def next_merge(clusters: tuple[ConsensusCluster, ...]) -> tuple[int, int, float] | None:
+    """Return the two clusters that merge at the least cost, and the cost; None if no evidence ties any two."""
+    tied = [cluster for cluster in clusters if cluster.nearest >= 0]
+    if not tied:
+        return None
+    cheapest = min(tied, key=lambda cluster: (round(cluster.merge_cost, 12), cluster.label))
+    return cheapest.label, cheapest.nearest, cheapest.merge_cost
+
+
+def next_split(ens: Ensemble, weights: Floats, labels: Labels, finer: Labels) -> Split | None:
+    """Return which cluster of an answer the next finer answer splits; None if it splits none.
+
+    A cluster of the finer answer is a part of the one that most of its rows come from. If more than one is split, it
+    is the one with the largest second part.
+    """
+    kept = (labels >= 0) & (finer >= 0)
+    n_parts = int(finer.max(initial=-1)) + 1
+    cells = np.bincount(labels[kept] * n_parts + finer[kept], weights=ens.counts[kept])
+    shared = np.pad(cells, (0, -len(cells) % max(n_parts, 1))).reshape(-1, max(n_parts, 1))
+    whole = np.argmax(shared, axis=0)
+    second = [(np.sort(shared[c, whole == c])[-2], -c) for c in np.unique(whole) if np.sum(whole == c) > 1]
+    if not second:
+        return None
+    split = -max(second)[1]
+    parts = np.flatnonzero(whole == split)
+    one, other = parts[np.argsort(-shared[split, parts], kind="stable")[:2]]
+    part = np.where(labels == split, np.where(finer == one, 0, np.where(finer == other, 1, -1)), -1)
+    groups = Groups.of(ens, weights, part, 2)
+    cohesion = group_sums(ens, part, certainty(ens, weights, part, groups).confidence, 2) / groups.sizes
+    sizes = float(groups.sizes[0]), float(groups.sizes[1])
+    return Split(int(split), sizes, float(cheapest_merges(ens, weights, groups, cohesion)[1][0]))

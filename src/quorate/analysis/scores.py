@@ -1,0 +1,116 @@
+"""How near a clustering comes to known classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.reliability import normalised_mutual_information
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Agreement of a clustering with known classes; 1 is perfect."""
+
+    nmi_sqrt: float
+    """Normalised mutual information, over the geometric mean of the entropies (equation 16)."""
+    nmi_max: float
+    """Normalised mutual information, over the larger entropy (the authors' program)."""
+    ari: float
+    """Adjusted Rand index."""
+    ami: float
+    """Adjusted mutual information."""
+    purity: float
+    """Share of rows whose class is the most frequent one of their cluster."""
+
+
+def evaluate(labels: Any, truth: Any) -> Scores:
+    """Score a clustering against known classes, over the rows where both are known.
+
+    Parameters
+    ----------
+    labels, truth : label vectors of the same length
+        Negative integers are a cluster like any other; None and NaN are missing.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.evaluate([0, 0, 1, 1], ["a", "a", "b", "b"])
+    Scores(nmi_sqrt=1.0, nmi_max=1.0, ari=1.0, ami=1.0, purity=1.0)
+    """
+    for what, one in (("labels", labels), ("truth", truth)):
+        if not isinstance(one, Iterable):
+            raise QuorateError(f"{what} must be a label vector; got {type(one).__name__}. Pass its labels.")
+        if len(getattr(one, "shape", (0,))) != 1:
+            raise QuorateError(f"{what} must be one label vector; got a table. Score its columns one by one.")
+    sizes = [len(one) for one in (labels, truth) if hasattr(one, "__len__")]
+    if len(set(sizes)) > 1:
+        raise QuorateError(
+            f"labels and truth must be of the same rows; got {sizes[0]:,} labels and {sizes[1]:,} classes."
+        )
+    pair = Ensemble([labels, truth], names=["labels", "truth"], noise="cluster")
+    return score_table(pair.cooccurrence[pair.cluster_member == 0][:, pair.cluster_member == 1].toarray())
+
+
+def score_table(table: NDArray[Any]) -> Scores:
+    """Return the scores of a clustering from its contingency table: clusters x classes, the rows they share."""
+    from sklearn.metrics.cluster import expected_mutual_information
+
+    table = np.asarray(table, dtype=np.float64)
+    n = table.sum()
+    if n == 0:
+        raise QuorateError("labels and truth have no row in common where both are known; nothing can be scored.")
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    mutual, entropies = _information(table)
+    same = table.size == 1
+    expected = 0.0 if same else float(expected_mutual_information(table.astype(np.int64), int(n)))
+    return Scores(
+        nmi_sqrt=_nmi(mutual, entropies, "sqrt"),
+        nmi_max=_nmi(mutual, entropies, "max"),
+        ari=adjusted_rand(table),
+        ami=1.0 if same else _adjusted(mutual, expected, float(entropies.mean())),
+        purity=float(table.max(axis=1).sum() / n),
+    )
+
+
+def table_nmi(table: NDArray[np.float64]) -> float:
+    """Return the NMI (square-root normalisation) of two clusterings from the rows their clusters share, not all 0."""
+    return _nmi(*_information(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]), "sqrt")
+
+
+def _information(table: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return mutual information and both entropies from a contingency table without empty rows or columns."""
+    n, rows, columns = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    filled = table > 0
+    mutual = max(float(np.sum(table[filled] / n * np.log((table * n / np.outer(rows, columns))[filled]))), 0.0)
+    return mutual, np.array([-np.sum(side / n * np.log(side / n)) for side in (rows, columns)])
+
+
+def _nmi(mutual: float, entropies: NDArray[np.float64], normalise: str) -> float:
+    return float(normalised_mutual_information(np.array(mutual), entropies[0], entropies[1], normalise))
+
+
+def _adjusted(value: float, expected: float, largest: float) -> float:
+    """Return a score with what chance would give taken off; where chance gives all there is, 1 if it was reached."""
+    room = largest - expected
+    if abs(room) > 1e-12:
+        return (value - expected) / room
+    return 1.0 if value > largest - 1e-12 else 0.0
+
+
+def adjusted_rand(table: NDArray[np.float64]) -> float:
+    """Return the adjusted Rand index: pairs of rows together in both, beside what chance gives."""
+    together = float(np.sum(table * (table - 1)))
+    rows, columns, n = table.sum(axis=1), table.sum(axis=0), float(table.sum())
+    in_clusters, in_classes = float(np.sum(rows * (rows - 1))), float(np.sum(columns * (columns - 1)))
+    pairs = n * (n - 1)
+    if pairs == 0 or in_clusters == in_classes == together:
+        return 1.0
+    expected = in_clusters * in_classes / pairs
+    return (together - expected) / ((in_clusters + in_classes) / 2 - expected)

@@ -1,0 +1,1 @@
+"""Is there cluster structure? Tests on features and on labels."""

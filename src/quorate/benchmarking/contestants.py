@@ -1,0 +1,257 @@
+"""What takes part in a comparison: registered methods, estimators, functions and programs of one's own."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+import inspect
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._utils.array_types import Ints
+from quorate.algorithms.registry import METHODS, make_method
+from quorate.errors import QuorateError
+
+Labels = NDArray[np.int32]
+
+
+class Contestant(Protocol):
+    """Something that combines clusterings."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the tables."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What its answers depend on, as plain values."""
+
+    def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
+        """Return (n, ks) consensus labels of (n, M) labels, -1 in either for none."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A consensus function of the registry with its parameters."""
+
+    name: str
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The method and its parameters."""
+        return {"name": self.name, "method": self.method, "params": dict(self.params)}
+
+    def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
+        """Solve once, and cut at every k."""
+        params = dict(self.params)
+        if "random_state" in inspect.signature(METHODS[self.method]).parameters:
+            params.setdefault("random_state", seed)
+        return make_method(self.method, ks[0], params).fit(labels).sweep(ks)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Any object with `fit_predict` over a label matrix; `n_clusters` and `random_state` are set where it has them."""
+
+    name: str
+    estimator: Any
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the estimator says of itself."""
+        return {"name": self.name, "estimator": repr(self.estimator)}
+
+    def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
+        """Fit a copy for every k."""
+        return np.stack([self._one(labels, k, seed) for k in ks], axis=1)
+
+    def _one(self, labels: Labels, k: int, seed: int) -> Ints:
+        from sklearn.base import clone
+
+        copied = clone(self.estimator, safe=False)
+        if hasattr(copied, "get_params"):
+            known = copied.get_params()
+            wanted = {"n_clusters": k, "random_state": seed}
+            copied.set_params(**{name: value for name, value in wanted.items() if name in known})
+        return _checked(copied.fit_predict(labels), len(labels))
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one's own: from (labels, n_clusters) to one label per row."""
+
+    name: str
+    function: Callable[..., Any] | str
+    """The function, or where to find it: "package.module:function" or "path/to/file.py:function"."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Where the function is."""
+        where = self.function if isinstance(self.function, str) else getattr(self.function, "__qualname__", "function")
+        return {"name": self.name, "function": where}
+
+    def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
+        """Call it for every k; numpy's global random numbers start from the seed each time."""
+        function = find_function(self.function) if isinstance(self.function, str) else self.function
+        columns = []
+        for k in ks:
+            np.random.seed(seed)  # noqa: NPY002 - whatever a foreign function draws, one seed gives one table
+            columns.append(_checked(function(labels, k), len(labels)))
+        return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of one's own: it reads a table of labels and writes a table with one label per row.
+
+    In its command line `{labels}`, `{output}` and `{k}` stand for the CSV file to read (a header, one column per
+    member, empty cells for missing labels), the CSV file to write (a header, one column) and the number of clusters;
+    `{seed}` for a number that random choices may start from.
+    """
+
+    name: str
+    command: str
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The command line."""
+        return {"name": self.name, "command": self.command}
+
+    def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
+        """Run it for every k."""
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder) / "labels.csv"
+            with table.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(f"member_{j}" for j in range(labels.shape[1]))
+                writer.writerows([["" if value < 0 else value for value in row] for row in labels.tolist()])
+            return np.stack([self._one(table, Path(folder), len(labels), k, seed) for k in ks], axis=1)
+
+    def _one(self, table: Path, folder: Path, n_rows: int, k: int, seed: int) -> Ints:
+        output = folder / f"answer_{k}.csv"
+        places = {"labels": str(table), "output": str(output), "k": str(k), "seed": str(seed)}
+        words = [word.format(**places) for word in shlex.split(self.command)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not output.exists():
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise QuorateError(
+                f"{words[0]} wrote no answer (exit code {done.returncode}){': ' + said[-1] if said else ''}"
+            )
+        with output.open(newline="") as file:
+            cells = [row[0] for row in csv.reader(file) if row][1:]
+        return _checked(cells, n_rows)
+
+
+def _checked(answer: Any, n_rows: int) -> Ints:
+    """Return an answer as whole numbers from 0, one per row; noise (negative numbers) stays -1."""
+    answer = np.asarray(answer)
+    if answer.shape != (n_rows,):
+        raise QuorateError(f"an answer must hold one label per row, shape ({n_rows},); got shape {answer.shape}")
+    labelled = answer >= 0 if answer.dtype.kind in "if" else np.ones(n_rows, dtype=bool)
+    codes = np.full(n_rows, -1, dtype=np.int64)
+    codes[labelled] = np.unique(answer[labelled], return_inverse=True)[1]
+    return codes
+
+
+def find_function(where: str) -> Callable[..., Any]:
+    """Return the function at "package.module:function" or "path/to/file.py:function"."""
+    module_name, _, name = where.rpartition(":")
+    if module_name.endswith(".py"):
+        path = Path(module_name)
+        if not path.is_file():
+            raise QuorateError(f"There is no file {module_name!r}, where the method {where!r} should be.")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(path.stem, module)
+        spec.loader.exec_module(module)
+    else:
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            raise QuorateError(f"The method {where!r} cannot be imported: {error}.") from None
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise QuorateError(f"{module_name!r} has no function {name!r}.")
+    return found
+
+
+def gather_contestants(methods: Any = None) -> list[Contestant]:
+    """Return who takes part, under names that differ.
+
+    Parameters
+    ----------
+    methods : list or mapping, optional
+        Names of registered methods, with parameters if wanted ("weac", "weac linkage=single"); where a function is
+        ("my_methods.py:vote"); command lines of programs ("my-program {labels} {output} {k}"); functions; objects with
+        `fit_predict`; or a mapping from names to any of these. Default: every registered method.
+    """
+    if methods is None:
+        methods = list(METHODS)
+    named = methods.items() if isinstance(methods, Mapping) else [(None, method) for method in _as_list(methods)]
+    contestants = [make_contestant(method, name) for name, method in named]
+    names = [contestant.name for contestant in contestants]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise QuorateError(f"Two methods are named {twice[0]!r}. Give them names of their own, as in NAME=METHOD.")
+    if not contestants:
+        raise QuorateError("There are no methods to compare. Name one, or leave methods out for all.")
+    return contestants
+
+
+def _as_list(methods: Any) -> list[Any]:
+    return [methods] if isinstance(methods, str) or not isinstance(methods, Sequence) else list(methods)
+
+
+def make_contestant(method: Any, name: str | None = None) -> Contestant:
+    """Return one that takes part, as `gather_contestants` describes it."""
+    if isinstance(method, Registered | Estimator | Function | Program):
+        return method
+    if not isinstance(method, str):
+        if hasattr(method, "fit_predict"):
+            return Estimator(name or type(method).__name__, method)
+        if callable(method):
+            return Function(name or str(getattr(method, "__name__", "function")), method)
+        raise QuorateError(f"A method is a name, a function or has fit_predict; got {type(method).__name__}.")
+    if "{output}" in method:
+        first = _words(method)[0]
+        return Program(name or Path(first).name, method)
+    if ":" in method:
+        find_function(method)  # better now than after hours
+        return Function(name or method.rpartition(":")[2], method)
+    estimator, *settings = method.split() or [""]
+    params = dict(_setting(setting) for setting in settings)
+    make_method(estimator, 2, params)
+    return Registered(name or method, estimator, params)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise QuorateError(f"The program {command!r} cannot be called: {str(error).lower()}.") from None
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    import ast
+
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise QuorateError(f"Parameters of a method are written NAME=VALUE, as in 'weac linkage=single'; got {text!r}.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

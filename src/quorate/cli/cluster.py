@@ -1,0 +1,150 @@
+"""`quorate cluster` and `quorate assign`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate._utils.optional_imports import import_extra
+from quorate.cli.combine import print_summary
+from quorate.cli.output import note, print_json
+from quorate.cli.output_files import Outputs
+from quorate.cli.repeat_command import cluster_command
+from quorate.cli.table_source import Source, listed
+from quorate.errors import QuorateError
+from quorate.persistence.feature_models import load_model, save_model
+from quorate.reporting.clustered_files import summarise_clusters
+from quorate.tables.clustering import (
+    FileClusters,
+    Progress,
+    Recipe,
+    cluster_table,
+    file_features,
+    is_number,
+    label_table,
+)
+from quorate.tables.io import STREAM, LabelTable
+from quorate.tables.roles import Columns, Wanted, choose_columns
+
+
+def run_cluster(
+    source: Source, recipe: Recipe, outputs: Outputs, plane: str | None, *, quiet: bool, json: bool
+) -> None:
+    """Read features, cluster, write and print; `plane` names two columns by which the report draws rows."""
+    outputs.check(source.file, json=json)
+    import_extra("pyarrow", "Clustering files")
+    with source.open() as opened, row_progress(quiet=quiet) as progress:
+        axes = None if plane is None else listed([plane], opened)
+        features = None if source.members is None else listed(source.members, opened)
+        names = file_features(opened, features, known=(*_known(source), *(axes or ())))
+        columns = source.choose(opened, labels=False)
+        found = cluster_table(
+            opened,
+            names,
+            recipe,
+            outputs.output,
+            keep=columns.keep,
+            format=outputs.output_format,
+            force=outputs.force,
+            progress=progress,
+            traced=_traced(opened, names, columns, axes),
+        )
+        summary = _summary(source, columns, outputs, axes, found)
+    if outputs.model is not None:
+        save_model(found.model, outputs.model, force=outputs.force)
+    outputs.describe(summary)
+    if json:
+        print_json(summary)
+    elif outputs.output is None or not quiet:
+        print_summary(summary, to_stderr=STREAM in outputs.files)
+    outputs.say(quiet=quiet)
+
+
+def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, json: bool) -> None:
+    """Label the rows of a table by a saved model."""
+    outputs.check(source.file, json=json)
+    fitted = load_model(model)
+    import_extra("pyarrow", "Clustering files")
+    sizes = np.zeros(fitted.n_clusters + 1, dtype=np.int64)
+    with source.open() as opened, row_progress(quiet=quiet) as progress:
+        file_features(opened, fitted.features)
+        wanted = Wanted(list(fitted.features), source.id_column, None, listed(source.keep or (), opened))
+        keep = choose_columns(opened, wanted, labels=False).keep
+        label_table(
+            opened,
+            fitted,
+            keep,
+            outputs.output,
+            sizes,
+            format=outputs.output_format,
+            force=outputs.force,
+            progress=progress,
+        )
+    counted = {"rows": int(sizes.sum()), "clusters": sizes[:-1].tolist(), "without": int(sizes[-1])}
+    if json:
+        print_json(counted)
+    else:
+        note(f"{counted['rows']:,} rows in {fitted.n_clusters} clusters: {counted['clusters']}", quiet=quiet)
+        if counted["without"]:
+            note(f"{counted['without']:,} rows have missing numbers, and no cluster (-1).", quiet=quiet)
+    outputs.say(quiet=quiet)
+
+
+def _known(source: Source) -> tuple[str, ...]:
+    return tuple(name for name in (source.id_column, source.truth, *(source.keep or ())) if name is not None)
+
+
+def _traced(table: LabelTable, features: Sequence[str], columns: Columns, plane: Sequence[str] | None) -> Sequence[str]:
+    """Return the columns beside the features whose cells a summary needs: names, known classes, and a plane."""
+    drawn = [table.column(name).name for name in plane or ()]
+    for name in drawn:
+        if not is_number(table, name):
+            raise QuorateError(f"Column {name!r} is text, so that rows cannot be drawn by it. Choose another --plane.")
+    wanted = (columns.id, columns.truth, *drawn)
+    return list(dict.fromkeys(name for name in wanted if name is not None and name not in features))
+
+
+def _summary(
+    source: Source, columns: Columns, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
+) -> dict[str, Any]:
+    """Return what came out, in the numbers of all rows; for a report, at the usual numbers of clusters."""
+    return summarise_clusters(
+        found,
+        name="standard input" if source.file == STREAM else Path(source.file).name,
+        id_column=columns.id,
+        truth=columns.truth,
+        plane=plane,
+        command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
+        command_at=lambda k: cluster_command(sys.argv[2:], k),
+        n_clusters=None if outputs.described else [found.n_clusters],
+    )
+
+
+@contextmanager
+def row_progress(*, quiet: bool) -> Iterator[Progress | None]:
+    """Show on standard error, if that is a terminal, how many rows are read or labelled, how fast, and what is left."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, tuple[Any, float]] = {}
+
+        def advance(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = (bar.add_task(what, total=total), time.perf_counter())
+            task, start = tasks[what]
+            speed = done / max(time.perf_counter() - start, 1e-3)
+            bar.update(task, completed=done, total=total, description=f"{what} {done:,} rows, {speed:,.0f} per second")
+
+        yield advance

@@ -1,0 +1,296 @@
+"""`quorate combine`."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate._utils.array_types import Ints
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.registry import make_method, methods, resolve_method
+from quorate.analysis.scores import score_table
+from quorate.cli.output import bar, console, print_json, progress, table
+from quorate.cli.output_files import Outputs
+from quorate.cli.repeat_command import labels_command
+from quorate.cli.table_source import Source, say_guesses
+from quorate.errors import QuorateError
+from quorate.reliability import crowd_trust
+from quorate.reporting import KnownClasses, Origin, summarise
+from quorate.reporting.row_facts import RowFacts, facts_in_memory
+from quorate.reporting.sentences import cluster_values, describe_choice, describe_structure, explain_choice, outlook
+from quorate.reporting.summary import crowd_notes, describe_crowd, describe_trust
+from quorate.reporting.table_facts import facts_in_table
+from quorate.reporting.views import member_rows
+from quorate.tables.consensus import TableConsensus, combine_table
+from quorate.tables.io import STREAM
+
+_MEMBERS_SHOWN = 20
+_CLUSTERS_SHOWN = 30
+_MOST_KS = 1000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for."""
+
+    source: Source
+    k: str
+    method: str
+    settings: tuple[str, ...]
+    seed: int | None
+    confidence: bool
+    outputs: Outputs
+
+
+def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
+    """Read, combine, write and print."""
+    ks = parse_ks(request.k)
+    estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
+    outputs = request.outputs
+    outputs.check(request.source.file, json=json)
+    with request.source.open() as opened, progress("Combining", quiet=quiet):
+        columns = request.source.choose(opened)
+        found = combine_table(
+            opened,
+            columns,
+            estimator,
+            noise=request.source.checked_noise,
+            n_clusters=ks,
+            with_confidence=request.confidence,
+            whole="report=" if outputs.report else "summary=" if outputs.summary else None,
+        )
+        if outputs.output is not None:
+            found.write(outputs.output, format=outputs.output_format, force=outputs.force)
+        heard = json or outputs.output is None or not quiet
+        summary = _summary(request, found, ks) if heard or outputs.described else None
+    if summary is not None:
+        outputs.describe(summary)
+    if json:
+        print_json(summary)
+    elif heard and summary is not None:
+        print_summary(summary, to_stderr=STREAM in outputs.files)
+    say_guesses(columns, quiet=quiet)
+    outputs.say(quiet=quiet)
+
+
+def parse_ks(text: str) -> Sequence[int]:
+    """Return the numbers of clusters: "3", "2:20" (both ends included) or "2,5,9"; none for "auto"."""
+    if text.strip().lower() == "auto":
+        return ()
+    ks: Sequence[int] = ()
+    with suppress(ValueError):
+        if ":" in text:
+            low, high = (int(part) for part in text.split(":"))
+            ks = range(low, high + 1)
+        else:
+            ks = [int(part) for part in text.split(",")]
+    if len(ks) > _MOST_KS:
+        raise QuorateError(f"-k may name up to {_MOST_KS:,} numbers of clusters; {text!r} names {len(ks):,}.")
+    if not ks or min(ks) < 1 or len(set(ks)) < len(ks):
+        raise QuorateError(
+            f"-k must be a number of clusters such as 3, several such as 2:20 or 2,5,9, or auto; got {text!r}."
+        )
+    return ks
+
+
+def parse_range(text: str) -> tuple[int, int]:
+    """Return the fewest and the most clusters of members, from "20:60"."""
+    low, colon, high = text.partition(":")
+    if not (colon and low.strip().isdigit() and high.strip().isdigit()):
+        raise QuorateError(f"--k-range must be two numbers of clusters such as 20:60; got {text!r}.")
+    return int(low), int(high)
+
+
+def _parameters(request: Request) -> dict[str, Any]:
+    """Return the parameters of the method from NAME=VALUE pairs, and the seed where the method takes one."""
+    parameters: dict[str, Any] = {}
+    for pair in request.settings:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise QuorateError(f"--set takes NAME=VALUE, such as --set beta=3; got {pair!r}.")
+        try:
+            parameters[name.strip()] = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            parameters[name.strip()] = value.strip()
+    known = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method, {})[0], {})
+    if request.seed is not None and "random_state" in known:
+        parameters.setdefault("random_state", request.seed)
+    return parameters
+
+
+def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
+    """Return what came out; where patterns were read in blocks, as much of it as can be known then."""
+    if found.fitted is None:
+        return _outline(request, found)
+    return summarise(found.fitted, _origin(request, found, ks), n_clusters=_swept(request, ks, found.fitted))
+
+
+def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
+    ens, truth = found.ensemble, found.columns.truth
+    total = sum(cluster.size for cluster in found.clusters)
+    rows = member_rows(ens, found.member_weights)
+    return {
+        "source": {
+            "name": _source_name(request),
+            "rows": ens.n_rows,
+            "members": ens.n_members,
+            "clusters": ens.n_clusters,
+            "patterns": ens.n_patterns,
+            "id": found.columns.id,
+            "truth": truth,
+        },
+        "method": {"name": resolve_method(request.method, {})[0]},
+        "structure": describe_structure(ens),
+        "choice": {
+            "k": found.n_clusters,
+            "explanation": f"{explain_choice(found.n_clusters, found.choice, automatic=found.choice is not None)} "
+            f"{ens.n_patterns:,} combinations of labels exceed the memory and were read in blocks.",
+            **({"candidates": [], "curve": []} if found.choice is None else describe_choice(found.choice)),
+        },
+        "members": [{**asdict(row), **describe_trust(row, len(rows))} for row in rows],
+        "crowd": describe_crowd(crowd_trust(ens), ens.names, found.member_weights),
+        "answers": [
+            {
+                "k": found.n_clusters,
+                "clusters": [cluster_values(cluster, total) for cluster in found.clusters],
+                "outlook": outlook(found.clusters, None),
+                "scores": None if truth is None else asdict(score_table(found.counted.class_table())),
+            }
+        ],
+    }
+
+
+def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequence[int] | None:
+    """Return the numbers of clusters to describe: those asked for, the usual ones in a report, or just the answer."""
+    if len(ks) > 1:
+        return ks
+    return None if request.outputs.described else [fitted.n_clusters_]
+
+
+def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origin:
+    columns, counted = found.columns, found.counted
+    described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
+
+    def look(patterns: Ints, most: int) -> RowFacts:
+        return facts_in_table(counted, patterns, most, id_column=columns.id, columns=described)
+
+    return Origin(
+        name=_source_name(request),
+        id_column=columns.id,
+        classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
+        command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
+        asked=ks if len(ks) > 1 else (),
+        command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),
+        look=look
+        if request.outputs.described
+        else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
+    )
+
+
+def _source_name(request: Request) -> str:
+    return "standard input" if request.source.file == STREAM else Path(request.source.file).name
+
+
+def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
+    """Print what was combined, the clusters, and whom to trust."""
+    out = console(stderr=to_stderr)
+    source, choice = summary["source"], summary["choice"]
+    if summary["crowd"]["sentence"]:
+        out.print(summary["crowd"]["sentence"], markup=False)
+    say_structure(out, summary["structure"])
+    answer = next(answer for answer in summary["answers"] if answer["k"] == choice["k"])
+    out.print(
+        f"{size_line(source['rows'], source['members'], source['clusters'])} -> {answer['k']} clusters by "
+        f"{summary['method']['name']}",
+        markup=False,
+    )
+    out.print(choice["explanation"], markup=False)
+    if choice["candidates"]:
+        out.print()
+        out.print(_candidate_table(choice["candidates"]))
+    if answer["scores"]:
+        scores = ", ".join(f"{name} {value:.3f}" for name, value in answer["scores"].items())
+        out.print(f"Against {source['truth']}: {scores}", markup=False)
+    out.print()
+    out.print(_cluster_table(answer))
+    for sentence in (*answer["outlook"]["sentences"], answer.get("beside_chance")):
+        if sentence:
+            out.print(sentence, markup=False)
+    out.print()
+    out.print(member_table(summary["members"]))
+    for sentence in crowd_notes(summary["crowd"]):
+        out.print(sentence, markup=False)
+
+
+def say_structure(out: Any, structure: dict[str, Any]) -> None:
+    """Print whether there is anything to find, and what that can and cannot tell."""
+    out.print(" ".join(part for part in (structure["sentence"], structure["limits"]) if part), markup=False)
+
+
+def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
+    """Return the table of the numbers of clusters that most speaks for, with the evidence."""
+    largest = max(candidate["score"] for candidate in candidates) or 1.0
+    rows = [
+        (
+            candidate["k"],
+            f"{candidate['score']:.3f} {bar(candidate['score'] / largest, 8)}",
+            *("unknown" if candidate[part] is None else f"{candidate[part]:.3f}" for part in ("eigengap", "stability")),
+        )
+        for candidate in candidates
+    ]
+    return table("Numbers of clusters", ("clusters", "evidence", "eigenvalues fall by", "halves repeat it (ARI)"), rows)
+
+
+def _cluster_table(answer: dict[str, Any]) -> Any:
+    rows = [
+        (
+            c["label"],
+            _whole(c["size"]),
+            f"{c['share']:.1%}",
+            f"{c['stability']:.3f} {bar(c['stability'], 8)}",
+            f"{c['chance']:.3f}",
+            "" if c["nearest"] is None else c["nearest"],
+            "" if c["nearest"] is None else f"{c['merge_cost']:.0%}",
+        )
+        for c in answer["clusters"][:_CLUSTERS_SHOWN]
+    ]
+    left = len(answer["clusters"]) - len(rows)
+    title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
+    return table(title, ("cluster", "rows", "share", "stability", "by chance", "nearest", "cost to merge"), rows)
+
+
+def _whole(size: float) -> int | float:
+    return int(size) if float(size).is_integer() else size
+
+
+def size_line(rows: int, members: int, clusters: int) -> str:
+    """Return how large an ensemble is, in words."""
+    return f"{rows:,} rows, {members} member{'' if members == 1 else 's'}, {clusters:,} clusters in all"
+
+
+def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:
+    """Return the table of members by trust; of many, those at both ends."""
+    ranked = sorted(members, key=lambda member: -member["trust_index"])
+    shown = ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-most // 2 :]
+    rows = [
+        (
+            member["name"],
+            f"{member['trust_index']:.3f} {bar(member['trust_index'])}",
+            float(np.round(member["weight"], 3)),
+            float(np.round(member["ncai"], 3)),
+            f"{member['coverage']:.0%}",
+            member["n_clusters"],
+            member["called"],
+        )
+        for member in shown
+    ]
+    title = "Members" + ("" if len(shown) == len(ranked) else f" (the first and the last of {len(ranked)})")
+    return table(title, ("member", "agreement beyond chance", "weight", "NCAI", "rows", "clusters", "trust"), rows)

@@ -1,0 +1,52 @@
+"""`quorate methods`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate.algorithms.registry import DEFAULT_METHOD, DEFAULT_PARAMS, methods
+from quorate.cli.output import console, print_json, table
+from quorate.features.generators import GENERATORS
+
+
+def run_methods(*, json: bool) -> None:
+    """Print the consensus functions and the generators of members."""
+    known = methods()
+    generators = {name: summary_line(function) for name, function in GENERATORS.items()}
+    if json:
+        combining: list[dict[str, Any]] = [
+            {
+                "name": m.name,
+                "weighted": m.weighted,
+                "parameters": m.parameters,
+                "idea": m.idea,
+                "equation": m.equation,
+                "strength": m.strength,
+                "weakness": m.weakness,
+                "when": m.when,
+                "cost": m.cost,
+                "exact": m.exact,
+                "exceptions": m.exceptions,
+                "citation": m.citation,
+            }
+            for m in known
+        ]
+        print_json({"combine": combining, "generate": generators})
+        return
+    out = console()
+    settings = f"{DEFAULT_METHOD} --set " + " --set ".join(f"{name}={value}" for name, value in DEFAULT_PARAMS.items())
+    out.print(f"Without --method, or with --method auto: --method {settings}", markup=False, highlight=False)
+    out.print()
+    rows = [(m.name, m.idea, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in known]
+    out.print(table("To combine", ("method", "idea", "weighs members by default", "parameters (--set)", "from"), rows))
+    out.print()
+    out.print(table("To generate members", ("method", "what it does"), list(generators.items())))
+
+
+def _settings(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def summary_line(thing: Any) -> str:
+    """Return the first line of a docstring."""
+    return (thing.__doc__ or "").strip().partition("\n")[0]

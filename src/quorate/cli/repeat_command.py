@@ -1,0 +1,51 @@
+"""The command that gives an answer again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from quorate.cli.table_source import Source
+
+
+def labels_command(source: Source, method: str, settings: Sequence[str], seed: int | None, k: int) -> str:
+    """Return the command that writes the labels of some number of clusters."""
+    words = ["quorate", "combine", source.file, *_source_options(source), "--method", method]
+    for setting in settings:
+        words += ["--set", setting]
+    if seed is not None:
+        words += ["--seed", str(seed)]
+    return shlex.join([*words, "-k", str(k), "-o", f"consensus_{k}.csv"])
+
+
+def cluster_command(words: Sequence[str], k: int) -> str:
+    """Return the command that was called to cluster a table, for another number of clusters and another output."""
+    kept, skip = [], False
+    for word in words:
+        option = word.partition("=")[0]
+        if not skip and option not in _OF_ONE_RUN:
+            kept.append(word)
+        skip = not skip and word in _OF_ONE_RUN
+    return shlex.join(["quorate", "cluster", *kept, "-k", str(k), "-o", f"consensus_{k}.csv"])
+
+
+_OF_ONE_RUN = ("-k", "--clusters", "-o", "--output", "--report", "--summary", "--model", "--plane")
+
+
+def _source_options(source: Source) -> list[str]:
+    named = {
+        "--members": source.members,
+        "--id": source.id_column,
+        "--truth": source.truth,
+        "--keep": source.keep,
+        "--noise": None if source.noise == "missing" else source.noise,
+        "--format": source.format,
+        "--delimiter": source.delimiter,
+        "--encoding": source.encoding,
+        "--memory-limit": source.memory_limit,
+    }
+    words = []
+    for option, value in named.items():
+        for one in [] if value is None else [value] if isinstance(value, str) else value:
+            words += [option, one]
+    return words if source.header is None else [*words, "--header" if source.header else "--no-header"]

@@ -1,0 +1,372 @@
+"""Links between clusters: Jaccard coefficients, connected triples (paper, section 5), and SimRank (a baseline)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate import _kernels
+from quorate._runtime import threads
+from quorate._runtime.memory import USE_NO_MATRIX, require_memory
+from quorate._utils.array_types import Floats
+from quorate._utils.checks import check_number
+from quorate.ensemble import Clusterings, as_ensemble
+from quorate.numerics.block_lanczos import eight_columns, product_in_tasks
+from quorate.overlaps import keep, new_numbers
+from quorate.reliability import Normalise, influence, ncai
+
+_ROWS_PER_TASK = 64
+_FIRST = 128  # clusters by which others are put into an order, at most
+_ENTRIES_PER_SUM = 500_000  # many beside the clusters: each part of the lists has sums of its own over all of these
+_SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
+
+
+def jaccard(ens: Any) -> Floats:
+    """Return the Jaccard coefficient of every two clusters: shared rows over rows in either (equation 5).
+
+    With missing labels only rows that the other cluster's member labels are counted.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+
+    Returns
+    -------
+    (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal; clusters of one member share nothing.
+    """
+    ens = as_ensemble(ens)
+    require_matrix(ens.n_clusters, "The matrix of Jaccard coefficients")
+    return np.asarray(jaccard_links(ens).toarray())
+
+
+def jaccard_links(ens: Clusterings) -> sp.csr_array:
+    """Return the Jaccard coefficients (equation 5) as a sparse matrix: only neighbours are stored (Definition 3)."""
+    shared = ens.cooccurrence
+    values = np.empty(len(shared.data))
+    _kernels.contingency.jaccard(shared.indptr, shared.indices, shared.data, ens.cluster_member, ens.coverage, values)
+    return sp.csr_array((values, shared.indices.copy(), shared.indptr.copy()), shape=shared.shape)
+
+
+def neighbour_links(ens: Clusterings) -> sp.csr_array:
+    """Return the Jaccard coefficients of different clusters."""
+    links = jaccard_links(ens)
+    links.setdiag(0.0)
+    links.eliminate_zeros()
+    return links
+
+
+def neighbour_lists(ens: Clusterings) -> NeighbourLists:
+    """Return the lists of neighbours of all clusters; they are kept, since they are the same for any beta."""
+    if "neighbours" not in ens.derived:
+        ens.derived["neighbours"] = NeighbourLists.of(jaccard_links(ens))
+    return ens.derived["neighbours"]
+
+
+def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
+    """Return the source aware connected triple (SACT) similarity of every two clusters (Definition 6).
+
+    Two clusters are linked through the neighbours they share, each counting by the influence of its member.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    beta : float >= 0, default 2.0
+        How strongly agreement counts, as in `member_weights`.
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `agreement`.
+
+    Returns
+    -------
+    (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.sact([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])[0].round(4)
+    array([1.    , 0.1627, 0.6184, 0.3481, 0.    , 0.7654, 0.    ])
+    """
+    ens = as_ensemble(ens)
+    beta = check_number("beta", beta, low=0)
+    return sact_similarity(jaccard_links(ens), influence(ncai(ens, normalise), beta)[ens.cluster_member])
+
+
+def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
+    """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself.
+
+    `links` are the Jaccard coefficients of clusters.
+    """
+    require_matrix(links.shape[0], "The matrix of SACT similarities")
+    similarity = connected_triples(links, influence_of_cluster)
+    largest = similarity.max(initial=0.0)
+    if largest > 0:
+        similarity /= largest
+    np.fill_diagonal(similarity, 1.0)
+    return similarity
+
+
+@dataclass(frozen=True)
+class NeighbourLists:
+    """The neighbours of every cluster by ascending Jaccard coefficient; clusters that overlap the same stand together.
+
+    This is what connected triples need, and the same for any influence.
+    """
+
+    order: NDArray[np.int64]
+    """(n_clusters,) the cluster at each place."""
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.unsignedinteger[Any]]
+    """Places of the neighbours, in two bytes each where these suffice."""
+    values: Floats
+    """Jaccard coefficients, ascending in each list."""
+
+    @classmethod
+    def of(cls, links: sp.csr_array) -> NeighbourLists:
+        """Return the lists of a symmetric matrix of Jaccard coefficients."""
+        order = order_by_overlap(links)
+        place = positions_in(order)
+        indptr = np.concatenate([[0], np.cumsum(np.diff(links.indptr)[order])]).astype(links.indptr.dtype)
+        lists = cls(order, indptr, np.empty(len(links.data), dtype=place.dtype), np.empty(len(links.data)))
+
+        def fill(some: slice) -> None:
+            _kernels.neighbor_sums.sorted_lists(
+                links.indptr,
+                links.indices,
+                links.data,
+                order,
+                place,
+                some.start,
+                some.stop,
+                lists.indptr,
+                lists.indices,
+                lists.values,
+            )
+
+        threads.in_threads(fill, threads.blocks(len(order), _ROWS_PER_TASK))
+        return lists
+
+    def among(self, clusters: NDArray[np.int64]) -> NeighbourLists:
+        """Return the lists of some of the clusters, numbered anew; their order stays, and so does that of each list."""
+        n = len(self.order)
+        new = new_numbers(clusters, n)[self.order]
+        places = np.flatnonzero(new >= 0)
+        values, indices, indptr = keep(self.indptr, self.indices, self.values, places, new_numbers(places, n))
+        return NeighbourLists(new[places].astype(np.int64), indptr, indices, values)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Some of the lists each, to share between threads."""
+        return threads.parts_of_lists(self.indptr, _ENTRIES_PER_SUM)
+
+    def values_of(self, matrix: sp.csr_array) -> Floats:
+        """Return the values of a matrix (n_clusters, n_clusters) in the order of the lists; it has no other entries."""
+        values, place = np.empty(len(self.values)), positions_in(self.order)
+
+        def fill(some: slice) -> None:
+            _kernels.neighbor_sums.values_in_lists(
+                self.indptr,
+                self.indices,
+                self.order,
+                place,
+                matrix.indptr,
+                matrix.indices,
+                matrix.data,
+                some.start,
+                some.stop,
+                values,
+            )
+
+        threads.in_threads(fill, self.parts)
+        return values
+
+    @property
+    def links(self) -> sp.csr_array:
+        """(n_clusters, n_clusters) the Jaccard coefficients that these are the lists of."""
+        rows = np.repeat(self.order, np.diff(self.indptr))
+        return sp.csr_array((self.values, (rows, self.order[self.indices])), shape=(len(self.order),) * 2)
+
+
+def positions_in(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+    """(n,) the place of each cluster in an order, in two bytes each where these suffice."""
+    place: NDArray[Any] = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
+    place[order] = np.arange(len(order))
+    return place
+
+
+@dataclass(frozen=True)
+class SactOperator:
+    """The SACT similarity as what it does to vectors, without the matrix.
+
+    A product with up to eight vectors costs as much as there are neighbours; for many at once the matrix is formed.
+    """
+
+    lists: NeighbourLists
+    influence_of_cluster: Floats
+
+    def __matmul__(self, x: Floats) -> Floats:
+        """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
+        if x.ndim == 2 and x.shape[1] > _kernels.vector_lanes.WIDTH:
+            return np.asarray(sact_similarity(self.lists.links, self.influence_of_cluster) @ x)
+        return self._times(x[:, None])[:, 0] if x.ndim == 1 else self._times(x)
+
+    @cached_property
+    def _influence(self) -> Floats:
+        """(n_clusters,) in the order of the lists."""
+        return np.ascontiguousarray(self.influence_of_cluster[self.lists.order])
+
+    @cached_property
+    def _own(self) -> Floats:
+        """(n_clusters, 1) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
+        lists = self.lists
+        product, tasks = product_in_tasks(
+            lists.indptr, lists.indices, lists.values, eight_columns(self._influence[:, None])
+        )
+        threads.run_in_threads(tasks)
+        return product[:, :1].copy()
+
+    def _times(self, x: Floats) -> Floats:
+        order = self.lists.order
+        product = np.empty((len(x), _kernels.vector_lanes.WIDTH))
+        product[order] = self._in_order(eight_columns(x, order))
+        return product[:, : x.shape[1]]
+
+    def through(self, matrix: sp.csr_array, degrees: Floats) -> Callable[[Floats], Floats]:
+        """Return what gives (matrix + R' diag(1 / degrees) R) x for x of shape (n_clusters, j), R being this.
+
+        The matrix has entries only where clusters are neighbours, so that the lists are read once for both.
+        """
+        lists, values = self.lists, self.lists.values_of(matrix)
+        degrees_in_order = degrees[lists.order, None]
+
+        def multiply(x: Floats) -> Floats:
+            if x.shape[1] > _kernels.vector_lanes.WIDTH:
+                return np.asarray(matrix @ x + self @ ((self @ x) / degrees[:, None]))
+            ordered, beside = eight_columns(x, lists.order), _kernels.vector_lanes.rows(len(x))
+
+            def add(some: slice, sums: Floats) -> None:
+                _kernels.neighbor_sums.add_triples_beside(
+                    lists.indptr,
+                    lists.indices,
+                    lists.values,
+                    self._influence,
+                    values,
+                    ordered,
+                    some.start,
+                    some.stop,
+                    sums,
+                    beside,
+                )
+
+            linked = self._added_up(ordered, add)
+            linked /= degrees_in_order
+            product = np.empty((len(x), _kernels.vector_lanes.WIDTH))
+            product[lists.order] = beside + self._in_order(linked)
+            return product[:, : x.shape[1]]
+
+        return multiply
+
+    def _in_order(self, x: Floats) -> Floats:
+        """Return the product with x (n_clusters, 8), both in the order of the lists."""
+        lists = self.lists
+
+        def add(some: slice, sums: Floats) -> None:
+            _kernels.neighbor_sums.add_triples(
+                lists.indptr, lists.indices, lists.values, self._influence, x, some.start, some.stop, sums
+            )
+
+        return self._added_up(x, add)
+
+    def _added_up(self, x: Floats, add: Callable[[slice, Floats], None]) -> Floats:
+        """Return the product with x (n_clusters, 8), both in the order of the lists.
+
+        `add` writes what some of the lists add to it. Each part of them has sums of its own.
+        """
+        n, parts = len(x), self.lists.parts
+        sums = _kernels.vector_lanes.rows(n * len(parts))
+        threads.run_in_threads([partial(add, some, sums[p * n : (p + 1) * n]) for p, some in enumerate(parts)])
+        product = _kernels.vector_lanes.rows(n)
+        _kernels.neighbor_sums.add_up_triples(sums, *self._scale, x, product)
+        return product
+
+    @cached_property
+    def _scale(self) -> tuple[float, Floats]:
+        """One over the largest coefficient, and what each cluster, in that order, then lacks to be 1 with itself."""
+        largest = self._own.max(initial=0.0)
+        scale = 1.0 / largest if largest > 0 else 0.0
+        return scale, 1.0 - scale * self._own[:, 0]
+
+
+def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
+    """Return, for every two clusters, the sum over all clusters k of I_k min(v_ik, v_jk) (equations 6 and 8).
+
+    Parameters
+    ----------
+    links : symmetric sparse (n_clusters, n_clusters)
+        Values v on neighbouring clusters.
+    influence_of_cluster : (n_clusters,)
+        I_k, the influence of cluster k: that of its member.
+    """
+    n = links.shape[0]
+    order = order_by_overlap(links)
+    place = np.empty(n, dtype=np.int32)
+    place[order] = np.arange(n)
+    rows = links[order]
+    # Read by columns and turned into rows, a symmetric matrix is itself, its indices sorted.
+    reordered = sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=(n, n)).tocsr()
+    scaled = reordered.data * np.repeat(influence_of_cluster[order], np.diff(reordered.indptr))
+    coefficients = np.zeros((n, n))
+    tasks = threads.blocks(n, _ROWS_PER_TASK)
+
+    def fill(rows: slice) -> None:
+        _kernels.neighbor_sums.shared_neighbours(
+            reordered.indptr, reordered.indices, scaled, order, rows.start, rows.stop, _SIDE_BY_SIDE, coefficients
+        )
+
+    threads.in_threads(fill, tasks)
+    symmetrise(coefficients)
+    return coefficients
+
+
+def symmetrise(matrix: Floats) -> None:
+    """Fill a symmetric matrix of which at least one of every two entries is written, the other 0; none is negative."""
+    tasks = threads.blocks(len(matrix), _ROWS_PER_TASK)
+    threads.in_threads(lambda some: _kernels.neighbor_sums.symmetrise(some.start, some.stop, matrix), tasks)
+
+
+def order_by_overlap(links: sp.csr_array) -> NDArray[np.int64]:
+    """Return an order in which clusters that overlap the same of the first clusters stand together.
+
+    They have many neighbours in common, so that what is read and written for one is at hand for the next.
+    """
+    some = links[:, : min(int(np.sqrt(links.shape[0])) + 1, _FIRST)].toarray()
+    return np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
+
+
+def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
+    """Return the weighted connected triples of clusters of one member (WCT; Iam-On et al. 2011), over the largest.
+
+    Two clusters x, y of one member are similar by the sum over all other clusters k of min(v_xk, v_yk), v the Jaccard
+    coefficient; k counts by the influence of its member (1 in the original). Clusters of different members get 0, and
+    so do all clusters of members without influence; the diagonal is 1.
+    """
+    require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=1.5)
+    links = neighbour_links(ens)
+    of_cluster = member_influence[ens.cluster_member]
+    triples = connected_triples(links, of_cluster)
+    np.fill_diagonal(triples, 0.0)
+    triples *= (ens.cluster_member[:, None] == ens.cluster_member) & (of_cluster > 0)
+    largest = triples.max(initial=0.0)
+    if largest > 0:
+        triples /= largest
+    np.fill_diagonal(triples, 1.0)
+    return triples
+
+
+def require_matrix(n_clusters: int, what: str, n_matrices: float = 1) -> None:
+    """Refuse what needs some matrices over clusters if there is no room."""
+    require_memory(8.0 * n_matrices * n_clusters**2, f"{what} of {n_clusters:,} clusters", USE_NO_MATRIX)

@@ -1,0 +1,398 @@
+"""What the page shows, as plain values ready for JSON: each function answers one question about an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from quorate._utils.array_types import Floats, Ints
+from quorate.algorithms.tree import LinkageMethod
+from quorate.analysis.choose_k import Choice
+from quorate.analysis.scores import score_table
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.explorer.help import parameter_help
+from quorate.explorer.requests import MOST_CLUSTERS, Ask, offered_methods, parameters_of
+from quorate.explorer.workbench import Answer, Workbench, is_large
+from quorate.reporting.palette import page_colours
+from quorate.reporting.sentences import describe_choice
+from quorate.reporting.summary import describe_trust
+from quorate.reporting.views import Cut, contingency, sampled_matrix, seriate, transition, tree_view
+from quorate.row_similarity import mean_evidence
+
+Clustering = tuple[str, Ints, list[str]]
+"""A clustering of the rows: its title, the code of each row (-1: none), and what its clusters are called."""
+
+POINTS_DRAWN = 20_000
+_KS_SHOWN = 30
+_MOVED_SHOWN = 50
+_SHORT = 300
+
+
+def start(bench: Workbench) -> dict[str, Any]:
+    """Return all that the page needs once."""
+    ens = bench.ensemble
+    order = seriate(bench.agreement)
+    return {
+        "name": bench.name,
+        "rows": ens.n_rows,
+        "patterns": ens.n_patterns,
+        "large": is_large(ens),
+        "clusters": ens.n_clusters,
+        "id": bench.id_name,
+        "truth": bench.truth_name,
+        "members": [
+            {"name": ens.names[j], "n_clusters": len(ens.levels[j]), "coverage": round(float(share), 6)}
+            for j, share in enumerate(_coverage(ens))
+        ],
+        "agreement": {"order": order.tolist(), "values": np.round(bench.agreement[np.ix_(order, order)], 4).tolist()},
+        "methods": [
+            {
+                "name": info.name,
+                "citation": info.citation,
+                "cost": info.cost,
+                "linkage": issubclass(info.estimator, LinkageMethod),
+                "weighted": "weights" in info.parameters,
+                "parameters": parameter_help(info.estimator, parameters_of(info)),
+            }
+            for info in offered_methods()
+        ],
+        "most_clusters": min(MOST_CLUSTERS, max(2, ens.n_patterns)),
+        "colours": page_colours(MOST_CLUSTERS),
+        "points": _points(bench),
+    }
+
+
+def _coverage(ens: Ensemble) -> Floats:
+    return np.array([ens.counts[ens.patterns[:, j] >= 0].sum() for j in range(ens.n_members)]) / ens.total
+
+
+def _points(bench: Workbench) -> dict[str, Any] | None:
+    if bench.xy is None:
+        return None
+    rows = _drawn(bench)
+    return {
+        "names": list(bench.xy_names),
+        "rows": rows.tolist(),
+        "x": np.round(bench.xy[rows, 0], 6).tolist(),
+        "y": np.round(bench.xy[rows, 1], 6).tolist(),
+        "all": len(rows) == bench.ensemble.n_rows,
+    }
+
+
+def _drawn(bench: Workbench) -> Ints:
+    """Return the rows drawn as points: all, or as many as can be seen, at even steps."""
+    n_rows = bench.ensemble.n_rows
+    return np.arange(0, n_rows, max(1, -(-n_rows // POINTS_DRAWN)))
+
+
+def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
+    """Return clusters, certainty and members of an answer, and the code that gives it."""
+    cut, fitted = answer.cut, answer.fitted
+    ens = fitted.ensemble_
+    return {
+        "k": cut.n_clusters,
+        "asked": ask.k,
+        "caution": answer.caution,
+        "choosing": answer.choosing,
+        "clusters": [
+            {
+                "label": c,
+                "size": float(cut.sizes[c]),
+                "stability": round(float(cut.stability[c]), 4),
+                "opponents": [[name[:_SHORT], round(share, 4)] for name, share in cut.opponents[c]],
+            }
+            for c in range(cut.n_clusters)
+        ],
+        "unlabelled": float(ens.counts[cut.labels < 0].sum()),
+        "mean_confidence": round(cut.mean_confidence, 6),
+        "agreement": round(cut.agreement, 6),
+        "histogram": cut.histogram.tolist(),
+        "members": [
+            {
+                "member": j,
+                "trust_index": round(row.trust_index, 6),
+                "ncai": round(row.ncai, 6),
+                "agreement": round(row.agreement, 6),
+                "weight": round(row.weight, 6),
+                "influence": round(row.influence, 6),
+                **describe_trust(row, len(ask.members)),
+            }
+            for j, row in zip(ask.members, bench.members(ask, answer), strict=True)
+        ],
+        "scores": _scores(bench, answer),
+        "python": python_code(bench, ask, answer),
+        "command": None if bench.command is None else bench.command(ask_at(ask, cut.n_clusters), bench),
+    }
+
+
+def ask_at(ask: Ask, k: int) -> Ask:
+    """Return the same with the number of clusters that was found."""
+    return Ask(ask.method, k, ask.members, ask.weights, ask.params)
+
+
+def _scores(bench: Workbench, answer: Answer) -> dict[str, float] | None:
+    if bench.truth is None:
+        return None
+    return _rounded_scores(_table(answer.row_labels, _codes(bench.truth)[0]))
+
+
+def _rounded_scores(table: Floats) -> dict[str, float] | None:
+    return {name: round(value, 6) for name, value in asdict(score_table(table)).items()} if table.any() else None
+
+
+def python_code(bench: Workbench, ask: Ask, answer: Answer) -> str:
+    """Return Python code that gives exactly this answer."""
+    ens = bench.ensemble
+    noise = "" if ens.noise == "missing" else f", noise={ens.noise!r}"
+    lines = ["import quorate as qt", *bench.python.splitlines(), "", f"ens = qt.Ensemble(labels{noise})"]
+    if len(ask.members) < ens.n_members:
+        lines.append(f"ens = ens.select({list(ask.members)!r})")
+    settings = "".join(f", {name}={value!r}" for name, value in bench.settings(ask).items())
+    lines += [f'result = qt.consensus(ens, {answer.cut.n_clusters}, "{ask.method}"{settings})', "result.labels"]
+    return "\n".join(lines)
+
+
+def choice_view(choice: Choice) -> dict[str, Any]:
+    """Return how many clusters there are, why, and the evidence for each number."""
+    return {"k": choice.n_clusters, "sentence": choice.sentence, **describe_choice(choice)}
+
+
+def evidence_view(answer: Answer) -> dict[str, Any]:
+    """Return the tree or the eigenvalues behind an answer."""
+    fitted, k = answer.fitted, answer.cut.n_clusters
+    most = max(_KS_SHOWN, k)
+    tree = None
+    if isinstance(fitted, LinkageMethod):
+        view = tree_view(fitted, k)
+        tree = {
+            "segments": np.round(view.segments, 6).tolist(),
+            "colours": view.colours.tolist(),
+            "rows": view.rows.tolist(),
+            "labels": view.labels.tolist(),
+            "cut": view.cut_height,
+            "heights": np.round(fitted.dendrogram_.pattern_tree.heights[::-1][: most + 1], 9).tolist(),
+        }
+    eigenvalues = getattr(fitted._cuts, "spectrum", None)
+    return {
+        "tree": tree,
+        "eigenvalues": None if eigenvalues is None else np.round(eigenvalues(1).values[: most + 1], 9).tolist(),
+    }
+
+
+def matrix_of(answer: Answer) -> dict[str, Any]:
+    """Return the consensus matrix on samples, in hundredths."""
+    view = sampled_matrix(answer.fitted.ensemble_, answer.cut.labels, answer.cut.weights)
+    return {
+        "rows": view.rows.tolist(),
+        "evidence": np.rint(100 * view.evidence).astype(int).tolist(),
+        "labels": view.labels.tolist(),
+    }
+
+
+def contingency_view(bench: Workbench, one: int, other: int) -> dict[str, Any]:
+    """Return how many rows the clusters of two members share, and how similar the members are."""
+    ens = bench.ensemble
+    codes = ens._codes(other).astype(np.int64)
+    table = contingency(ens, one, codes)
+    table = np.pad(table, ((0, 0), (0, len(ens.levels[other]) - table.shape[1])))
+    return {
+        "left": [str(level)[:_SHORT] for level in ens.levels[one].tolist()],
+        "right": [str(level)[:_SHORT] for level in ens.levels[other].tolist()],
+        "table": table.tolist(),
+        "agreement": round(float(bench.agreement[one, other]), 6),
+    }
+
+
+def compare_view(
+    bench: Workbench, left: tuple[str, Ints, list[str]], right: tuple[str, Ints, list[str]]
+) -> dict[str, Any]:
+    """Return how two clusterings of the rows differ: the rows they share, scores, and the rows that moved."""
+    (left_title, a, left_names), (right_title, b, right_names) = left, right
+    table = _table(a, b, len(left_names), len(right_names))
+    ones = np.ones(bench.ensemble.n_rows)
+    together = (a >= 0) & (b >= 0)
+    matched, partner = linear_sum_assignment(-table)
+    partner_of = np.full(len(left_names), -2)
+    partner_of[matched] = partner
+    moved = np.flatnonzero(together & (partner_of[np.maximum(a, 0)] != b))
+    return {
+        "left": {"title": left_title, "names": left_names, "sizes": table.sum(axis=1).tolist()},
+        "right": {"title": right_title, "names": right_names, "sizes": table.sum(axis=0).tolist()},
+        "cells": transition(a, b, ones),
+        "scores": {name: round(value, 6) for name, value in asdict(score_table(table)).items()}
+        if table.any()
+        else None,
+        "moved": len(moved),
+        "compared": int(together.sum()),
+        "rows": [
+            {
+                "row": int(row),
+                "name": bench.row_name(int(row))[:_SHORT],
+                "left": left_names[a[row]],
+                "right": right_names[b[row]],
+            }
+            for row in moved[:_MOVED_SHOWN]
+        ],
+    }
+
+
+def clustering_of(bench: Workbench, member: int) -> Clustering:
+    """Return a member as a clustering of the rows: its name, its codes, and what its clusters are called."""
+    ens = bench.ensemble
+    codes = ens._codes(member)[ens.require_rows("compare")].astype(np.int64)
+    return ens.names[member], codes, [str(level)[:_SHORT] for level in ens.levels[member].tolist()]
+
+
+def truth_of(bench: Workbench) -> Clustering:
+    """Return the known classes as a clustering of the rows."""
+    if bench.truth is None:
+        raise QuorateError("No classes are known. Start the explorer with --truth COLUMN, or with truth= in Python.")
+    codes, names = _codes(bench.truth)
+    return bench.truth_name or "known classes", codes, [name[:_SHORT] for name in names]
+
+
+def _codes(values: Sequence[str]) -> tuple[Ints, list[str]]:
+    names, codes = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
+    if names[0] == "":  # no class
+        return codes.astype(np.int64) - 1, names[1:].tolist()
+    return codes.astype(np.int64), names.tolist()
+
+
+def _table(a: Ints, b: Ints, n_left: int | None = None, n_right: int | None = None) -> Floats:
+    """(left, right) how many rows two clusterings share."""
+    kept = (a >= 0) & (b >= 0)
+    n_left = int(a.max(initial=-1)) + 1 if n_left is None else n_left
+    n_right = int(b.max(initial=-1)) + 1 if n_right is None else n_right
+    cells = np.bincount(a[kept] * n_right + b[kept], minlength=n_left * n_right)
+    return cells.reshape(n_left, n_right).astype(np.float64)
+
+
+def rows_view(bench: Workbench, answer: Answer, wanted: Ints | None, offset: int, limit: int) -> dict[str, Any]:
+    """Return a page of rows, the least certain first; `wanted` None means all rows."""
+    labels, certainty = answer.row_labels, answer.row_confidence
+    patterns = answer.row_pattern
+    rows = np.arange(bench.ensemble.n_rows) if wanted is None else wanted
+    most = min(offset + limit, len(rows))
+    if most < len(rows):  # only as many as are shown need an order
+        close = np.argpartition(certainty[rows], most)[:most]
+        ties = np.flatnonzero(certainty[rows] <= certainty[rows[close]].max(initial=0.0)) if most else close
+        rows_close = rows[ties]
+    else:
+        rows_close = rows
+    ordered = rows_close[np.lexsort((rows_close, certainty[rows_close]))][offset : offset + limit]
+    return {
+        "total": len(rows),
+        "rows": [
+            {
+                "row": int(row),
+                "name": bench.row_name(int(row))[:_SHORT],
+                "label": int(labels[row]),
+                "confidence": round(float(certainty[row]), 4),
+                **_next(answer.cut, int(patterns[row])),
+                "truth": None if bench.truth is None else bench.truth[row][:_SHORT],
+            }
+            for row in ordered
+        ],
+    }
+
+
+def _next(cut: Cut, pattern: int) -> dict[str, Any]:
+    """Return the cluster that would have the rows of a pattern next, and how far it is behind."""
+    runner_up = int(cut.runner_up[pattern])
+    return {"runner_up": runner_up if runner_up >= 0 else None, "margin": round(float(cut.margin[pattern]), 4)}
+
+
+def find_rows(bench: Workbench, text: str, most: int = 2000) -> Ints:
+    """Return the rows whose name is, or else contains, some text."""
+    wanted = text.strip().lower()
+    if bench.ids is None:
+        known = wanted.isascii() and wanted.isdigit() and len(wanted) < 12 and int(wanted) < bench.ensemble.n_rows
+        return np.array([int(wanted)] if known else [], dtype=np.int64)
+    same = [row for row, name in enumerate(bench.ids) if name.lower() == wanted]
+    if same:
+        return np.array(same[:most], dtype=np.int64)
+    found = [row for row, name in enumerate(bench.ids) if wanted in name.lower()]
+    return np.array(found[:most], dtype=np.int64)
+
+
+def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, Any]:
+    """Return what every member said of a row, and how the evidence splits over the clusters."""
+    fitted, cut = answer.fitted, answer.cut
+    ens = fitted.ensemble_
+    pattern = int(answer.row_pattern[row])
+    evidence = np.clip(mean_evidence(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
+    whole = bench.ensemble
+    own = int(whole.require_rows("the explorer")[row])
+    votes = []
+    for j in range(whole.n_members):
+        code = int(whole._codes(j)[own])
+        place = ask.members.index(j) if j in ask.members else None
+        home = None
+        if place is not None and code >= 0:
+            shared = contingency(ens, place, cut.labels)[code]
+            if shared.sum() > 0:
+                home = [int(np.argmax(shared)), round(float(shared.max() / shared.sum()), 4)]
+        votes.append(
+            {
+                "member": j,
+                "label": None if code < 0 else str(whole.levels[j][code])[:_SHORT],
+                "home": home,
+                "weight": None if place is None else round(float(cut.weights[place]), 6),
+            }
+        )
+    return {
+        "row": row,
+        "name": bench.row_name(row)[:_SHORT],
+        "label": int(cut.labels[pattern]),
+        "confidence": round(float(cut.confidence[pattern]), 4),
+        **_next(cut, pattern),
+        "alike": float(ens.counts[pattern]),
+        "truth": None if bench.truth is None else bench.truth[row][:_SHORT],
+        "evidence": np.round(evidence, 4).tolist(),
+        "votes": votes,
+    }
+
+
+def points_view(bench: Workbench, answer: Answer, colour: str) -> dict[str, Any]:
+    """Return what colours the drawn points: the cluster, confidence, margin, a class, or a member's label."""
+    rows = _drawn(bench)
+    if colour == "confidence":
+        return {"kind": "share", "values": np.round(answer.row_confidence[rows], 3).tolist(), "names": None}
+    if colour == "margin":
+        return {"kind": "share", "values": np.round(np.maximum(answer.row_margin[rows], 0), 3).tolist(), "names": None}
+    if colour == "cluster":
+        return {"kind": "cluster", "values": answer.row_labels[rows].tolist(), "names": None}
+    _, codes, names = truth_of(bench) if colour == "truth" else clustering_of(bench, int(colour))
+    return {"kind": "cluster", "values": codes[rows].tolist(), "names": names[:MOST_CLUSTERS]}
+
+
+def inside(bench: Workbench, polygon: Floats) -> Ints:
+    """Return the rows whose point lies in a polygon (crossings of a ray, even-odd)."""
+    if bench.xy is None:
+        raise QuorateError("There are no coordinates. Start the explorer with --xy or --features.")
+    x, y = bench.xy.T
+    within = np.zeros(len(x), dtype=bool)
+    for (x1, y1), (x2, y2) in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        if y1 == y2:
+            continue
+        crosses = ((y1 > y) != (y2 > y)) & (x < (x2 - x1) * (y - y1) / (y2 - y1) + x1)
+        within ^= crosses
+    return np.flatnonzero(within)
+
+
+def selection_view(bench: Workbench, answer: Answer, rows: Ints) -> dict[str, Any]:
+    """Return how some rows are spread over the clusters, and over those of each member."""
+    labels = answer.row_labels[rows]
+    members = []
+    for j in range(bench.ensemble.n_members):
+        _, codes, names = clustering_of(bench, j)
+        counts = np.bincount(codes[rows][codes[rows] >= 0], minlength=len(names))
+        top = np.argsort(-counts, kind="stable")[:3]
+        members.append({"member": j, "top": [[names[c], int(counts[c])] for c in top if counts[c] > 0]})
+    counts = np.bincount(labels[labels >= 0], minlength=answer.cut.n_clusters)
+    return {"rows": len(rows), "clusters": counts.tolist(), "members": members}

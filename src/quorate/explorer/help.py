@@ -1,0 +1,47 @@
+"""What a method's parameters mean, as its own documentation says."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from quorate.reliability import WEIGHTS
+
+
+def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return name, default, choices and meaning of some parameters of an estimator."""
+    described = _described(inspect.getdoc(estimator) or "")
+    found = []
+    for name, default in parameters.items():
+        kind, meaning = described.get(name, ("", ""))
+        choices = re.match(r"\{([^}]*)\}", kind)
+        listed = [one.strip().strip("\"'") for one in choices.group(1).split(",")] if choices else None
+        found.append(
+            {
+                "name": name,
+                "default": default,
+                "kind": type(default).__name__,
+                "choices": _weights(estimator) if name == "weights" else listed,
+                "meaning": meaning,
+            }
+        )
+    return found
+
+
+def _weights(estimator: type) -> list[str]:
+    """Return the ways in which a method can weigh members."""
+    return [*WEIGHTS, "local"] if getattr(estimator, "local_weights", False) else list(WEIGHTS)
+
+
+def _described(text: str) -> dict[str, tuple[str, str]]:
+    """Return the type and the meaning of each parameter in a numpydoc docstring."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w|\Z)", text, re.DOTALL | re.MULTILINE)
+    found: dict[str, tuple[str, str]] = {}
+    for match in re.finditer(
+        r"^(\S[^:\n]*) : ([^\n]*)\n((?:    [^\n]*\n?)*)", section.group(1) if section else "", re.MULTILINE
+    ):
+        meaning = " ".join(match.group(3).split()).replace("`", "")
+        for name in match.group(1).split(", "):
+            found[name] = (match.group(2), meaning)
+    return found

@@ -1,0 +1,1 @@
+"""Base clusterers on features."""

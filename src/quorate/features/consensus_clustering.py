@@ -1,0 +1,357 @@
+"""From features to a consensus in one call."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from quorate._utils.array_types import Floats, Ints
+from quorate._utils.checks import check_choice, check_integer
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.registry import AUTO, make_method
+from quorate.analysis.choose_k import Choice
+from quorate.analysis.structure.feature_structure import Structure
+from quorate.analysis.structure.label_structure import structure_of, thinned
+from quorate.column_roles import FEW_ROWS
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError, warn
+from quorate.features.clusterers.feature_checks import check_features
+from quorate.features.generators import METHODS
+from quorate.features.labeling import Crew
+from quorate.features.member_fitting import (
+    AllRows,
+    SampledRows,
+    Source,
+    SparseRows,
+    check_labels_new_rows,
+    fit_in_order,
+    training_rows,
+)
+from quorate.features.out_of_sample import RowClusters, combine_sample
+from quorate.features.sampling import Sample, check_fit_rows, check_k_range
+from quorate.persistence.archive import plain_parameters, write_archive
+from quorate.persistence.member_arrays import pack_members
+from quorate.persistence.method_arrays import pack_method
+from quorate.reliability import crowd_trust
+
+# By what, and in how much of X, columns of labels are told from features.
+_FEW_COLUMNS, _AS_CLUSTERINGS_DO = 3, 0.5
+ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 1000, 50
+
+
+def can_predict(clustering: "ConsensusClustering") -> bool:
+    """Tell whether every member can label new rows."""
+    return all(labels_new_rows(source) for source in clustering._sources())
+
+
+def labels_new_rows(source: Source) -> bool:
+    """Tell whether a member can label new rows."""
+    return isinstance(source, str) or hasattr(source, "predict")
+
+
+def warn_of_labels(some: Floats, what: str, instead: str) -> None:
+    """Warn of columns that look like clusterings: whole numbers from -1, 0 or 1 on, which agree with each other.
+
+    some : (n, d) some of the rows, NaN where a number is missing
+    """
+    some = some[:, ~np.isnan(some).all(axis=0)][:, :_COLUMNS_LOOKED_AT]
+    if len(some) < FEW_ROWS or some.shape[1] < _FEW_COLUMNS:
+        return
+    known = np.isnan(some) | (some == np.floor(some))
+    if not known.all() or np.any(np.abs(np.nanmin(some, axis=0)) > 1) or np.nanmax(some) > len(some) / 2:
+        return
+    alike = float(np.median(crowd_trust(Ensemble(list(some.T), noise="cluster")).index))
+    if alike >= _AS_CLUSTERINGS_DO:
+        warn(
+            f"{what} look like clusterings of its rows: small whole numbers that agree with each other beyond chance "
+            f"({alike:.2f} of 1). They count as features here; labels are combined by {instead}."
+        )
+
+
+class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Cluster features by the consensus of many clusterings.
+
+    Members are fitted with seeds of their own, weighed by how far they agree with each other, and combined.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=8
+        Clusters of the consensus.
+    members : str, clusterer, or list of these, default="kmeans"
+        Where members come from: "kmeans", "rpcl", "hmac" or "od-isvc", drawn with random parameters as in the paper (k
+        uniform in [2, 2 sqrt(n)]); "spectral" (also "uspec"), which finds groups of any shape; or scikit-learn
+        clusterers. Several take turns.
+    n_members : int, default=20
+        How many members are fitted.
+    consensus : str or consensus estimator, default="auto"
+        How they are combined: a name from `quorate.methods()`, "auto" as in `quorate.consensus`, or an estimator such
+        as `WEAC(linkage="single")`, whose own `n_clusters` is not used.
+    fit_rows : int, "auto" or None, default="auto"
+        How many rows each member is fitted on; it then labels all rows. "auto": all rows up to 20,000, otherwise
+        10,000, drawn by what is in the rows, so that their order does not matter. None: all rows.
+    k_range : (int, int) or "auto", default="auto"
+        Fewest and most clusters of members drawn by name. "auto": 2 to 2 sqrt(n) where members are fitted on all rows,
+        as in the paper, otherwise 2 to 100; 20 to 60 for spectral members.
+    random_state : int, RandomState instance or None, default=None
+        Gives every member its seed before any is fitted: the result is the same for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Members fitted at the same time, as in joblib; where they are fitted on a part of the rows, None is all cores.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_rows,)
+        Cluster of each row; 0 is the largest. -1 where no member of positive weight labels the row.
+    confidence_ : ndarray of shape (n_rows,)
+        Mean evidence of each row with the other rows of its cluster.
+    margin_ : ndarray of shape (n_rows,)
+        Confidence minus the mean evidence of the row with the rows of its runner-up.
+    runner_up_ : ndarray of shape (n_rows,)
+        Of the other clusters, the one the row has most evidence for; -1 where none has any.
+    n_clusters_ : int
+        Clusters found.
+    members_ : list of clusterers
+        The fitted members.
+    ensemble_ : Ensemble
+        Their clusterings: of all rows, or of the sample where members are fitted on one.
+    ncai_ : ndarray of shape (n_members,)
+        How far each agrees with the others.
+    consensus_ : consensus estimator
+        The consensus function fitted to `ensemble_`, with `clusters_`, `sweep` and more.
+    choice_ : Choice
+        How many clusters the members speak for, with the evidence (`choose_k`), whatever number was asked for.
+    structure_ : Structure
+        Whether the rows fall into clusters at all, and which boundaries between clusters are real, by the dip test
+        (`structure`), on at most 10,000 rows.
+    examined_ : ndarray of shape (some rows, n_features)
+        At most 10,000 rows at even steps, of X or of the sample: what `structure_` and reports look at.
+    n_features_in_ : int
+        Columns of X in `fit`.
+
+    Notes
+    -----
+    Features are taken as they are; put a scaler before this in a `Pipeline`. Sparse X works where all members take it.
+
+    Where members are fitted on a sample (`fit_rows`), so is the consensus: on the five times `fit_rows` rows that the
+    members' own rows are drawn from. All rows then follow in one pass over X: members label them, and each member's
+    cluster votes for the consensus clusters that its rows in the sample belong to. Clusters are numbered by their size
+    in the sample.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import quorate as qt
+    >>> wine = qt.datasets.load("wine")
+    >>> model = make_pipeline(StandardScaler(), qt.ConsensusClustering(n_clusters=3, random_state=0))
+    >>> labels = model.fit_predict(wine.features)
+    >>> qt.evaluate(labels, wine.classes).ari > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        members: Any = "kmeans",
+        n_members: int = 20,
+        consensus: str | ConsensusMethod = AUTO,
+        fit_rows: int | str | None = "auto",
+        k_range: tuple[int, int] | str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.members = members
+        self.n_members = n_members
+        self.consensus = consensus
+        self.fit_rows = fit_rows
+        self.k_range = k_range
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the members to X, of shape (n_rows, n_features), and find their consensus; y is ignored."""
+        self._check_sources()
+        X = check_features(self, X, fitting=True, sparse=self._takes_sparse(), single=True)
+        check_integer("n_members", self.n_members, low=1)
+        consensus = self._check_consensus(X.shape[0])
+        if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
+            raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
+        if isinstance(X, np.ndarray):
+            warn_of_labels(X[:: -(-len(X) // ROWS_LOOKED_AT)], "The columns of X", "quorate.consensus(X)")
+        seed = check_random_state(self.random_state).randint(2**31)
+        rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
+        if not isinstance(rows, AllRows):
+            clusters = self._combine(rows, consensus, seed)
+            self._assigned = clusters.assign(X)
+            self.labels_ = self._assigned.labels.astype(np.int64)
+            return self
+        names = self._names()
+        fitted = fit_in_order(names, rows, seed, self.n_jobs)
+        found = consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names)))
+        self.restore(found, [one.draw.model for one in fitted], None, thinned(X))
+        self.labels_ = self.consensus_.labels_
+        return self
+
+    def fit_sample(self, sample: Sample, n_rows: int) -> RowClusters:
+        """Fit to a sample of the distinct rows of a table of `n_rows` rows, and return what labels any of them.
+
+        `labels_` and what is known of each row are not there: the table is somewhere else.
+        """
+        self._check_sources()
+        check_integer("n_members", self.n_members, low=1)
+        consensus = self._check_consensus(n_rows)
+        fit_rows = self._fit_rows(n_rows)
+        k_range = check_k_range(self.k_range, fit_rows)
+        rows = SampledRows(sample, fit_rows or n_rows, k_range, is_part=fit_rows is not None)
+        return self._combine(rows, consensus, check_random_state(self.random_state).randint(2**31))
+
+    def _combine(self, rows: SampledRows | SparseRows, consensus: ConsensusMethod, seed: int) -> RowClusters:
+        """Fit members on parts of a sample, and find their consensus on all of it."""
+        names = self._names()
+        fitted = fit_in_order(names, rows, seed, self.n_jobs)
+        crew = Crew(tuple(one.draw.model for one in fitted))
+        some, counts = rows.together
+        found, clusters = combine_sample(crew, list(names), some, counts, consensus)
+        self.restore(found, [one.draw.model for one in fitted], clusters, thinned(some))
+        return clusters
+
+    def restore(
+        self, consensus: ConsensusMethod, members: list[Any], clusters: RowClusters | None, examined: Floats
+    ) -> None:
+        """Store what was found, now or before; `clusters` where the consensus was found on a sample."""
+        self.members_, self.consensus_, self._clusters = members, consensus, clusters
+        self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
+        self.examined_ = examined
+        self.__dict__.pop("structure_", None)  # that of an earlier fit
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back.
+
+        Members of k-means, RPCL and U-SPEC can be saved: as the centres or landmarks they label rows by.
+        """
+        check_is_fitted(self)
+        parameters, own_method = self.get_params(deep=False), isinstance(self.consensus, ConsensusMethod)
+        if own_method:
+            parameters["consensus"] = self.consensus_.name
+        method, arrays = pack_method(self.consensus_)
+        manifest = {
+            "kind": "clustering",
+            "parameters": plain_parameters(parameters, "ConsensusClustering"),
+            "method": method,
+            "own_method": own_method,
+            "n_features": self.n_features_in_,
+            "features": [str(name) for name in getattr(self, "feature_names_in_", ())],
+        }
+        arrays |= {"labels": self.labels_, "examined": self.examined_}
+        if self._clusters is not None:
+            arrays |= {**self._clusters.votes.to_arrays(), **self._assigned._asdict()}
+        write_archive(path, (manifest, {**arrays, **pack_members(self.members_)}))
+
+    def _names(self) -> dict[str, Source]:
+        """Return where each member comes from, by the members' names."""
+        sources = self._sources()
+        chosen = [sources[i % len(sources)] for i in range(self.n_members)]
+        return {
+            f"{source if isinstance(source, str) else type(source).__name__}_{i}": source
+            for i, source in enumerate(chosen)
+        }
+
+    @property
+    def confidence_(self) -> Floats:
+        """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
+        return self.consensus_.confidence_ if self._clusters is None else self._assigned.confidence.astype(np.float64)
+
+    @property
+    def margin_(self) -> Floats:
+        """(n_rows,) confidence of each row minus its mean evidence with the rows of its runner-up."""
+        return self.consensus_.margin_ if self._clusters is None else self._assigned.margin.astype(np.float64)
+
+    @property
+    def runner_up_(self) -> Ints:
+        """(n_rows,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
+        return self.consensus_.runner_up_ if self._clusters is None else self._assigned.runner_up.astype(np.int64)
+
+    @property
+    def choice_(self) -> Choice:
+        """How many clusters the members speak for, with the evidence, whatever number was asked for."""
+        check_is_fitted(self)
+        return self.consensus_.choice_
+
+    @cached_property
+    def structure_(self) -> Structure:
+        """Whether the rows fall into clusters at all, and which boundaries are real; found when asked for."""
+        check_is_fitted(self)
+        return structure_of(self.examined_, self.consensus_)
+
+    def _fit_rows(self, n_rows: int) -> int | None:
+        """Return how many rows members are fitted on: all of them where some member could not label any others."""
+        if self.fit_rows == "auto" and not can_predict(self):
+            return None
+        fit_rows = check_fit_rows(self.fit_rows, n_rows)
+        check_labels_new_rows(self._sources(), fit_rows)
+        if fit_rows is not None and not isinstance(self.n_clusters, str) and self.n_clusters > fit_rows:
+            raise QuorateError(
+                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows=."
+            )
+        return fit_rows
+
+    @available_if(can_predict)  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Ints:
+        """Return the consensus cluster of each row of X, from the labels its members predict."""
+        check_is_fitted(self)
+        X = check_features(self, X, fitting=False, sparse=self._takes_sparse(), single=self._clusters is not None)
+        if self._clusters is not None:
+            return self._clusters.assign(X).labels.astype(np.int64)
+        return self.consensus_.predict([model.predict(X) for model in self.members_])
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why there is no `predict`, where members cannot."""
+        if name != "predict":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        mute = dict.fromkeys(type(one).__name__ for one in self._sources() if not labels_new_rows(one))
+        raise AttributeError(
+            f"Members of {', '.join(mute)} cannot label new rows, so that there is no predict. Use members that can, "
+            'such as "kmeans" or "spectral", or fit all rows at once and take labels_.'
+        )
+
+    def _sources(self) -> list[Source]:
+        """Return where members come from, as a list."""
+        sources = list(self.members) if isinstance(self.members, list | tuple) else [self.members]
+        return ["uspec" if isinstance(source, str) and source == "spectral" else source for source in sources]
+
+    def _check_sources(self) -> None:
+        """Refuse members that come from nowhere."""
+        sources, known = self._sources(), (*METHODS, "spectral", "uspec")
+        if not sources:
+            raise QuorateError(f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].")
+        for source in sources:
+            if not hasattr(source, "fit_predict"):
+                check_choice("members", source, known)
+
+    def _check_consensus(self, n_rows: int) -> ConsensusMethod:
+        """Return the consensus function asked for, with the number of clusters asked for."""
+        if self.n_clusters != "auto" and check_integer("n_clusters", self.n_clusters, low=1) > n_rows:
+            raise QuorateError(
+                f"n_clusters must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}."
+            )
+        if isinstance(self.consensus, ConsensusMethod):
+            return clone(self.consensus).set_params(n_clusters=self.n_clusters)
+        return make_method(self.consensus, self.n_clusters, {})
+
+    def _takes_sparse(self) -> bool:
+        """Tell whether every member takes sparse features."""
+        return all(
+            source == "kmeans" if isinstance(source, str) else get_tags(source).input_tags.sparse
+            for source in self._sources()
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
+        return tags

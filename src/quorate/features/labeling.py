@@ -1,0 +1,210 @@
+"""Labelling any rows by members fitted before, all of them in one pass over the rows.
+
+Members that put a row to its nearest centre (k-means, RPCL) are labelled together: a block of rows is read once and
+compared with the centres of all of them, in float32 and in threads. Nothing of the size rows x centres is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, MiniBatchKMeans
+
+from quorate import _kernels
+from quorate._runtime import threads
+from quorate._utils.array_types import Floats, Ints
+from quorate.features.clusterers.feature_checks import nearest
+from quorate.features.clusterers.rpcl import RPCL
+from quorate.features.clusterers.uspec import USPEC, LandmarkLabeller
+
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Labels from 0, in the smallest type that holds them."""
+
+_TASK = 1 << 14
+
+
+class Centres(NamedTuple):
+    """What a row is compared with: the label of the nearest centre is the row's label."""
+
+    points: Floats
+    """(k, d)"""
+    labels: Ints
+    """(k,) labels of the centres."""
+
+    def predict(self, X: Any) -> Ints:
+        """Return the label of each row."""
+        return self.labels[nearest(np.asarray(X, dtype=np.float64), self.points)]
+
+
+def centres_of(model: Any) -> Centres | None:
+    """Return the centres of a model that labels a row by the nearest of them; None for any other model."""
+    if isinstance(model, Centres):
+        return model
+    if isinstance(model, Merged):
+        inner = centres_of(model.model)
+        return None if inner is None else Centres(inner.points, model.new_label[inner.labels])
+    if isinstance(model, KMeans | MiniBatchKMeans | RPCL):
+        points = np.asarray(model.cluster_centers_, dtype=np.float64)
+        return Centres(points, np.arange(len(points)))
+    return None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A model some of whose clusters are made one."""
+
+    model: Any
+    new_label: Ints
+    """(k,) the new label of each cluster."""
+
+    def predict(self, X: Any) -> Ints:
+        """Return the label of each row."""
+        return self.new_label[self.model.predict(X)]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How features are brought to the scale that members were fitted on: (x - shift) * factor."""
+
+    shift: Floats
+    factor: Floats
+
+    def apply(self, X: NDArray[Any]) -> Floats:
+        """Return scaled rows."""
+        return (np.asarray(X, dtype=np.float64) - self.shift) * self.factor
+
+    def before(self, shift: Floats, factor: Floats) -> tuple[Floats, Floats]:
+        """Return shift and factor that do both: this scaling, and then (x - shift) * factor.
+
+        A feature of factor 0 is constant: it is 0 after both, as far as rows are compared.
+        """
+        inverse = np.divide(1.0, self.factor, out=np.zeros(len(self.factor)), where=self.factor != 0)
+        return self.shift + shift * inverse, self.factor * factor
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The centres of several members, laid out for the kernel."""
+
+    shift: Floats
+    factor: Floats
+    """(d,) a row is compared as (x - shift) * factor, of about the size 1."""
+    factors: NDArray[np.float32]
+    constants: NDArray[np.float32]
+    names: NDArray[np.float32]
+    """(centres,) label of each; whole numbers, since values and names are chosen by the same lanes."""
+    first: Ints
+
+    @classmethod
+    def of(cls, members: Sequence[Centres], scaling: Scaling | None) -> Nearest:
+        """Lay out centres, which are compared with rows on their own scale, or brought there by `scaling`."""
+        points = np.concatenate([member.points for member in members])
+        middle = points.mean(axis=0)
+        size = float(np.abs(points - middle).max()) or 1.0
+        n_features = points.shape[1]
+        width = 2 if n_features <= 2 else -(-n_features // 4) * 4
+        lengths = np.array([-(-len(member.points) // 4) * 4 for member in members])
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        factors = np.zeros((first[-1], width), dtype=np.float32)
+        constants = np.full(first[-1], np.finfo(np.float32).max, dtype=np.float32)
+        names = np.zeros(first[-1], dtype=np.float32)
+        for member, start in zip(members, first[:-1], strict=True):
+            near = (member.points - middle) / size
+            rows = slice(start, start + len(near))
+            factors[rows, :n_features] = -2 * near
+            constants[rows] = (near**2).sum(axis=1)
+            names[rows] = member.labels
+        shift, factor = middle, np.full(n_features, 1 / size)
+        if scaling is not None:
+            shift, factor = scaling.before(shift, factor)
+        return cls(shift, factor, factors, constants, names, first)
+
+    def label(self, X: NDArray[Any], out: Codes) -> None:
+        """Write the labels of the rows of X, (members, n)."""
+
+        def some(rows: slice) -> None:
+            _kernels.nearest_centers.label_rows(
+                X,
+                self.shift,
+                self.factor,
+                self.factors,
+                self.constants,
+                self.names,
+                self.first,
+                rows.start,
+                rows.stop,
+                out[:, rows],
+            )
+
+        threads.in_threads(some, threads.blocks(len(X), _TASK))
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Fitted members that label rows together.
+
+    Parameters
+    ----------
+    models : sequence
+        Clusterers with `predict`.
+    scaling : Scaling, optional
+        How rows are brought to the scale on which the models were fitted.
+    """
+
+    models: tuple[Any, ...]
+    scaling: Scaling | None = None
+
+    @cached_property
+    def _centres(self) -> dict[int, Centres]:
+        found = {j: centres_of(model) for j, model in enumerate(self.models)}
+        return {j: centres for j, centres in found.items() if centres is not None}
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        return Nearest.of(list(self._centres.values()), self.scaling)
+
+    @cached_property
+    def _landmarks(self) -> dict[int, LandmarkLabeller]:
+        return {j: model.labeller() for j, model in enumerate(self.models) if isinstance(model, USPEC)}
+
+    def label(self, X: Any) -> NDArray[Any]:
+        """Return (members, n) labels of the rows of X, an array of float32 or float64, or a sparse matrix."""
+        if not isinstance(X, np.ndarray):
+            return np.array([model.predict(X) for model in self.models])
+        labels = np.empty((len(self.models), len(X)), dtype=self._type)
+        together = list(self._centres)
+        if len(together) == len(labels):
+            self._nearest.label(X, labels)
+            return labels
+        if together:
+            part = np.empty((len(together), len(X)), dtype=self._type)
+            self._nearest.label(X, part)
+            labels[together] = part
+        alone = [j for j in range(len(self.models)) if j not in self._centres and j not in self._landmarks]
+        rows = X if not alone or self.scaling is None else self.scaling.apply(X)
+        for j in alone:
+            labels[j] = self.models[j].predict(rows)
+        self._label_by_landmarks(X, labels)
+        return labels
+
+    def _label_by_landmarks(self, X: NDArray[Any], labels: NDArray[Any]) -> None:
+        """Write the labels of spectral members: rows near each other, one after the other, need the same tables."""
+        if not self._landmarks:
+            return
+        order = next(iter(self._landmarks.values())).order(X, self.scaling)
+        rows, found = X[order], np.empty(len(X), dtype=labels.dtype)
+        for j, labeller in self._landmarks.items():
+            labeller.label(rows, self.scaling, found)
+            labels[j, order] = found
+
+    @cached_property
+    def _type(self) -> np.dtype[Any]:
+        """The smallest type that holds all labels; with a sign where a clusterer may know noise."""
+        known = [centres.labels.max() for centres in self._centres.values()]
+        known += [len(model.cluster_centers_) - 1 for model in self.models if isinstance(model, USPEC)]
+        return np.dtype(np.int32) if len(known) < len(self.models) else np.min_scalar_type(int(max(known)))

@@ -1,0 +1,1 @@
+"""Adapters for the data structures of other tools."""

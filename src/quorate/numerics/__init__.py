@@ -1,0 +1,1 @@
+"""Numerical methods on patterns: linkage, transfer cut, k-means, eigensolver."""

@@ -1,0 +1,274 @@
+"""Average and single link of patterns, with co-association as an inner product of histograms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quorate._kernels.nearest_groups import Groups, Near, Touching, Tree
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate import _kernels
+from quorate._runtime import threads
+from quorate._runtime.time_limit import Pace
+from quorate._utils.array_types import Floats, Ints
+from quorate.ensemble import Ensemble
+from quorate.reliability import ratio
+
+_FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
+_FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
+_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # that are all kept
+LISTED = 16  # similar groups that are kept for each
+NO_TREE = "GP-MGLA, HBGF and LWGP need no tree."
+_FEWEST_PER_TASK, ROWS_PER_TASK = 128, 512
+
+
+class Merges(NamedTuple):
+    """Merges in the order they were made: each joins the groups that contain two leaves, at a height."""
+
+    pairs: Ints
+    heights: Floats
+
+
+@dataclass
+class PatternGroups:
+    """Groups of patterns as sparse histograms over clusters (CSR, sorted columns), ordered by first pattern."""
+
+    indptr: Ints
+    indices: NDArray[np.int32]
+    values: Floats
+    sizes: Floats
+    weight_of_cluster: Floats
+
+    @classmethod
+    def of_patterns(
+        cls, ens: Ensemble, weights: Floats, leaves: Ints, certainty: Floats | None, covered: Floats
+    ) -> PatternGroups:
+        """Return one group per pattern in `leaves`, `covered` by some weight.
+
+        Clusters count by their member's weight and their certainty.
+        """
+        clusters, first = ens.pattern_clusters
+        if len(leaves) < ens.n_patterns:
+            some = ens.incidence[leaves]
+            clusters, first = some.indices, some.indptr
+        sizes = ens.counts[leaves].astype(np.float64)
+        values = np.repeat(ratio(1.0, np.sqrt(covered[leaves])) * sizes, np.diff(first))
+        share = weights[ens.cluster_member] / weights.sum()
+        if certainty is not None:
+            share *= certainty
+        return cls(first.astype(np.int64), clusters.astype(np.int32), values, sizes, share)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def find_nearest(self, todo: Ints, part: Ints, node: Ints, floor: Floats, partner: Ints, best: Floats) -> None:
+        """Write into `partner` and `best` the most similar group of another part, for the groups `todo`, in threads."""
+        lists = self.inverted()
+        histogram = (self.indptr, self.indices, self.values, self.sizes, self.weight_of_cluster)
+        nearest = _kernels.merge_chain.nearest
+        in_parts(lambda some: nearest(some, part, node, floor, *histogram, *lists, partner, best), todo)
+
+    def inverted(self) -> tuple[Ints, NDArray[np.int32], Floats, Floats]:
+        """Return for each cluster the groups that touch it, as the kernel does."""
+        n_clusters = len(self.weight_of_cluster)
+        return _kernels.merge_chain.invert(self.indptr, self.indices, self.values, self.sizes, n_clusters)
+
+
+def in_parts(task: Callable[[Ints], None], todo: Ints, told: Callable[[float], None] | None = None) -> None:
+    """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space.
+
+    Nor is any too long: work can be stopped between two of them, and whoever wants is `told` what share is done.
+    """
+    size = max(_FEWEST_PER_TASK, min(ROWS_PER_TASK, -(-len(todo) // (4 * threads.n_threads()))))
+    threads.in_threads(task, [todo[part] for part in threads.blocks(len(todo), size)], told)
+
+
+@dataclass
+class ActiveGroups:
+    """The groups that are left, each in its place, and what is known of them."""
+
+    groups: Groups
+    touching: Touching
+    near: Near
+    tree: Tree
+    end: int
+    """Where the histogram of the next group is written."""
+    n_left: int
+    n_nodes: int
+
+    @classmethod
+    def of_leaves(cls, leaves: PatternGroups) -> ActiveGroups:
+        """Return all leaves, each a group, of which nothing is known yet."""
+        kernels, n, n_entries = _kernels.nearest_groups, len(leaves), len(leaves.indices)
+        spot = np.empty(n_entries, dtype=np.int32 if n_entries < np.iinfo(np.int32).max // 4 else np.int64)
+        first, last = leaves.indptr[:-1].copy(), leaves.indptr[1:].copy()
+        histograms = (first, last, leaves.indices, leaves.values, spot)
+        groups = kernels.Groups(*histograms, leaves.sizes.copy(), leaves.weight_of_cluster)
+        if n_entries <= _FEW_ENTRIES:  # there may as well be room for groups to come
+            groups = kernels.keep_groups(groups, np.arange(n), 0)
+        near = kernels.begin_lists(n, LISTED)
+        return cls(groups, kernels.invert(groups), near, kernels.begin_tree(n), n_entries, n, n)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a round takes less time than threads take to come together."""
+        return bool(self.tree.stale.sum() <= _FEW_GROUPS) and len(self.touching.group) <= _FEW_ENTRIES
+
+    @property
+    def _left(self) -> Ints:
+        return np.flatnonzero(self.tree.root == np.arange(len(self.tree.root)))
+
+    @property
+    def leaves(self) -> Ints:
+        """The first leaves of the groups."""
+        return np.asarray(self.tree.leaf[self._left])
+
+    def join_nearest(self, told: Callable[[float], None]) -> Merges:
+        """Join all groups that are each other's nearest; `told` hears for what share of them it was found."""
+        kernels = _kernels.nearest_groups
+        self._find_nearest(told)
+        pairs, n_entries = kernels.mutual(self.groups, self.tree)
+        if len(pairs) == 0:  # among equals the nearest may be one made since
+            self.tree.stale[self._left] = True
+            self._find_nearest(told)
+            pairs, n_entries = kernels.mutual(self.groups, self.tree)
+        if self.end + n_entries > len(self.groups.indices):
+            self._close_up(n_entries)
+            pairs, _ = kernels.mutual(self.groups, self.tree)
+        self.end = kernels.join(pairs, self.groups, self.touching, self.tree, self.end, self.n_nodes)
+        self.n_left -= len(pairs)
+        self.n_nodes += len(pairs)
+        return Merges(self.tree.leaf[pairs], self.tree.height[pairs[:, 0]])
+
+    def _find_nearest(self, told: Callable[[float], None]) -> None:
+        """Find the nearest group of all of which it is not known, in threads."""
+        find = _kernels.nearest_groups.find_nearest
+        todo = np.flatnonzero(self.tree.stale)
+        in_parts(lambda some: find(some, self.groups, self.touching, self.near, self.tree), todo, told)
+
+    def _close_up(self, n_entries: int) -> None:
+        """Let go of the groups that went into others, and make room for some entries of those to come, or more."""
+        self.near = _kernels.nearest_groups.keep_lists(self.groups, self.near, self.tree, self._left)
+        self._keep_groups(n_entries)
+
+    def _keep_groups(self, n_entries: int = 0) -> None:
+        """Close up but for the lists, which are of no use then."""
+        kernels, left = _kernels.nearest_groups, self._left
+        self.tree = kernels.keep_tree(self.tree, left)
+        self.groups = kernels.keep_groups(self.groups, left, n_entries)
+        self.end = int(self.groups.last[-1])
+        del self.touching  # before there is another
+        self.touching = kernels.invert(self.groups)
+
+    def join_while_many(self, few: int) -> Merges:
+        """Join groups that are each other's nearest while more than a few are left, without threads."""
+        state = (self.groups, self.touching, self.near, self.tree, self.end)
+        pairs, heights, *state = _kernels.nearest_groups.join_while_many(*state, self.n_nodes, few)
+        self.groups, self.touching, self.near, self.tree, self.end = state
+        self.n_left -= len(pairs)
+        self.n_nodes += len(pairs)
+        return Merges(pairs, heights)
+
+    def join_few(self) -> Merges:
+        """Join groups that are each other's nearest as long as there are any, by the similarities of all."""
+        self._keep_groups()
+        kernels, groups, touching = _kernels.nearest_groups, self.groups, self.touching
+        amount = groups.values[touching.entry]
+        products = np.empty((self.n_left, self.n_left))
+        in_parts(lambda some: kernels.products(some, groups, touching, amount, products), np.arange(self.n_left))
+        merges = Merges(*kernels.join_few(products, groups, self.tree, self.n_nodes))
+        self.n_left -= len(merges.pairs)
+        return merges
+
+
+def average_link(leaves: PatternGroups) -> Merges:
+    """Agglomerate by mean evidence: in rounds, join all groups that are each other's nearest.
+
+    Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order
+    in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged. Then
+    the next is mostly found in the list of groups that were near when it was last searched for. Of the last groups all
+    similarities are kept.
+    """
+    n = len(leaves)
+    if n == 0:
+        return join_rest([], [], np.arange(n))
+    few = isqrt(max(_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY * len(leaves.indices)))
+    front = ActiveGroups.of_leaves(leaves)
+    del leaves  # the front lets go of them when it makes room
+    pace = Pace(f"The tree of {n:,} patterns", NO_TREE)
+    found = []
+    while front.n_left > few:
+        told = partial(report_merging, pace, front.n_left, n)
+        found.append(front.join_while_many(few) if front.is_small else front.join_nearest(told))
+        if len(found[-1].pairs) == 0:
+            break  # no two groups have any evidence in common
+    else:
+        found.append(front.join_few())
+    pace.at(1.0)
+    return join_rest([merges.pairs for merges in found], [merges.heights for merges in found], front.leaves)
+
+
+def report_merging(pace: Pace, n_groups: int, n: int, done: float) -> None:
+    """Tell about what share of the time has passed when some of n groups are left, and searches of this round done."""
+    later = _FIRST_ROUND + (1 - _FIRST_ROUND) * (1 - n_groups / n)
+    pace.at(_FIRST_ROUND * done if n_groups == n else later)
+
+
+def single_link(groups: PatternGroups) -> Merges:
+    """Agglomerate by largest evidence: a maximum spanning forest, grown by each part's best edge at once (Boruvka).
+
+    What is known of a pattern's best edge out of its part only shrinks as parts grow. So a search is repeated only when
+    the partner found has joined the same part, and only if it could still beat the best edge known of the part.
+    """
+    n = len(groups)
+    part, node = np.arange(n), np.arange(n)
+    partner, best, ceiling = np.full(n, -1), np.zeros(n), np.ones(n)
+    edges, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
+    while True:
+        outside = (partner >= 0) & (part[partner] != part)
+        known = np.zeros(n)
+        np.maximum.at(known, part[outside], best[outside])
+        floor = known[part]
+        todo = np.flatnonzero(~outside & (ceiling > 0) & (ceiling >= floor - 1e-9))
+        groups.find_nearest(todo, part, node, floor, partner, best)
+        ceiling[todo] = np.where(partner[todo] >= 0, best[todo], floor[todo])
+        outside = np.flatnonzero((partner >= 0) & (part[partner] != part))
+        if len(outside) == 0:
+            break
+        chosen = _best_edge_of_each_part(part[outside], outside, partner[outside], best[outside])
+        edges.append(np.stack([chosen, partner[chosen]], axis=1))
+        heights.append(1.0 - best[chosen])
+        graph = sp.coo_array((np.ones(len(chosen)), (part[chosen], part[partner[chosen]])), shape=(n, n))
+        part = sp.csgraph.connected_components(graph, directed=False)[1][part].astype(np.int64)
+    _, first = np.unique(part, return_index=True)
+    return join_rest(edges, heights, np.sort(first))
+
+
+def _best_edge_of_each_part(part: Ints, pattern: Ints, partner: Ints, similarity: Floats) -> Ints:
+    """Return the pattern from which the best edge of each part leaves, each edge once.
+
+    Edges are compared by rounded similarity, then by their patterns, in one order for all parts: so no cycle closes.
+    """
+    low, high = np.minimum(pattern, partner), np.maximum(pattern, partner)
+    order = np.lexsort((low, high, np.rint(similarity * 1e12), part))
+    last = order[np.append(np.diff(part[order]) > 0, True)]
+    _, unique = np.unique(np.stack([low[last], high[last]]), axis=1, return_index=True)
+    return pattern[last[unique]]
+
+
+def join_rest(pairs: list[Ints], heights: list[Floats], leaf: Ints) -> Merges:
+    """Join what is left, groups without common evidence, at distance 1, in the order of their first patterns."""
+    rest = np.stack([np.broadcast_to(leaf[:1], len(leaf) - 1), leaf[1:]], axis=1) if len(leaf) else np.empty((0, 2))
+    return Merges(
+        np.concatenate([*pairs, rest]).astype(np.int64), np.concatenate([*heights, np.ones(max(len(leaf) - 1, 0))])
+    )

@@ -1,0 +1,365 @@
+"""Weighted k-means of points that come in blocks, deterministic unless asked otherwise.
+
+Points in memory are one block. Those that do not fit into memory are many, read again for every step: sums run in the
+order of the points either way, so that the answer is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from quorate import _kernels
+from quorate._runtime import threads
+from quorate._runtime.progress import tell
+from quorate._utils.array_types import Floats, Ints
+from quorate.errors import QuorateError
+
+Start = Literal["ward", "heaviest", "k-means++", "first-row", "random"]
+
+STARTS = ("ward", "heaviest", "k-means++", "first-row")
+BLOCK_STARTS = ("ward", "heaviest")
+"""The starts for which points need not be in memory."""
+MAX_ITERATIONS = 1000
+ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
+_SEEDS_PER_CLUSTER = 4
+_FEWEST_SEEDS = 50
+_BLOCK = 1024
+_POINTS_PER_TASK = 1 << 14  # of the quick distances to one centre
+
+
+class Points(NamedTuple):
+    """Some weighted points; `fixed` ones are clustered along, but do not keep a cluster alive nor start one."""
+
+    values: Floats
+    weights: Floats
+    fixed: bool = False
+
+
+Blocks = Sequence[Points]
+
+
+class KMeansResult(NamedTuple):
+    """Clusters of points: fewer than asked for only if there are fewer distinct points."""
+
+    labels: Ints
+    inertia: float
+
+
+def weighted_kmeans(
+    points: Floats,
+    weights: Floats,
+    k: int,
+    *,
+    start: Start = "ward",
+    key: Key | None = None,
+    along: Blocks = (),
+    first_seen: Ints | None = None,
+    n_init: int = 10,
+    random_state: Any = None,
+) -> KMeansResult:
+    """Cluster weighted points in memory by Lloyd's iterations.
+
+    Parameters
+    ----------
+    points : (m, d)
+    weights : (m,)
+    k : int
+        Number of clusters; fewer come back only if fewer points are distinct.
+    start : {"ward", "heaviest", "k-means++", "first-row", "random"}
+        Many seeds, merged by Ward's criterion (`ward_centres`); centres spread out from the heaviest point; the best of
+        `n_init` random starts; centres spread out from the point seen first, with plain comparisons and ties to the
+        point seen first, as in the authors' program; or spread out from a random point, the best of `n_init`.
+    key : function, default `farthest`
+        How centres spread out (`spread_out`), for "heaviest" and "random".
+    along : sequence of Points
+        Points that are clustered along.
+    first_seen : (m,), optional
+        The first row of each point, for "first-row".
+    n_init, random_state
+        For "k-means++" and "random".
+    """
+    tell(f"The {k} clusters of {len(points):,} patterns")
+    if start == "first-row":
+        assert first_seen is not None
+        order = np.argsort(first_seen)
+        labels = np.empty(len(points), dtype=np.int64)
+        labels[order], inertia = _from_first(Points(points[order], weights[order]), k)
+        return KMeansResult(labels, inertia)
+    blocks = [Points(points, weights), *along]
+    if start in BLOCK_STARTS:
+        best = blocked_kmeans(blocks, k, start, key or farthest, hold=True)
+    else:
+        random = random_generator(random_state)
+        if start == "k-means++":
+            starts = (_plus_plus(points, weights, k, random) for _ in range(n_init))
+        else:
+            firsts = random.choice(len(points), size=n_init, p=weights / weights.sum())
+            starts = (spread_out(blocks, points[first], k, key or farthest, hold=True) for first in firsts)
+        best = min((lloyd(blocks, centres, len(centres)) for centres in starts), key=lambda run: run.inertia)
+    return KMeansResult(best.labels(points, 0)[0], best.inertia)
+
+
+def blocked_kmeans(blocks: Blocks, k: int, start: Start, key: Key, *, hold: bool = False) -> Assignment:
+    """Cluster weighted points that are read in blocks; `start` is "ward" or "heaviest"; `hold` as in `spread_out`."""
+    if start == "heaviest":
+        centres = spread_out(blocks, heaviest(blocks), k, key, hold=hold)
+        return lloyd(blocks, centres, len(centres))
+    centres, k = ward_centres(blocks, k, hold=hold)
+    return lloyd(blocks, centres, k)
+
+
+def _from_first(points: Points, k: int) -> KMeansResult:
+    """Cluster points as the authors' program does: centres spread out from the first, nothing is rounded."""
+    centres = spread_out([points], points.values[0], k, farthest_unrounded, hold=True)
+    run = lloyd([points], centres, len(centres), scale=0.0)
+    return KMeansResult(run.labels(points.values, 0)[0], run.inertia)
+
+
+# Where centres start
+
+
+class Seen(NamedTuple):
+    """What points have seen of the centres chosen so far."""
+
+    distances: Floats
+    """The squared distance to the nearest."""
+    similarity: Floats
+    """The sum of the absolute inner products with all."""
+
+
+Key = Callable[[Seen, Floats], Floats]
+"""How much each weighted point suggests itself as the next centre: -inf if it is one; never more than before."""
+
+
+def farthest(seen: Seen, weights: Floats) -> Floats:
+    """Return the distance to the nearest centre."""
+    return _where_apart(seen, np.rint(seen.distances * ROUNDING))
+
+
+def farthest_unrounded(seen: Seen, weights: Floats) -> Floats:
+    """Return the distance to the nearest centre, with all its digits."""
+    return np.where(seen.distances > 0, seen.distances, -np.inf)
+
+
+def heavy_and_far(seen: Seen, weights: Floats) -> Floats:
+    """Return the weight times the distance to the nearest centre."""
+    return _where_apart(seen, weights * np.rint(seen.distances * ROUNDING))
+
+
+def least_similar(seen: Seen, weights: Floats) -> Floats:
+    """Return minus the sum of the absolute cosines to the centres (Fern and Brodley 2004)."""
+    return _where_apart(seen, -np.rint(seen.similarity * ROUNDING))
+
+
+def _where_apart(seen: Seen, keys: Floats) -> Floats:
+    return np.where(np.rint(seen.distances * ROUNDING) > 0, keys, -np.inf)
+
+
+def heaviest(blocks: Blocks) -> Floats:
+    """Return the first point of the largest weight that is not fixed."""
+    best, weight = None, -np.inf
+    for block in blocks:
+        if not block.fixed and block.weights.max(initial=-np.inf) > weight:
+            place = int(np.argmax(block.weights))
+            best, weight = block.values[place].copy(), block.weights[place]
+    assert best is not None
+    return best
+
+
+def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = False) -> Floats:
+    """Return up to k points: `first`, then repeatedly the first point of the largest key, while any is apart.
+
+    Keys only ever fall, so that a block is read again only where its largest key of some time ago beats the others'.
+    With `hold` each block keeps what it has seen (two numbers per point), else that is found anew with every reading.
+    """
+    chosen = [first]
+    held: dict[int, Seen] = {}
+    best = [first] * len(blocks)
+    bound = np.full(len(blocks), np.inf)
+    met = np.zeros(len(blocks), dtype=np.int64)  # how many of the chosen the bound takes into account
+    while len(chosen) < k:
+        b = int(np.argmax(bound))
+        if met[b] == len(chosen):
+            if bound[b] == -np.inf:
+                break
+            chosen.append(best[b])
+            continue
+        block = blocks[b]
+        seen = held.get(b) or Seen(np.full(len(block.values), np.inf), np.zeros(len(block.values)))
+        _look(block.values, chosen[met[b] if b in held else 0 :], seen, with_similarity=key is least_similar)
+        if hold:
+            held[b] = seen
+        met[b], bound[b] = len(chosen), -np.inf
+        if not block.fixed and len(block.values):
+            keys = key(seen, block.weights)
+            place = int(np.argmax(keys))
+            best[b], bound[b] = block.values[place].copy(), keys[place]
+    return np.array(chosen)
+
+
+def _look(points: Floats, centres: list[Floats], seen: Seen, *, with_similarity: bool) -> None:
+    """Take more centres into account."""
+    for centre in centres:
+        _lower_distances(points, centre, seen.distances)
+        if with_similarity:
+            np.add(seen.similarity, np.abs(points @ centre), out=seen.similarity)
+
+
+def _lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
+    """Lower `distances` to the squared distance of each point to `centre` where that is smaller."""
+    threads.in_threads(
+        lambda rows: _kernels.lloyd.squared_distances(points, centre, rows.start, rows.stop, distances),
+        threads.blocks(len(points), _POINTS_PER_TASK),
+    )
+
+
+def ward_centres(blocks: Blocks, k: int, *, hold: bool = False) -> tuple[Floats, int]:
+    """Return up to k centres and the number of clusters that can be had, k unless fewer points are distinct.
+
+    Many more seeds than clusters, from the heaviest point on wherever much weight is far away, gather the points
+    around them, twice; the groups are merged by Ward's criterion. No luck is involved, and nothing is started anew.
+    """
+    seeds = spread_out(blocks, heaviest(blocks), max(_SEEDS_PER_CLUSTER * k, _FEWEST_SEEDS), heavy_and_far, hold=hold)
+    around_seeds = _gather(blocks, Assignment(seeds), len(seeds))
+    groups = _gather(blocks, Assignment(around_seeds.means), len(seeds))
+    some = groups.sizes > 0
+    k = min(k, len(seeds))
+    return _kernels.lloyd.merge_groups(groups.means[some], groups.weights[some], k, ROUNDING), k
+
+
+def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Generator) -> Floats:
+    """Return up to k points drawn with probability proportional to weight times squared distance (k-means++)."""
+    chosen = [int(random.choice(len(points), p=weights / weights.sum()))]
+    distances = np.full(len(points), np.inf)
+    while len(chosen) < k:
+        _lower_distances(points, points[chosen[-1]], distances)
+        mass = weights * np.where(np.rint(distances * ROUNDING) > 0, distances, 0.0)
+        if mass.sum() <= 0:
+            break
+        chosen.append(int(random.choice(len(points), p=mass / mass.sum())))
+    return points[chosen]
+
+
+# Lloyd's iterations
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which cluster points belong to: that of the nearest centre, but for some that were moved to empty clusters."""
+
+    centres: Floats
+    moved: dict[int, int] = field(default_factory=dict)
+    scale: float = ROUNDING
+    """Distances are compared after rounding to 1 / scale; 0 compares them as they are."""
+    inertia: float = np.nan
+    """The weighted sum of squared distances, where it is known."""
+
+    def labels(self, points: Floats, offset: int) -> tuple[Ints, Floats]:
+        """Return the cluster of each point, and its squared distance, of which the first is point `offset` of all."""
+        labels = np.empty(len(points), dtype=np.int64)
+        distances = np.empty(len(points))
+        columns = np.ascontiguousarray(self.centres.T)
+        threads.in_threads(
+            lambda rows: _kernels.lloyd.assign(points, columns, self.scale, rows.start, rows.stop, labels, distances),
+            _tasks(len(points)),
+        )
+        for index, label in self.moved.items():
+            if offset <= index < offset + len(points):
+                labels[index - offset], distances[index - offset] = label, 0.0
+        return labels, distances
+
+
+class _Gathered(NamedTuple):
+    """What one pass over all points finds."""
+
+    sizes: Ints
+    """(k,) number of points of each cluster, fixed ones aside."""
+    means: Floats
+    """(k, d) weighted mean of each cluster, NaN where it is empty."""
+    weights: Floats
+    """(k,) weight of each cluster."""
+    inertia: float
+
+
+def lloyd(blocks: Blocks, centres: Floats, k: int, *, scale: float = ROUNDING) -> Assignment:
+    """Return the assignment to k clusters at which Lloyd's iterations from some centres, at most k, come to rest.
+
+    A cluster without any point that is not fixed is re-seeded. Labels follow from the centres alone: once these stay
+    the same, so do the labels.
+    """
+    for _ in range(MAX_ITERATIONS):
+        assignment = Assignment(centres, {}, scale)
+        found = _gather(blocks, assignment, k)
+        if not found.sizes.all():
+            assignment = Assignment(centres, _reseed(blocks, assignment, found.sizes), scale)
+            found = _gather(blocks, assignment, k)
+        if np.array_equal(found.means, centres):
+            break
+        centres = found.means
+    return Assignment(assignment.centres, assignment.moved, scale, found.inertia)
+
+
+def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
+    n_dims = assignment.centres.shape[1]
+    sizes, sums, weights, inertia = np.zeros(k, dtype=np.int64), np.zeros((k, n_dims)), np.zeros(k), 0.0
+    offset = 0
+    for block in blocks:
+        labels, distances = assignment.labels(block.values, offset)
+        if not block.fixed:
+            sizes += np.bincount(labels, minlength=k)
+        _kernels.lloyd.add_up(block.values, block.weights, labels, sums, weights)
+        inertia += float(np.sum(block.weights * distances))  # in one thread: libraries take several for a product
+        offset += len(labels)
+    means = np.divide(sums, weights[:, None], out=np.full_like(sums, np.nan), where=weights[:, None] > 0)
+    return _Gathered(sizes, means, weights, inertia)
+
+
+def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, int]:
+    """Give each empty cluster the point farthest from its centre that does not leave its own cluster empty."""
+    sizes, moved = sizes.copy(), {}
+    candidates = _farthest_points(blocks, assignment, n=len(sizes))
+    for empty in np.flatnonzero(sizes == 0):
+        place, index, label = next((p, i, j) for p, (i, j) in enumerate(candidates) if sizes[j] > 1)
+        sizes[label] -= 1
+        sizes[empty] = 1
+        moved[index] = int(empty)
+        del candidates[place]  # alone in its new cluster, it has to stay
+    return moved
+
+
+def _farthest_points(blocks: Blocks, assignment: Assignment, n: int) -> list[tuple[int, int]]:
+    """Return index and cluster of the n points farthest from their centres, first come first among equals.
+
+    Of all that are farther than the one wanted, each has gone to a cluster that was empty or is the last of its own.
+    """
+    far, indices, clusters = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    offset = 0
+    for block in blocks:
+        labels, distances = assignment.labels(block.values, offset)
+        if not block.fixed:
+            far = np.concatenate([far, np.rint(distances * ROUNDING)])
+            indices = np.concatenate([indices, np.arange(offset, offset + len(labels))])
+            clusters = np.concatenate([clusters, labels])
+            order = np.argsort(-far, kind="stable")[:n]
+            far, indices, clusters = far[order], indices[order], clusters[order]
+        offset += len(labels)
+    return list(zip(indices.tolist(), clusters.tolist(), strict=True))
+
+
+def _tasks(n_points: int) -> list[slice]:
+    """Return blocks of points to share between threads: a few per thread, none too small to be worth handing over."""
+    return threads.blocks(n_points, max(_BLOCK, -(-n_points // (4 * threads.n_threads()))))
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Return the generator of random numbers that a `random_state` stands for."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise QuorateError(
+            f"random_state must be None, an integer of at least 0 or a numpy Generator; got {random_state!r}."
+        ) from None

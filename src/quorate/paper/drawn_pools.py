@@ -1,0 +1,129 @@
+"""The pools that runs draw their ensembles from, kept in the results folder; ill clusterings among them."""
+
+from __future__ import annotations
+
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._runtime.checkpoints import peek
+from quorate.datasets import load
+from quorate.errors import QuorateError
+from quorate.features import draw_pool
+from quorate.paper.spec import Spec
+
+Labels = NDArray[np.int32]
+POOLS = "pools"
+"""The folder in a results folder that keeps the pools."""
+
+
+@dataclass(frozen=True)
+class DatasetPool:
+    """The pool of one dataset, drawn (or read, if it was drawn before) when it is first needed."""
+
+    spec: Spec
+    dataset: str
+    folder: Path
+    n_jobs: int
+    progress: bool | None = field(default=None, compare=False)
+
+    @property
+    def path(self) -> Path:
+        """The file that keeps the members."""
+        return self.folder / f"{self.dataset}.jsonl"
+
+    @cached_property
+    def classes(self) -> NDArray[Any]:
+        """(n,) the true class of each row."""
+        classes = load(self.dataset).classes
+        assert classes is not None
+        return classes
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, true k."""
+        return len(np.unique(self.classes))
+
+    def draw(self, ill: bool) -> None:
+        """Draw what will be needed, in all processes there are, before any run begins."""
+        _ = self.ill if ill else self.members
+
+    def _draw(self, n: int, methods: tuple[str, ...]) -> Labels:
+        spec = self.spec
+        pool = draw_pool(
+            self.dataset,
+            n,
+            methods,
+            scale=spec.scale,
+            random_state=spec.seed,
+            n_jobs=self.n_jobs,
+            path=self.path,
+            progress=self.progress,
+        )
+        return pool.labels
+
+    @cached_property
+    def members(self) -> Labels:
+        """(n, members) labels of the pool."""
+        return self._draw(self.spec.per_generator, self.spec.generators)
+
+    @cached_property
+    def ill(self) -> Labels:
+        """(n, ill clusterings) as many as the largest ratio asks for."""
+        return self._draw(round(max(self.spec.ill_ratios) * self.members.shape[1]), ("ill",))
+
+    def with_ill(self, ratio: float) -> Labels:
+        """Return the pool with a share of its members, chosen uniformly, replaced by ill clusterings.
+
+        These are the labels `members.replace_with_ill` gives, without drawing the ill clusterings for every ratio anew.
+        """
+        n_ill = round(ratio * self.members.shape[1])
+        if n_ill == 0:
+            return self.members
+        replaced = np.random.default_rng(self.spec.seed).choice(self.members.shape[1], n_ill, replace=False)
+        labels = self.members.copy()
+        labels[:, replaced] = self.ill[:, :n_ill]
+        return labels
+
+    def chosen(self, run: int) -> NDArray[np.int64]:
+        """(M,) which members of the pool make up the ensemble of a run, the same for every ratio of ill ones."""
+        rng = np.random.default_rng([self.spec.seed, zlib.crc32(self.dataset.encode()), run])
+        return rng.choice(self.members.shape[1], self.spec.n_members, replace=False)
+
+
+def sample_rows(spec: Spec, n_rows: int) -> NDArray[np.int64]:
+    """Return the rows of the dataset of the experiment on time that make up a sample of some size."""
+    n_all = len(load(spec.timing.dataset).features)
+    order = np.random.default_rng([spec.seed, n_all]).permutation(n_all)
+    return np.sort(order[:n_rows])
+
+
+def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels:
+    """(n_rows, members) a small pool drawn on a sample of rows, so that its clusters are as many as for that size."""
+    features = load(spec.timing.dataset).features[sample_rows(spec, n_rows)]
+    pool = draw_pool(
+        features,
+        spec.timing.per_method,
+        spec.generators,
+        scale=spec.scale,
+        random_state=spec.seed,
+        n_jobs=n_jobs,
+        path=folder / f"{spec.timing.dataset}_{n_rows}.jsonl",
+        progress=False,
+    )
+    return pool.labels
+
+
+def drawing_seconds(folder: Path) -> float:
+    """Return how long it took to draw all members that a results folder keeps, each in one process."""
+    seconds = 0.0
+    for path in sorted((folder / POOLS).glob("*.jsonl")):
+        with suppress(QuorateError):  # a file that was only begun has no members
+            seconds += sum(member["seconds"] for member in peek(path)[1].values())
+    return seconds

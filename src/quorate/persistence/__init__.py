@@ -1,0 +1,1 @@
+"""Saved ensembles, methods and models: plain arrays in documented files."""

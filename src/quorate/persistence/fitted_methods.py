@@ -1,0 +1,116 @@
+"""Fitted consensus functions back from files: what `packing` made of them, checked before it is used."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.base import clone
+
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.registry import methods
+from quorate.ensemble import Ensemble, from_lines
+from quorate.errors import QuorateError
+from quorate.features.consensus_clustering import ConsensusClustering
+from quorate.features.labeling import Crew
+from quorate.features.out_of_sample import Assigned, RowClusters, Votes
+from quorate.labels import Lines, Noise, Vector
+from quorate.persistence.archive import Archive, Arrays, array_text, require
+from quorate.persistence.member_arrays import unpack_members
+
+
+def unpack_method(archive: Archive) -> ConsensusMethod:
+    """Return a consensus function that was saved, after checking that its parts fit each other."""
+    manifest, arrays = archive
+    classes = {method.name: method.estimator for method in methods()}
+    if manifest["method"] not in classes:
+        raise QuorateError(f"There is no method {manifest['method']!r}; a method of your own cannot be loaded.")
+    fitted: ConsensusMethod = classes[manifest["method"]]().set_params(**manifest["parameters"])
+    ens, order = _unpack_ensemble(arrays)
+    labels = arrays["pattern_labels"].astype(np.int64)
+    for name in ("ncai", "member_weights"):
+        require(arrays[name].shape == (ens.n_members,))
+    require(labels.shape == (ens.n_patterns,), labels.min() >= -1)
+    # numbered from 0 without gaps
+    require(len(np.unique(labels[labels >= 0])) == labels.max() + 1)
+    facts = {name: manifest["facts"][name] for name in fitted.saved_facts}
+    fitted.restore(
+        ens,
+        labels[order],
+        arrays["ncai"].astype(np.float64),
+        arrays["member_weights"].astype(np.float64),
+        facts,
+    )
+    return fitted
+
+
+def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
+    """Return the ensemble, and where each of its patterns stood in the file."""
+    names, noise, codes = array_text(arrays["names"]), array_text(arrays["noise"]), arrays["codes"]
+    counts = arrays["row_counts"].astype(np.int64)
+    weights = arrays["weights"].astype(np.float64) if "weights" in arrays else None
+    require(noise in get_args(Noise), codes.ndim == 2, codes.shape == (len(counts), len(names)), (counts > 0).all())
+    require(weights is None or (weights.shape == counts.shape and (weights > 0).all()))
+    vectors = [_labels(arrays, j, codes[:, j]) for j in range(len(names))]
+    ens, place = from_lines(Lines(tuple(map(str, names)), vectors, counts, weights), noise=noise)
+    require(ens.n_patterns == len(counts))
+    if "row_pattern" in arrays:
+        row_pattern = arrays["row_pattern"]
+        require(row_pattern.ndim == 1, row_pattern.min() >= 0)
+        require(np.array_equal(np.bincount(row_pattern, minlength=len(counts)), counts))
+        ens._set_rows(place[row_pattern])
+    return ens, np.argsort(place)
+
+
+def _labels(arrays: Arrays, j: int, codes: Any) -> Vector:
+    """Return the labels of a member, masked where one is missing."""
+    levels: Any = arrays[f"levels_{j}"]
+    if arrays[f"text_{j}"].all():
+        levels = np.array([str(level) for level in array_text(levels)] or [""], dtype=object)
+    require(levels.ndim == 1, codes.min(initial=-1) >= -1, codes.max(initial=-1) < max(len(levels), 1))
+    if not len(levels) or (codes < 0).all():
+        return np.full(len(codes), None, dtype=object)
+    return np.ma.MaskedArray(levels[np.maximum(codes, 0)], mask=codes < 0)
+
+
+def unpack_clustering(archive: Archive) -> ConsensusClustering:
+    """Return a `ConsensusClustering` that was saved, after checking that its parts fit each other."""
+    manifest, arrays = archive
+    fitted = ConsensusClustering(**manifest["parameters"])
+    consensus = unpack_method((manifest["method"], arrays))
+    n_features, features = int(manifest["n_features"]), manifest["features"]
+    members = unpack_members(arrays, consensus.ensemble_.n_members, n_features)
+    labels, examined = arrays["labels"].astype(np.int64), arrays["examined"]
+    require(labels.ndim == 1, examined.ndim == 2, examined.shape[1] == n_features)
+    require(len(features) in (0, n_features))
+    clusters = None
+    if "votes_first" in arrays:
+        clusters = RowClusters(
+            Crew(members), unpack_votes(arrays, consensus.ensemble_.n_members, consensus.n_clusters_)
+        )
+        fitted._assigned = _unpack_assigned(arrays)
+    if manifest["own_method"]:
+        fitted.consensus = clone(consensus)
+    fitted.restore(consensus, list(members), clusters, examined)
+    fitted.labels_ = labels
+    fitted.n_features_in_ = n_features
+    if features:
+        fitted.feature_names_in_ = np.array(features, dtype=object)
+    return fitted
+
+
+def _unpack_assigned(arrays: Arrays) -> Assigned:
+    """Return the clusters of rows and how firm they are."""
+    found = Assigned.empty(len(arrays["labels"]))
+    for name, values in found._asdict().items():
+        require(arrays[name].shape == values.shape)
+        values[:] = arrays[name]
+    return found
+
+
+def unpack_votes(arrays: Arrays, n_members: int, n_clusters: int) -> Votes:
+    """Return what members' clusters say, after checking that the tables have a line for each of them."""
+    first, votes, evidence = arrays["votes_first"], arrays["votes_votes"], arrays["votes_evidence"]
+    require(first.shape == (n_members + 1,), int(first[0]) == 0, (np.diff(first) >= 0).all())
+    require(votes.shape == evidence.shape == (int(first[-1]), n_clusters))
+    return Votes(first.astype(np.int64), votes.astype(np.float32), evidence.astype(np.float32))

@@ -1,0 +1,48 @@
+"""Fitted consensus functions as plain values and arrays, for a file: the pattern table, the parameters and the answer.
+
+What an answer was cut from (a dendrogram, an embedding) is not saved; it is found again when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate.ensemble import Ensemble
+from quorate.persistence.archive import Archive, Arrays, plain_parameters, text_array
+
+
+def pack_method(fitted: Any) -> Archive:
+    """Return a fitted consensus function as plain values and arrays."""
+    name = type(fitted).__name__
+    manifest = {
+        "kind": "consensus",
+        "method": fitted.name,
+        "parameters": plain_parameters(fitted.get_params(), name),
+        "facts": plain_parameters({fact: getattr(fitted, fact) for fact in fitted.saved_facts}, name),
+    }
+    answer = {
+        "pattern_labels": fitted.pattern_labels_,
+        "ncai": fitted.ncai_,
+        "member_weights": fitted.member_weights_,
+    }
+    return manifest, {**_pack_ensemble(fitted.ensemble_), **answer}
+
+
+def _pack_ensemble(ens: Ensemble) -> Arrays:
+    """Return the pattern table: codes of labels, the labels themselves, and how many rows share them."""
+    arrays: Arrays = {
+        "names": text_array(ens.names),
+        "noise": text_array(ens.noise),
+        "codes": np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1),
+        "row_counts": ens.row_counts,
+    }
+    for j, levels in enumerate(ens.levels):
+        arrays[f"levels_{j}"] = text_array(levels.tolist()) if levels.dtype.kind == "O" else levels
+        arrays[f"text_{j}"] = np.array([levels.dtype.kind == "O"], dtype=np.uint8)
+    if ens.weighted:
+        arrays["weights"] = np.asarray(ens.counts, dtype=np.float64)
+    if ens.row_pattern is not None:
+        arrays["row_pattern"] = ens.row_pattern
+    return arrays

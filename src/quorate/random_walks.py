@@ -1,0 +1,205 @@
+"""Similarities of clusters by random walks: trajectories (PTA, ECPCS) and SimRank (SRS)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from quorate import _kernels
+from quorate._runtime import threads
+from quorate._runtime.memory import USE_NO_MATRIX, require_memory
+from quorate._runtime.time_limit import require_time
+from quorate._utils.array_types import Floats, Ints
+from quorate.cluster_similarity import order_by_overlap, positions_in, require_matrix
+from quorate.ensemble import Ensemble
+from quorate.reliability import ratio
+
+_PATTERNS_AT_ONCE = 1024
+_ROUNDING = 1e-13  # what is below is 0 but for rounding
+_WALKS_AT_ONCE = 20.0  # products of an eigendecomposition of n nodes and what is made of it, over n^3
+_SPARSE_PRODUCT = 4.0  # how much longer a product takes where most of a matrix is 0 and left out
+_WALKS_SIDE_BY_SIDE = 48  # clusters whose walks are: six lines
+_WALKS_TOGETHER = 3 * _WALKS_SIDE_BY_SIDE  # that are taken in one go, of several members if these are small
+
+
+def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Floats:
+    """Return how alike random walks from every two nodes are (Huang, Lai, Wang 2016; Huang et al. 2018).
+
+    With P = D^-1 A V the transitions of a walk over links A that prefers nodes of large weight V, D the row sums of AV,
+    and G the sum over steps t of P^t (P^t)', the similarity is G_ij / sqrt(G_ii G_jj). Nodes without links get 0.
+
+    P is similar to the symmetric N = Q L Q', so that all its powers come from one eigendecomposition:
+    G = S^-1 Q [(Q'S^2 Q) o F] Q'S^-1, with S^2 = VD and F_ij the sum over t of (l_i l_j)^t.
+
+    Parameters
+    ----------
+    links : (n, n)
+        Symmetric and not negative, with zero diagonal.
+    weights : (n,)
+        Weights of the nodes.
+    n_steps : int
+        Length of the walks.
+    """
+    n = len(links)
+    require_memory(8.0 * 6 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    require_time(_WALKS_AT_ONCE * n**3, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    degrees = links @ weights
+    linked = np.flatnonzero(degrees > 0)
+    similarity = np.zeros((n, n))
+    if len(linked) == 0:
+        return similarity
+    whole = len(linked) == n
+    root = np.sqrt(weights[linked] / degrees[linked])
+    scale = np.sqrt(weights[linked] * degrees[linked])
+    with threads.linear_algebra(n // 4):  # many products, which gain little from threads of their own
+        walk = (links if whole else links[np.ix_(linked, linked)]) * root[:, None] * root
+        values, vectors = eigh(walk, overwrite_a=True, check_finite=False, driver="evd")
+        vectors *= scale[:, None]
+        inner = vectors.T @ vectors
+        steps = np.outer(values, values)
+        series = np.zeros_like(steps)
+        for _ in range(n_steps):  # Horner's rule
+            series += 1.0
+            series *= steps
+        vectors /= scale[:, None] ** 2
+        together = vectors @ (inner * series) @ vectors.T
+    similarity[np.ix_(linked, linked)] = _cosines(together)
+    return similarity
+
+
+def _cosines(inner: Floats) -> Floats:
+    """Return the cosines of nodes from the inner products of their walks; what is left by rounding is 0."""
+    length = np.sqrt(inner.diagonal())
+    cosines = (inner + inner.T) / (2.0 * np.outer(length, length))
+    cosines[cosines < _ROUNDING] = 0.0
+    np.minimum(cosines, 1.0, out=cosines)
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
+
+
+def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floats:
+    """Return `trajectory_similarity` of clusters of the same member, 0 between members; all weights are 1.
+
+    Where clusters overlap few others, walks are taken step by step, those from all clusters of a member side by side:
+    their part of G is the sum over steps of X'X, with X (n, clusters of the member) where the walks are, in any order.
+
+    Parameters
+    ----------
+    links : sparse (n, n)
+        Symmetric and not negative, with zero diagonal.
+    member : (n,)
+        Member of each cluster, ascending.
+    n_steps : int
+        Length of the walks.
+    """
+    n = len(member)
+    operations = n_steps * n * (_SPARSE_PRODUCT * links.nnz + float(np.sum(np.bincount(member) ** 2.0)))
+    if operations > _WALKS_AT_ONCE * n**3:
+        return trajectory_similarity(links.toarray(), np.ones(n), n_steps) * (member[:, None] == member)
+    require_memory(8.0 * 3 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    require_time(operations, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    degrees = links.sum(axis=1)
+    order = order_by_overlap(links)
+    place = positions_in(order)
+    steps = links[order]
+    indices = place[steps.indices]
+    transposed = steps.data * ratio(1.0, degrees)[steps.indices]  # of the transitions, as links are symmetric
+    similarity = np.zeros((n, n))
+
+    def walk_from(members: list[int]) -> None:
+        own = [np.flatnonzero((member == some) & (degrees > 0)) for some in members]
+        starts = np.concatenate(own)
+        rows_of_eight = n * (_up_to(_WALKS_SIDE_BY_SIDE, len(starts)) // _kernels.vector_lanes.WIDTH)
+        before, after = _kernels.vector_lanes.zero_rows(rows_of_eight), _kernels.vector_lanes.rows(rows_of_eight)
+        before.reshape(n, -1)[place[starts], np.arange(len(starts))] = 1.0
+        inner = [np.zeros((len(clusters), len(clusters))) for clusters in own]
+        for _ in range(n_steps):
+            _kernels.neighbor_sums.step(steps.indptr, indices, transposed, before, after)
+            first = 0
+            for total in inner:
+                where = after.reshape(n, -1)[:, first : first + len(total)]
+                total += where.T @ where
+                first += len(total)
+            before, after = after, before
+        for clusters, total in zip(own, inner, strict=True):
+            similarity[np.ix_(clusters, clusters)] = _cosines(total)
+
+    with threads.one_thread():
+        threads.in_threads(walk_from, _side_by_side(np.bincount(member)))
+    return similarity
+
+
+def _side_by_side(sizes: Ints) -> list[list[int]]:
+    """Put members together whose clusters fit side by side, each where there is room; the longest work comes first."""
+    together: list[list[int]] = []
+    room: list[int] = []
+    for some in np.argsort(-sizes, kind="stable").tolist():
+        found = next((i for i, free in enumerate(room) if sizes[some] <= free), len(room))
+        if found == len(room):
+            together.append([])
+            room.append(max(_WALKS_TOGETHER, _up_to(_WALKS_SIDE_BY_SIDE, sizes[some])))
+        together[found].append(some)
+        room[found] -= sizes[some]
+    return sorted(together, key=lambda members: -float(np.sum(sizes[members] ** 2.0)))
+
+
+def _up_to(step: int, number: int) -> int:
+    """Return the next multiple of a step."""
+    return -(-number // step) * step
+
+
+def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -> Floats:
+    """Return the similarity of clusters from which SimRank makes that of rows (SRS; Iam-On et al. 2008).
+
+    On the graph of rows and clusters, S = decay Phi C Phi' over rows and C = decay H'SH / (s s') over clusters, both
+    with unit diagonal, start as the identity; both updates use the previous iterate. As in LinkCluE, `n_iterations` = R
+    means R - 1 updates. So the last S comes from the C of R - 2 updates, that from the S of one update less, and so on:
+    every other iterate is never used, and none of the S that are needed is ever formed.
+
+    Parameters
+    ----------
+    ens : Ensemble
+    phi : sparse (m, n_clusters)
+        Share of each cluster in its patterns; rows sum to 1.
+    decay : float
+        What a step over the graph keeps of a similarity.
+    n_iterations : int >= 2
+        R.
+    """
+    require_matrix(ens.n_clusters, "SimRank", n_matrices=4)
+    similarity = np.eye(ens.n_clusters)
+    if n_iterations % 2 == 1:
+        similarity = _simrank_update(ens, phi, np.zeros_like(similarity), decay)
+    for _ in range((n_iterations - 2) // 2):
+        similarity = _simrank_update(ens, phi, similarity, decay)
+    return similarity
+
+
+def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay: float) -> Floats:
+    """Return the C that follows from the S that follows from `similarity`.
+
+    H'SH = decay K C K' + H' diag(w (1 - s)) H with K = H' diag(w) Phi, where s is the similarity of two different rows
+    of a pattern: a row is similar to itself by 1 instead. Under row weights a row counts by its pattern's mean weight.
+    """
+    members = ens.incidence.T.tocsr() @ sp.diags_array(ens.counts.astype(np.float64))
+    to_clusters = sp.csr_array(members @ phi)
+    total = np.asarray(to_clusters @ (to_clusters @ similarity).T)
+    total *= decay
+    rows_alone = ens.counts**2 / ens.row_counts * (1.0 - decay * _same_pattern(phi, similarity))
+    total += ens.scaled_cooccurrence(rows_alone).toarray()
+    sizes = ens.cluster_sizes.astype(np.float64)
+    total *= decay
+    total /= np.outer(sizes, sizes)
+    updated = (total + total.T) / 2
+    np.fill_diagonal(updated, 1.0)
+    return updated
+
+
+def _same_pattern(phi: sp.csr_array, similarity: Floats) -> Floats:
+    """(m,) the mean similarity of the clusters of a pattern, some patterns at a time."""
+    mean = np.empty(phi.shape[0])
+    for some in threads.blocks(len(mean), _PATTERNS_AT_ONCE):
+        part = phi[some]
+        mean[some] = np.asarray(part.multiply(part @ similarity).sum(axis=1)).ravel()
+    return mean

@@ -1,0 +1,513 @@
+"""Crowd agreement: how much a member agrees with the others, and so how far it is trusted (paper, section 4).
+
+Mutual information grows with the number of clusters even where members have nothing to do with each other. So beside
+the paper's index (NCAI) there is one that takes off what chance would give (`trust`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import gammaincc
+
+from quorate import _kernels
+from quorate._runtime import threads
+from quorate._runtime.memory_forecast import require_agreement
+from quorate._utils.array_types import Bools, Floats, Ints
+from quorate._utils.checks import check_choice, check_number, check_weight_range
+from quorate.ensemble import Clusterings, Ensemble, as_clusterings
+from quorate.errors import QuorateError, warn
+
+Normalise = Literal["sqrt", "max", "arithmetic", "min"]
+Measure = Literal["nmi", "ami"]
+Verdict = Literal["beyond chance", "no more than chance", "too few rows to tell"]
+
+MEASURES = ("nmi", "ami")
+WEIGHTS = ("trust", "ncai", "equal")
+
+_SIZES_PER_TASK = 64
+# How unlikely the best agreement of all pairs has to be by chance alone. One table in ten thousand is fooled.
+_LEVEL = 1e-4
+_SAME = 0.99  # members that agree so well are copies of each other
+
+_CLUSTERS_AT_ONCE = 256
+_LEAST_CERTAINTY = 1e-300  # a cluster always counts a little, however small theta is
+
+NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "sqrt": lambda x, y: np.sqrt(x * y),
+    "max": np.maximum,
+    "arithmetic": lambda x, y: (x + y) / 2,
+    "min": np.minimum,
+}
+
+
+def normalised_mutual_information(mutual: Floats, entropy_x: Floats, entropy_y: Floats, normalise: str) -> Floats:
+    """Return NMI from mutual information and the two entropies (equation 16), elementwise, in [0, 1].
+
+    Two clusterings of one cluster each agree fully (1); one such clustering says nothing about any other (0).
+    """
+    scale = NORMALISERS[normalise](entropy_x, entropy_y)
+    informative = (entropy_x > 0) & (entropy_y > 0)
+    nmi = np.divide(mutual, scale, out=np.zeros_like(mutual), where=informative)
+    return np.where((entropy_x == 0) & (entropy_y == 0), 1.0, np.clip(nmi, 0.0, 1.0))
+
+
+def agreement(ens: Any, normalise: Normalise = "sqrt", measure: Measure = "nmi") -> Floats:
+    """Return the similarity of every two members: their normalised mutual information, Sim(P^i, P^j).
+
+    With missing labels it is taken over the rows that both members label; no common rows count 0.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        What mutual information is divided by: the geometric mean of the entropies (the paper), their maximum (the
+        authors' program), their arithmetic mean (scikit-learn's default), or their minimum.
+    measure : {"nmi", "ami"}, default "nmi"
+        "ami" takes off what members of the same cluster sizes share by chance (adjusted mutual information): it is near
+        0 for members that have nothing to do with each other, however many clusters they have, and below 0 for members
+        that agree less than that. Where chance alone gives all there is (a single cluster, or each row its own) it
+        is 0. Expected values are exact, but for means above 200 rows, with an error below 4e-10 in all. Under row
+        weights chance is that of the effective number of rows, (sum of w)^2 / (sum of w^2).
+
+    Returns
+    -------
+    (M, M) array, symmetric, with unit diagonal; NMI is in [0, 1].
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> qt.agreement(members).round(4)
+    array([[1.    , 0.5295, 0.4791],
+           [0.5295, 1.    , 0.7612],
+           [0.4791, 0.7612, 1.    ]])
+    >>> qt.agreement(members, "arithmetic", measure="ami").round(4)
+    array([[1.    , 0.2988, 0.3552],
+           [0.2988, 1.    , 0.6154],
+           [0.3552, 0.6154, 1.    ]])
+    """
+    ens = as_clusterings(ens)
+    check_choice("normalise", normalise, tuple(NORMALISERS))
+    check_choice("measure", measure, MEASURES)
+    known = _information(ens)
+    if measure == "ami":
+        return _adjusted(known, _chance(ens), normalise)
+    nmi = normalised_mutual_information(known.mutual, known.entropy, known.entropy.T, normalise)
+    return _symmetric(np.where(known.common > 0, nmi, 0.0), 1.0)
+
+
+def _symmetric(upper: Floats, diagonal: float) -> Floats:
+    """Return the symmetric matrix of an upper triangle and a constant diagonal."""
+    upper = np.triu(upper, 1)
+    return upper + upper.T + diagonal * np.eye(len(upper))
+
+
+@dataclass(frozen=True)
+class _OfTwo:
+    """Figures of every two members i < j, each (M, M); those of two members depend on no other."""
+
+    def of_members(self, members: Ints) -> Self:
+        """Return the figures of some members, in their order."""
+        return replace(self, **{one.name: getattr(self, one.name)[np.ix_(members, members)] for one in fields(self)})
+
+
+@dataclass(frozen=True)
+class _Information(_OfTwo):
+    """What two members say about each other, over the rows that both label."""
+
+    common: Floats
+    """The number of rows n_ij that both label."""
+    entropy: Floats
+    """Entropy of member i over the rows that j labels too."""
+    mutual: Floats
+
+
+def _information(ens: Clusterings) -> _Information:
+    """Return what every two members say about each other; agreement, trust and NCAI all begin with it."""
+    require_agreement(ens.numbers)
+    if "information" not in ens.derived:
+        common = _common_rows(ens)
+        ens.derived["information"] = _Information(common, _entropies(ens, common), _mutual_information(ens, common))
+    return ens.derived["information"]
+
+
+def _common_rows(ens: Clusterings) -> Floats:
+    """(M, M) the number of rows n_ij that both members label."""
+    common = np.zeros((ens.n_members, ens.n_members))
+    np.add.at(common, ens.cluster_member, ens.coverage)
+    return common
+
+
+def _entropies(ens: Clusterings, common: Floats) -> Floats:
+    """(M, M) entropy of member i over the rows that member j labels too."""
+    entropy = np.zeros_like(common)
+    for some in threads.blocks(ens.n_clusters, _CLUSTERS_AT_ONCE):
+        share = ratio(ens.coverage[some], common[ens.cluster_member[some]])
+        np.add.at(entropy, ens.cluster_member[some], -share * _log(share))
+    return np.maximum(entropy, 0.0)
+
+
+def _mutual_information(ens: Clusterings, common: Floats) -> Floats:
+    """(M, M) mutual information of members i < j over the rows both label; zero elsewhere."""
+    mutual = np.zeros_like(common)
+    for first, lines in ens.overlaps():
+        _kernels.contingency.mutual_information(
+            first, lines.indptr, lines.indices, lines.data, ens.cluster_member, common, ens.coverage, mutual
+        )
+    return mutual
+
+
+def ratio(numerator: NDArray[Any] | float, denominator: Floats) -> Floats:
+    """Divide by something not negative, with x / 0 = 0."""
+    return np.divide(numerator, denominator, out=np.zeros(np.shape(denominator)), where=denominator > 0)
+
+
+def _log(share: Floats) -> Floats:
+    """Return log(share) with log(0) = 0, as 0 log 0 = 0."""
+    return np.log(share, out=np.zeros_like(share), where=share > 0)
+
+
+def cai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
+    """Return the crowd agreement index of each member: its mean agreement with the others (Definition 1).
+
+    With missing labels each agreement counts by the share n_ij / n of rows that both members label, so a member is
+    trusted as far as it could be tested. The index of an only member is 1.
+    """
+    ens = as_clusterings(ens)
+    similarity = agreement(ens, normalise)
+    if ens.n_members == 1:
+        return np.ones(1)
+    tested = _information(ens).common / ens.total
+    others = ~np.eye(ens.n_members, dtype=bool)
+    return np.sum(tested * similarity * others, axis=1) / (ens.n_members - 1)
+
+
+def ncai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
+    """Return the normalised crowd agreement index: CAI over the largest CAI, in [0, 1] (Definition 2).
+
+    It is 1 for every member if no two members agree at all.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.ncai([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]).round(4)
+    array([0.7815, 1.    , 0.961 ])
+    """
+    index = cai(ens, normalise)
+    largest = index.max()
+    return index / largest if largest > 0 else np.ones_like(index)
+
+
+def influence(index: Floats, beta: float) -> Floats:
+    """Return I = NCAI^beta, the influence of each member (equation 7); 0^0 = 1."""
+    return np.power(index, beta)
+
+
+def member_weights(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
+    """Return the weight of each member: its influence over the sum of all influences (equation 13).
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    beta : float >= 0, default 2.0
+        How strongly agreement counts; 0 gives every member the same weight.
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `agreement`.
+
+    Returns
+    -------
+    (M,) array that sums to 1.
+    """
+    beta = check_number("beta", beta, low=0)
+    weight = influence(ncai(ens, normalise), beta)
+    return weight / weight.sum()
+
+
+def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | None = None) -> Floats:
+    """Return the ensemble-driven cluster index (ECI) of each cluster (Huang, Wang, Lai 2018).
+
+    The members' uncertainty about a cluster c is H(c), the sum over members of the entropy, in bits, of their labels of
+    its rows; ECI(c) = exp(-H(c) / (theta M)). With missing labels each entropy counts by the share of the cluster's
+    rows that the member labels, and M is the sum of these shares.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    theta : float > 0, default 0.4
+        How slowly certainty falls with uncertainty; the authors recommend 0.2 to 1.
+    members : (M,) array of bool, optional
+        Whose labels count. Default: all.
+
+    Returns
+    -------
+    (n_clusters,) array in (0, 1]; 1 for a cluster that every member leaves in one piece.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.cluster_certainty([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]).round(4)
+    array([0.4652, 0.2164, 1.    , 0.4346, 1.    , 0.221 , 1.    ])
+    """
+    ens = as_clusterings(ens)
+    theta = check_number("theta", theta, above=0)
+    counted = np.ones(ens.n_members) if members is None else np.asarray(members, dtype=np.float64)
+    uncertainty = np.zeros(ens.n_clusters)
+    for first, lines in ens.overlaps():
+        _kernels.contingency.add_uncertainty(
+            first, lines.indptr, lines.indices, lines.data, ens.cluster_member, counted, ens.coverage, uncertainty
+        )
+    uncertainty = ratio(uncertainty, ens.coverage @ counted)
+    return np.maximum(np.exp(-np.maximum(uncertainty, 0.0) / theta), _LEAST_CERTAINTY)
+
+
+@dataclass(frozen=True)
+class _Chance(_OfTwo):
+    """What two members would share by chance."""
+
+    rows: Floats
+    """n_ij in effective rows."""
+    mean: Floats
+    """Expected value of n_ij times their mutual information."""
+    variance: Floats
+    """Sum over the cells of their table of the variance of what each adds to it."""
+
+
+def _effective_share(ens: Clusterings) -> float:
+    """Return the effective number of rows over their total weight: 1 unless rows have weights."""
+    if not isinstance(ens, Ensemble) or not ens.weighted:
+        return 1.0
+    return ens.total / float(np.sum(ens.counts.astype(np.float64) ** 2 / ens.row_counts))
+
+
+def _chance(ens: Clusterings) -> _Chance:
+    """Return what every two members would share by chance; the fit, the choice of k and the trust all ask for it."""
+    if "chance" not in ens.derived:
+        ens.derived["chance"] = _by_chance(ens, _information(ens).common)
+    return ens.derived["chance"]
+
+
+def _by_chance(ens: Clusterings, common: Floats) -> _Chance:
+    """Return what every two members would share by chance, their cluster sizes being as they are."""
+    share = _effective_share(ens)
+    complete = np.diagonal(common) >= ens.total * (1 - 1e-12)
+    mean, variance = np.zeros_like(common), np.zeros_like(common)
+    if complete.any():
+        known = np.ix_(complete, complete)
+        mean[known], variance[known] = _chance_of_complete(ens, complete, share)
+    i, j = np.nonzero(np.triu((common > 0) & ~np.outer(complete, complete), 1))
+    mean[i, j], variance[i, j] = _chance_of_pairs(ens, np.stack([i, j], axis=1), common, share)
+    return _Chance(share * common, mean, variance)
+
+
+def _chance_of_complete(ens: Clusterings, complete: Bools, share: float) -> tuple[Floats, Floats]:
+    """Return mean and variance for every two members that label all rows, from every two sizes that occur, once."""
+    clusters = np.flatnonzero(complete[ens.cluster_member])
+    sizes, of_cluster = np.unique(ens.cluster_sizes[clusters].astype(np.float64), return_inverse=True)
+    rank = np.cumsum(complete) - 1
+    # (members, sizes) how many clusters of each size a member has
+    has = sp.coo_array(
+        (np.ones(len(clusters)), (rank[ens.cluster_member[clusters]], of_cluster)), shape=(complete.sum(), len(sizes))
+    ).tocsr()
+
+    def spread(some: slice) -> tuple[Floats, Floats]:
+        mean, variance = np.zeros((2, some.stop - some.start, len(sizes)))
+        _kernels.chance.chance_of_sizes(share * sizes, share * ens.total, some.start, some.stop, mean, variance)
+        return np.asarray((has @ mean.T).T), np.asarray((has @ variance.T).T)
+
+    parts = threads.in_threads(spread, threads.blocks(len(sizes), _SIZES_PER_TASK))
+    lower = [np.asarray(has @ np.concatenate(part)) for part in zip(*parts, strict=True)]
+    # Each task knew the sizes up to its own, the own one by half, so that both triangles together are the whole.
+    return lower[0] + lower[0].T, lower[1] + lower[1].T
+
+
+def _chance_of_pairs(ens: Clusterings, pairs: Ints, common: Floats, share: float) -> tuple[Floats, Floats]:
+    """Return mean and variance for some pairs of members, over the rows both label."""
+    mean, variance = np.zeros((2, len(pairs)))
+    coverage, rows = share * ens.coverage, share * common
+    offsets = np.searchsorted(ens.cluster_member, np.arange(ens.n_members + 1))
+
+    def fill(some: slice) -> None:
+        _kernels.chance.chance_of_members(coverage, offsets, rows, pairs, some.start, some.stop, mean, variance)
+
+    threads.in_threads(fill, threads.blocks(len(pairs), _SIZES_PER_TASK))
+    return mean, variance
+
+
+def _adjusted(known: _Information, chance: _Chance, normalise: Normalise) -> Floats:
+    """Return adjusted mutual information: (MI - E[MI]) / (normaliser - E[MI]), 0 where there is no room."""
+    expected = ratio(chance.mean, chance.rows)
+    room = NORMALISERS[normalise](known.entropy, known.entropy.T) - expected
+    informative = (known.entropy > 0) & (known.entropy.T > 0) & (room > 1e-12)
+    ami = np.divide(known.mutual - expected, room, out=np.zeros_like(room), where=informative)
+    return _symmetric(np.minimum(ami, 1.0), 1.0)
+
+
+@dataclass(frozen=True)
+class CrowdTrust:
+    """How far the members of an ensemble agree beyond chance, and so how far each can be trusted."""
+
+    index: Floats
+    """(M,) mean agreement beyond chance with the others, in [0, 1]; an absolute scale."""
+    agreement: Floats = field(repr=False)
+    """(M, M) adjusted mutual information."""
+    p_values: Floats = field(repr=False)
+    """(M, M) how likely chance gives two members as much mutual information as they have."""
+    verdict: Verdict
+    """Whether any two members agree beyond chance."""
+    agrees: Bools
+    """(M,) whether a member agrees beyond chance with at least one other."""
+    among_agreeing: Floats = field(repr=False)
+    """(M,) the mean as in `index`, over those others alone that agree with any: made-up members do not lower it."""
+
+    @property
+    def copies(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of members that are (nearly) the same clustering, two or more each."""
+        _, group = sp.csgraph.connected_components(sp.csr_array(self.agreement >= _SAME), directed=False)
+        return tuple(tuple(np.flatnonzero(group == g).tolist()) for g in np.flatnonzero(np.bincount(group) > 1))
+
+
+def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
+    """Return how far members agree beyond chance, with how likely chance alone would agree as well.
+
+    Under chance, n times mutual information is taken for gamma distributed with its exact mean; for clusters of many
+    rows that is the usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
+    """
+    ens = as_clusterings(ens)
+    check_choice("normalise", normalise, tuple(NORMALISERS))
+    known, chance = _information(ens), _chance(ens)
+    ami = _adjusted(known, chance, normalise)
+    variance = _variance(ens, known.common, chance)
+    p_values = _p_values(chance.rows * known.mutual, chance, variance)
+    level = _LEVEL / max(ens.n_members * (ens.n_members - 1) // 2, 1)
+    agrees = np.any(p_values < level, axis=1) if ens.n_members > 1 else np.ones(1, dtype=bool)
+    best_possible = _p_values(chance.rows * np.minimum(known.entropy, known.entropy.T), chance, variance)
+    verdict: Verdict = "no more than chance"
+    if agrees.any():
+        verdict = "beyond chance"
+    elif not np.any(best_possible < level):
+        verdict = "too few rows to tell"
+    everyone = np.ones(ens.n_members, dtype=bool)
+    index = _mean_agreement(ami, known.common, everyone)
+    among_agreeing = _mean_agreement(ami, known.common, agrees if agrees.any() else everyone)
+    return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing)
+
+
+def _mean_agreement(ami: Floats, common: Floats, asked: Bools) -> Floats:
+    """(M,) mean agreement of each member with those others that are asked, by the rows it shares with each, from 0 on.
+
+    Only how the others count depends on coverage: a member that labels few rows is judged by those.
+    """
+    if len(ami) == 1:
+        return np.ones(1)
+    tested = np.where(np.eye(len(ami), dtype=bool) | ~asked, 0.0, common)
+    return np.clip(ratio(np.sum(tested * ami, axis=1), tested.sum(axis=1)), 0.0, 1.0)
+
+
+def _p_values(information: Floats, chance: _Chance, variance: Floats) -> Floats:
+    """(M, M) the chance of at least so much, by a gamma distribution of the same mean and variance; 1 if undefined."""
+    spread = (variance > 1e-12) & (chance.mean > 1e-12)
+    shape = np.divide(chance.mean**2, variance, out=np.ones_like(variance), where=spread)
+    scaled = np.divide(information * chance.mean, variance, out=np.zeros_like(variance), where=spread)
+    return _symmetric(np.where(spread, gammaincc(shape, scaled), 1.0), 1.0)
+
+
+def _variance(ens: Clusterings, common: Floats, chance: _Chance) -> Floats:
+    """(M, M) variance by chance of n_ij times mutual information.
+
+    The cells of a table depend on each other: with clusters of many rows it has to come to (R - 1)(C - 1) / 2, that of
+    half of a chi-squared variable, and where cells are nearly empty to the sum over cells.
+    """
+    of_member = sp.csr_array(
+        (np.ones(ens.n_clusters), (ens.cluster_member, np.arange(ens.n_clusters))), (ens.n_members, ens.n_clusters)
+    )
+    share = ratio(ens.coverage, common[ens.cluster_member])
+    cells = np.asarray(of_member @ np.where(share > 0, (1.0 - share) ** 2, 0.0))
+    free = np.maximum(np.asarray(of_member @ (share > 0).astype(np.float64)) - 1.0, 0.0)
+    factor = ratio(free, cells)
+    return chance.variance * factor * factor.T
+
+
+def trust(ens: Any, normalise: Normalise = "sqrt") -> Floats:
+    """Return how far each member can be trusted: its mean agreement with the others beyond chance.
+
+    It is the mean adjusted mutual information with the other members, each counting by the rows both label, clipped at
+    0. The scale is absolute: 0 for a member that agrees with the others no more than chance would, 1 only where all
+    others are the same clustering. It is a mean over all others, so each made-up one among them lowers it: compare
+    members of one ensemble with each other. The index of an only member is 1.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `agreement`.
+
+    Returns
+    -------
+    (M,) array in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rows = np.arange(300)
+    >>> dice = np.random.default_rng(0).integers(100, size=300)
+    >>> members = [rows // 100, rows // 75, rows // 50, dice]
+    >>> qt.trust(members).round(2)
+    array([0.48, 0.46, 0.51, 0.02])
+    >>> qt.ncai(members).round(2)
+    array([0.88, 0.88, 1.  , 0.41])
+    """
+    return crowd_trust(ens, normalise).index
+
+
+NO_AGREEMENT = "No agreement beyond chance: no two members agree more than random clusterings of their sizes would."
+
+
+def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
+    """Return the influence of each member in [0, 1]: its trust over the largest, to the power beta.
+
+    A member that agrees with none beyond chance has no influence. Where no two agree there is nothing to weigh by: all
+    count the same, with a warning.
+    """
+    index = np.where(crowd.agrees, crowd.index, 0.0) if crowd.verdict == "beyond chance" else crowd.index
+    if crowd.verdict == "no more than chance":
+        warn(f"{NO_AGREEMENT} All members count the same.")
+    elif index.max() > 0:
+        return np.where(index > 0, influence(index / index.max(), beta), 0.0)
+    return np.ones(len(index))
+
+
+def resolve_influence(
+    ens: Clusterings,
+    weights: Any,
+    beta: float,
+    normalise: Normalise = "sqrt",
+    *,
+    local: bool = False,
+) -> Floats:
+    """Return each member's influence in [0, 1] by the parameter `weights`: "trust", "ncai", "equal" or (M,) numbers.
+
+    Where `local` weights are possible, "local" leaves members equal: it is their clusters that differ.
+    """
+    names = (*WEIGHTS, "local") if local else WEIGHTS
+    choices = f"{', '.join(map(repr, names))} or one number per member"
+    if isinstance(weights, str):
+        check_choice("weights", weights, names)
+        if weights == "trust":
+            return trusted_influence(crowd_trust(ens, normalise), beta)
+        if weights == "ncai":
+            return influence(ncai(ens, normalise), beta)
+        return np.ones(ens.n_members)
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QuorateError(f"weights must be {choices}; got {weights!r}.") from None
+    if given.shape != (ens.n_members,):
+        raise QuorateError(f"weights must be {choices}; got shape {given.shape} for {ens.n_members} members.")
+    if not np.all(np.isfinite(given)) or np.any(given < 0) or given.max() == 0:
+        raise QuorateError("weights must be finite, not negative, and not all zero.")
+    return check_weight_range("weights", given) / given.max()

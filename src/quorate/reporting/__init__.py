@@ -1,0 +1,17 @@
+"""What people see: figures, a plain summary of a consensus, and one HTML file made from it that opens anywhere."""
+
+from quorate.reporting import plot
+from quorate.reporting.html import render_report, report
+from quorate.reporting.origin import KnownClasses, Origin, known_classes
+from quorate.reporting.summary import SUMMARY_VERSION, summarise
+
+__all__ = [
+    "SUMMARY_VERSION",
+    "KnownClasses",
+    "Origin",
+    "known_classes",
+    "plot",
+    "render_report",
+    "report",
+    "summarise",
+]

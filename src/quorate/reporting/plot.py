@@ -1,0 +1,393 @@
+"""Figures with matplotlib: each function draws on the axes it is given (or on new ones) and returns them.
+
+What is drawn comes from `quorate.reporting.views`, so that it can be had without matplotlib. Showing and saving is the
+caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._utils.optional_imports import import_extra
+from quorate.analysis.scores import evaluate
+from quorate.errors import QuorateError
+from quorate.reliability import Normalise
+from quorate.reporting.palette import NO_CLUSTER, SEQUENTIAL, cluster_colours
+from quorate.reporting.views import (
+    Fitted,
+    agreement_view,
+    cut_view,
+    fitted_method,
+    flow_view,
+    matrix_view,
+    member_rows,
+    sweep_view,
+    tree_view,
+)
+
+_INK, _QUIET, _GRID = "#1c2430", "#5a6675", "#d9dee5"
+_SMALLEST_FONT = 4.5
+_NAME_LENGTH = 22
+
+
+def agreement(ens: Any, *, normalise: Normalise = "sqrt", order: bool = True, ax: Any = None) -> Any:
+    """Draw how similar every two members are, members that agree standing side by side.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `quorate.agreement`.
+    order : bool, default True
+        Whether members may change places.
+    ax : matplotlib axes, optional
+    """
+    view = agreement_view(ens, normalise=normalise, order=order)
+    ax = _axes(ax, square=True)
+    image = ax.imshow(view.values, cmap=_colour_map(), vmin=0, vmax=1, interpolation="nearest")
+    _name_ticks(ax, view.names, both=True)
+    _colour_bar(ax, image, "agreement (NMI)")
+    ax.set_title("Agreement of members")
+    return ax
+
+
+def crowd(ens: Any, *, normalise: Normalise = "sqrt", ax: Any = None) -> Any:
+    """Draw the normalised crowd agreement index of each member, highest first.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
+    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `quorate.agreement`.
+    ax : matplotlib axes, optional
+    """
+    rows = sorted(member_rows(ens, normalise=normalise), key=lambda row: -row.ncai)
+    ax = _axes(ax, height=min(max(0.26 * len(rows) + 1.2, 2.4), 11.0))
+    values = [row.ncai for row in rows]
+    places = np.arange(len(rows))
+    ax.barh(places, values, height=0.8, color=[_trust_colour(v) for v in values])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_xlim(0, 1.08 if len(rows) <= 30 else 1.0)
+    _name_ticks(ax, [row.name for row in rows], horizontal=False)
+    if len(rows) <= 30:
+        for place, value in zip(places, values, strict=True):
+            ax.text(value + 0.01, place, f"{value:.2f}", va="center", fontsize=8, color=_QUIET)
+    ax.set_xlabel("NCAI")
+    ax.set_title("How far members agree with the crowd")
+    _bare(ax, grid="x")
+    return ax
+
+
+def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+    """Draw the evidence between samples of rows ordered by cluster, each as wide as the rows it stands for.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    n_clusters : int, optional
+        Draw the answer for another number of clusters.
+    ax : matplotlib axes, optional
+    """
+    view = matrix_view(fitted_method(fitted), n_clusters)
+    ax = _axes(ax, square=True)
+    edges = np.concatenate([[0.0], np.cumsum(view.rows)]) / view.rows.sum()
+    mesh = ax.pcolormesh(edges, edges, view.evidence, cmap=_colour_map(), vmin=0, vmax=1, rasterized=True)
+    colours = cluster_colours(int(view.labels.max()) + 1)
+    changes = np.flatnonzero(np.diff(view.labels)) + 1
+    starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(view.labels)]])
+    every = -(-len(starts) // 25)
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        low, high, label = edges[start], edges[end], int(view.labels[start])
+        ax.add_patch(_patch("Rectangle")((low, low), high - low, high - low, fill=False, ec=_INK, lw=0.6))
+        for corner, width, height in (((low, -0.035), high - low, 0.025), ((-0.035, low), 0.025, high - low)):
+            ax.add_patch(_patch("Rectangle")(corner, width, height, color=colours[label], lw=0, clip_on=False))
+        if i % every == 0 and high - low > 0.015:
+            ax.text((low + high) / 2, -0.045, str(label), ha="center", va="bottom", fontsize=8, color=_INK)
+    ax.set_xlim(-0.04, 1)
+    ax.set_ylim(1, -0.04)
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    _colour_bar(ax, mesh, "evidence")
+    ax.set_title("Consensus matrix", pad=18)
+    return ax
+
+
+def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+    """Draw the top of the dendrogram of a linkage method, with the cut and the clusters it makes.
+
+    Parameters
+    ----------
+    fitted : result or fitted estimator of a linkage method, such as WEAC
+    n_clusters : int, optional
+        Draw the cut into another number of clusters.
+    ax : matplotlib axes, optional
+    """
+    view = tree_view(fitted_method(fitted), n_clusters)
+    collections = import_extra("matplotlib.collections", "Plotting")
+    ax = _axes(ax, width=9.0)
+    colours = cluster_colours(int(view.labels.max(initial=0)) + 1)
+    inks = [NO_CLUSTER if c < 0 else colours[c] for c in view.colours]
+    ax.add_collection(collections.LineCollection(view.segments, colors=inks, linewidths=1.4))
+    depth = 0.03 * max(float(view.segments[:, :, 1].max(initial=0.0)), 1e-9)
+    ax.bar(view.places, -depth, width=0.9, color=[colours[c] for c in view.labels])
+    _label_runs(ax, view.labels, -1.3 * depth)
+    ax.axhline(view.cut_height, color=_QUIET, lw=0.8, ls="--")
+    ax.set_xlim(-0.8, len(view.places) - 0.2)
+    ax.set_ylim(-3.6 * depth, None)
+    ax.set_xticks([])
+    ax.set_xlabel(f"clusters ({len(view.places)} branches)", color=_QUIET)
+    ax.set_ylabel("1 - evidence")
+    ax.set_title("Dendrogram")
+    _bare(ax)
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
+    """Write each cluster's number under its branches; where they are too many, at two heights in turn."""
+    changes = np.flatnonzero(np.diff(labels)) + 1
+    starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(labels)]])
+    crowded = len(labels) / max(len(starts), 1) < 2 and len(starts) > 25
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        y = height * (1.75 if crowded and i % 2 else 1.0)
+        ax.text((start + end - 1) / 2, y, str(labels[start]), ha="center", va="top", fontsize=7 if crowded else 8)
+
+
+def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+    """Draw the number of rows of each cluster, darker the more stable it is, and its stability beside chance.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    n_clusters : int, optional
+        Draw the answer for another number of clusters.
+    ax : matplotlib axes, optional
+    """
+    cut = cut_view(fitted_method(fitted), n_clusters)
+    ax = _axes(ax, width=min(max(0.32 * cut.n_clusters + 2.5, 5.0), 14.0))
+    colour_map = _colour_map()
+    places = np.arange(cut.n_clusters)
+    ax.bar(places, cut.sizes, width=0.85, color=colour_map(cut.stability), edgecolor=_INK, linewidth=0.5)
+    for place, cluster in zip(places, cut.clusters, strict=True):
+        turned = cut.n_clusters > 6
+        ax.annotate(
+            f"{cluster.stability:.2f} ({cluster.chance:.2f})", (place, cluster.size), (0, 3),
+            textcoords="offset points", ha="center", va="bottom",
+            fontsize=7 if turned else 8, rotation=90 if turned else 0, color=_QUIET,
+        )  # fmt: skip
+    step = max(1, -(-cut.n_clusters // 50))
+    ax.set_xticks(places[::step], [str(c) for c in places[::step]])
+    ax.set_xlim(-0.7, cut.n_clusters - 0.3)
+    ax.margins(y=0.28 if cut.n_clusters > 6 else 0.14)
+    ax.set_xlabel("cluster")
+    ax.set_ylabel("rows")
+    ax.set_title("Cluster sizes; above each its stability (and what chance gives)")
+    _bare(ax, grid="y")
+    return ax
+
+
+def choice(fitted: Fitted, *, ax: Any = None) -> Any:
+    """Draw what speaks for each number of clusters (`choose_k`), with the three best candidates.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    ax : matplotlib axes, optional
+    """
+    found = fitted_method(fitted).choice_
+    if not found.curve:
+        raise QuorateError(f"There is no evidence to draw by number of clusters. {found.sentence}")
+    ax = _axes(ax, width=8.0)
+    ks = [candidate.n_clusters for candidate in found.curve]
+    largest = max(*(candidate.score for candidate in found.curve), 1e-12)
+    best = {candidate.n_clusters for candidate in found.candidates}
+    ax.bar(
+        ks,
+        [candidate.score / largest for candidate in found.curve],
+        width=0.7,
+        color=["#0b62a4" if k in best else "#cfe0ee" for k in ks],
+        label="evidence (over the largest)",
+    )
+    for name, style, ink in (("stability", "s--", "#c44e0e"), ("eigengap", "o-", "#16956e")):
+        values = np.array([getattr(candidate, name) for candidate in found.curve])
+        if np.isfinite(values).any():
+            said = "halves of the members repeat it (ARI)" if name == "stability" else "eigenvalues fall by"
+            ax.plot(ks, values, style, ms=4, color=ink, label=said)
+    for candidate in found.candidates:
+        height = candidate.score / largest
+        ax.text(candidate.n_clusters, height + 0.01, str(candidate.n_clusters), ha="center", fontsize=8, color=_INK)
+    ax.set_ylim(0, 1.08)
+    _over_ks(ax, "What speaks for each number of clusters", ncols=3)
+    return ax
+
+
+def _over_ks(ax: Any, title: str, ncols: int) -> None:
+    """Name a figure over numbers of clusters, with its legend below."""
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("number of clusters")
+    ax.set_title(title)
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=ncols)
+    _bare(ax, grid="y")
+
+
+def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, truth: Any = None, ax: Any = None) -> Any:
+    """Draw how confidence, beside chance, and agreement with the members change with the number of clusters.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    n_clusters : iterable of int, optional
+        Default: up to twenty numbers.
+    truth : (n,) labels, optional
+        Known classes: their NMI with each answer is drawn too.
+    ax : matplotlib axes, optional
+    """
+    view = sweep_view(fitted_method(fitted), n_clusters)
+    ax = _axes(ax, width=8.0)
+    if np.isfinite(view.criterion).any():
+        heights = np.nan_to_num(view.criterion) / max(float(np.nanmax(view.criterion)), 1e-12)
+        ax.bar(view.ks, heights, width=0.7, color="#cfe0ee", label=f"{view.criterion_name} (over the largest)")
+    confidence = [cut.mean_confidence for cut in view.cuts]
+    ax.plot(view.ks, confidence, "o-", ms=4, color="#0b62a4", label="mean confidence")
+    chance = [cut.chance_confidence for cut in view.cuts]
+    ax.plot(view.ks, chance, ":", lw=1, color="#0b62a4", label="the same of rows at random")
+    ax.plot(view.ks, [cut.agreement for cut in view.cuts], "s--", ms=4, color="#c44e0e", label="agreement with members")
+    if truth is not None:
+        rows = fitted_method(fitted).ensemble_.require_rows("by_n_clusters with truth")
+        scores = [evaluate(cut.labels[rows], truth).nmi_sqrt for cut in view.cuts]
+        ax.plot(view.ks, scores, "^:", ms=5, color="#16956e", label="NMI with the known classes")
+    ax.axvline(fitted_method(fitted).n_clusters_, color=_QUIET, lw=0.8, ls="--")
+    ax.set_ylim(0, 1.02)
+    _over_ks(ax, "The answer by number of clusters", ncols=4)
+    return ax
+
+
+def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax: Any = None) -> Any:
+    """Draw how a member's clusters (left) become consensus clusters (right); bands are as thick as the rows in them.
+
+    Parameters
+    ----------
+    fitted : what `consensus` returned, or a fitted estimator
+    member : int or str
+        A member's position or name.
+    n_clusters : int, optional
+        Draw the answer for another number of clusters.
+    ax : matplotlib axes, optional
+    """
+    view = flow_view(fitted_method(fitted), member, n_clusters)
+    ens = fitted_method(fitted).ensemble_
+    name = ens.names[ens._position(member)]
+    most = max(len(view.left), len(view.right))
+    ax = _axes(ax, width=7.0, height=min(max(0.22 * most + 2.0, 4.5), 12.0))
+    colours = cluster_colours(len(view.right))
+    left, right = _stack(view.table.sum(axis=1)), _stack(view.table.sum(axis=0))
+    total = view.table.sum()
+    left_used, right_used = left.copy(), right.copy()
+    for i, j in np.argwhere(view.table > 0):
+        thick = view.table[i, j] / total * _ROOM
+        _band(ax, left_used[i], right_used[j], thick, colours[j])
+        left_used[i] += thick
+        right_used[j] += thick
+    _pillar(ax, 0.0, left, view.table.sum(axis=1), view.left, [_QUIET] * len(left), "right")
+    _pillar(ax, 1.0, right, view.table.sum(axis=0), view.right, colours, "left")
+    ax.set_xlim(-0.3, 1.3)
+    ax.set_ylim(1.02, -0.02)
+    ax.axis("off")
+    ax.set_title(f"From {_shorten(name)} to the consensus")
+    return ax
+
+
+_ROOM = 0.9  # of the height is bands, the rest gaps between them
+
+
+def _stack(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where each part of a pillar begins."""
+    gap = (1.0 - _ROOM) / max(len(sizes) - 1, 1)
+    heights = sizes / max(sizes.sum(), 1e-300) * _ROOM
+    return np.concatenate([[0.0], np.cumsum(heights + gap)[:-1]])
+
+
+def _band(ax: Any, y_left: float, y_right: float, thick: float, colour: str) -> None:
+    path = import_extra("matplotlib.path", "Plotting").Path
+    corners = [
+        (0.03, y_left), (0.5, y_left), (0.5, y_right), (0.97, y_right),
+        (0.97, y_right + thick), (0.5, y_right + thick), (0.5, y_left + thick), (0.03, y_left + thick), (0.03, y_left),
+    ]  # fmt: skip
+    steps = [path.MOVETO, *[path.CURVE4] * 3, path.LINETO, *[path.CURVE4] * 3, path.CLOSEPOLY]
+    ax.add_patch(_patch("PathPatch")(path(corners, steps), facecolor=colour, alpha=0.45, lw=0))
+
+
+def _pillar(
+    ax: Any, x: float, starts: NDArray[np.float64], sizes: NDArray[np.float64], names: Any, colours: Any, side: str
+) -> None:
+    heights = sizes / max(sizes.sum(), 1e-300) * _ROOM
+    font = 9 if len(names) <= 20 else 7
+    for start, height, name, colour in zip(starts, heights, names, colours, strict=True):
+        ax.add_patch(_patch("Rectangle")((x - 0.03, start), 0.06, height, color=colour, lw=0))
+        place = x - 0.05 if side == "right" else x + 0.05
+        ax.text(place, start + height / 2, _shorten(name), ha=side, va="center", fontsize=font, color=_INK)
+
+
+def _axes(ax: Any, *, width: float = 7.0, height: float = 4.5, square: bool = False) -> Any:
+    if ax is not None:
+        return ax
+    pyplot = import_extra("matplotlib.pyplot", "Plotting")
+    _, ax = pyplot.subplots(figsize=(7.0, 6.0) if square else (width, height), layout="constrained")
+    return ax
+
+
+def _patch(name: str) -> Any:
+    return getattr(import_extra("matplotlib.patches", "Plotting"), name)
+
+
+def _colour_map() -> Any:
+    colours = import_extra("matplotlib.colors", "Plotting")
+    return colours.LinearSegmentedColormap.from_list("quorate", SEQUENTIAL)
+
+
+def _colour_bar(ax: Any, drawn: Any, title: str) -> None:
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, pad=0.03)
+    bar.set_label(title, color=_QUIET)
+    bar.outline.set_visible(False)
+
+
+def _trust_colour(value: float) -> str:
+    """Return the colour of a member by how much it counts, NCAI squared; the bar's length says the same."""
+    return "#0b62a4" if value**2 >= 0.5 else "#e8a317" if value**2 >= 0.2 else "#c44e0e"
+
+
+def _name_ticks(ax: Any, names: Any, *, both: bool = False, horizontal: bool = True) -> None:
+    """Write the names beside the cells, as large as fits, or none where they would be too small to read."""
+    box = ax.get_position()
+    width, height = ax.figure.get_size_inches()
+    room = 72 * (width * box.width if horizontal and not both else height * box.height) / len(names)
+    font = min(9.0, 0.85 * room)
+    axes = [ax.xaxis, ax.yaxis] if both else [ax.xaxis if horizontal else ax.yaxis]
+    if font < _SMALLEST_FONT:
+        for axis in axes:
+            axis.set_ticks([])
+        axes[-1].set_label_text(f"{len(names)} members", color=_QUIET)
+        return
+    shown = [_shorten(name) for name in names]
+    for axis in axes:
+        turned = 90 if axis is ax.xaxis else 0
+        axis.set_ticks(range(len(names)), shown, fontsize=font, rotation=turned)
+    ax.tick_params(length=0)
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…"
+
+
+def _bare(ax: Any, grid: str | None = None) -> None:
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(axis=grid, color=_GRID, lw=0.6)

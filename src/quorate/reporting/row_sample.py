@@ -1,0 +1,87 @@
+"""Rows for the report: a bounded sample with every member's vote, and what kept columns hold in each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate._utils.array_types import Floats
+from quorate.ensemble import Ensemble
+from quorate.reporting.row_facts import NumberColumn, RowFacts
+from quorate.reporting.views import Cut, SweepView
+from quorate.row_similarity import shared_rows
+
+# About how many numbers a report may hold about single rows: a page stays under a megabyte.
+_CELLS = 100_000
+_LONGEST_NAME = 120
+
+
+def rows_that_fit(ens: Ensemble, n_answers: int) -> int:
+    """Return how many rows a report can name, each with its votes, labels and certainties: all, if they fit."""
+    width = ens.n_members + 4 * n_answers
+    if ens.n_rows + ens.n_patterns * width <= _CELLS:
+        return ens.n_rows
+    return max(50, _CELLS // (width + 1))
+
+
+def embedded_rows(ens: Ensemble, sweep: SweepView, facts: RowFacts) -> dict[str, Any]:
+    """Return the sampled rows, and for their patterns the label each member gives and the answer at each k."""
+    patterns, place = np.unique(facts.sample_pattern, return_inverse=True)
+    codes = ens.patterns[patterns] - np.where(ens.patterns[patterns] >= 0, ens._offsets[:-1], 0)
+    levels_used = [np.unique(column[column >= 0]) for column in codes.T]
+    return {
+        "all": len(facts.sample) == ens.n_rows,
+        "names": [_shortened(name) for name in facts.sample],
+        "pattern": place.tolist(),
+        "counts": ens.counts[patterns].tolist(),
+        "codes": codes.tolist(),
+        "levels": [
+            {str(code): _shortened(str(levels[code])) for code in used}
+            for levels, used in zip(ens.levels, levels_used, strict=True)
+        ],
+        "labels": {str(cut.n_clusters): cut.labels[patterns].tolist() for cut in sweep.cuts},
+        "confidence": {str(cut.n_clusters): _hundredths(cut.confidence[patterns]) for cut in sweep.cuts},
+        "margin": {str(cut.n_clusters): _hundredths(cut.margin[patterns]) for cut in sweep.cuts},
+        "runner_up": {str(cut.n_clusters): cut.runner_up[patterns].tolist() for cut in sweep.cuts},
+        "homes": {str(cut.n_clusters): _homes(ens, cut, levels_used) for cut in sweep.cuts},
+    }
+
+
+def _hundredths(values: Floats) -> list[int]:
+    return np.rint(100 * values).astype(int).tolist()
+
+
+def _homes(ens: Ensemble, cut: Cut, levels_used: Sequence[Any]) -> list[dict[str, list[int]]]:
+    """Return, for the clusters of each member, the consensus cluster most of its rows are in, and their percentage."""
+    shared = shared_rows(ens, cut.labels, cut.n_clusters)
+    total = np.maximum(shared.sum(axis=0), 1e-300)
+    home, share = np.argmax(shared, axis=0), np.rint(100 * shared.max(axis=0) / total).astype(int)
+    return [
+        {str(code): [int(home[offset + code]), int(share[offset + code])] for code in used}
+        for offset, used in zip(ens._offsets[:-1], levels_used, strict=True)
+    ]
+
+
+def kept_columns(facts: RowFacts, cut: Cut) -> list[dict[str, Any]]:
+    """Return what each kept column holds in each cluster, in figures rounded for reading."""
+    found = []
+    for column in facts.columns:
+        kind = "numbers" if isinstance(column, NumberColumn) else "values"
+        found.append(
+            {"name": column.name, "kind": kind, "clusters": _plain(column.by_cluster(cut.labels, cut.n_clusters))}
+        )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -1,0 +1,384 @@
+"""What a consensus amounts to, as plain values ready for JSON: the report and other programs start from it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import quorate
+from quorate._utils.array_types import Floats, Ints
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.graph import GraphMethod
+from quorate.algorithms.tree import LinkageMethod
+from quorate.analysis.clusters import Split, next_split, opposition
+from quorate.analysis.scores import score_table
+from quorate.ensemble import Ensemble
+from quorate.reliability import NO_AGREEMENT, CrowdTrust
+from quorate.reporting.feature_view import view_features
+from quorate.reporting.origin import KnownClasses, Origin
+from quorate.reporting.row_facts import RowFacts, facts_in_memory
+from quorate.reporting.row_sample import embedded_rows, kept_columns, rows_that_fit
+from quorate.reporting.sentences import (
+    beside_chance,
+    cluster_values,
+    describe_choice,
+    describe_structure,
+    explain_choice,
+    outlook,
+    verdict,
+)
+from quorate.reporting.views import (
+    Cut,
+    MemberRow,
+    SweepView,
+    agreement_view,
+    member_rows,
+    sample_evidence,
+    sample_patterns,
+    seriate,
+    sweep_view,
+    transition,
+)
+from quorate.row_similarity import shared_rows
+
+SUMMARY_VERSION = 4
+"""Rises when a field of the summary changes its meaning or goes away."""
+
+_UNCERTAIN_SHOWN = 12
+_MEMBERS_IN_HEATMAP = 150
+_CLASSES_SHOWN = 40
+# How many figures on single members in single clusters a summary may hold.
+_MOST_SEPARATED = 20_000
+_TRUSTED, _PARTLY_TRUSTED = 0.3, 0.1  # mean agreement beyond chance
+_CALLED = {"trusted": "trusted", "partly": "partly trusted", "hardly": "hardly trusted"}
+_COPIES_NAMED = 5
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
+
+
+def summarise(
+    fitted: ConsensusMethod, origin: Origin | None = None, *, n_clusters: Iterable[int] | None = None
+) -> dict[str, Any]:
+    """Return the summary of a consensus: plain values that `json.dumps` takes.
+
+    Parameters
+    ----------
+    fitted : a fitted consensus function
+    origin : Origin, optional
+        Where the ensemble came from.
+    n_clusters : iterable of int, optional
+        The numbers of clusters to describe beside the fitted one. Default: up to twenty.
+    """
+    origin = origin or Origin()
+    ens = fitted.ensemble_
+    ks = None if n_clusters is None else {*n_clusters, fitted.n_clusters_}
+    sweep = sweep_view(fitted, ks)
+    splits = _splits(fitted, sweep)
+    answers = [_answer(fitted, cut, split, origin) for cut, split in zip(sweep.cuts, splits, strict=True)]
+    facts = _name_rows(answers, ens, origin)
+    for answer, cut in zip(answers, sweep.cuts, strict=True):
+        answer["columns"] = kept_columns(facts, cut)
+    if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
+        for answer, cut in zip(answers, sweep.cuts, strict=True):
+            answer["separated"] = _separated(ens, cut)
+    members = member_rows(ens, fitted.member_weights_, normalise=fitted.normalise)  # type: ignore[arg-type]
+    summary = {
+        "schema": "quorate-summary",
+        "version": SUMMARY_VERSION,
+        "source": _source(ens, origin),
+        "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
+        "structure": describe_structure(ens, origin.structure),
+        "choice": _choice(fitted, sweep, origin.asked),
+        "members": [{**_rounded(asdict(row)), **describe_trust(row, ens.n_members)} for row in members],
+        "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
+        "agreement": _agreement(fitted, members),
+        "answers": answers,
+        "steps": [
+            transition(one.labels, other.labels, ens.counts)
+            for one, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
+        ],
+        "matrix": _matrix(fitted, sweep),
+        "rows": embedded_rows(ens, sweep, facts),
+        "not_told": list(facts.too_many),
+        "features": None if origin.features is None else view_features(origin.features, sweep.cuts),
+        "repeat": {"command": origin.command, "versions": _versions()},
+    }
+    return {**summary, "verdict": verdict(summary)}
+
+
+def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
+    missing = float(((ens.patterns < 0).sum(axis=1) * ens.counts).sum() / (ens.total * ens.n_members))
+    return {
+        "name": origin.name,
+        "rows": ens.n_rows,
+        "members": ens.n_members,
+        "clusters": ens.n_clusters,
+        "patterns": ens.n_patterns,
+        "missing": round(missing, 6),
+        "id": origin.id_column,
+        "truth": None if origin.classes is None else origin.classes.column,
+        "classes": None if origin.classes is None else _class_names(origin.classes),
+    }
+
+
+def _parameters(fitted: ConsensusMethod) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in fitted.get_params().items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item) for item in np.asarray(value).tolist()]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> dict[str, Any]:
+    """Return the number of clusters and, in words, how it was chosen."""
+    automatic = isinstance(fitted.n_clusters, str)
+    k, choice = fitted.n_clusters_, sweep.choice
+    values = [None if np.isnan(value) else round(float(value), 6) for value in sweep.criterion]
+    return {
+        "k": k,
+        "automatic": automatic,
+        "explanation": explain_choice(k, choice, automatic=automatic, asked=asked),
+        "criterion": sweep.criterion_name,
+        "values": dict(zip(map(str, sweep.ks), values, strict=True)),
+        "suggested": choice.n_clusters,
+        **describe_choice(choice),
+    }
+
+
+def describe_trust(row: MemberRow, n_members: int) -> dict[str, str]:
+    """Return how far a member can be trusted, as a word, as people read it and as a sentence.
+
+    Agreement beyond chance alone decides, with the members that agree with any: how many others are made up says
+    nothing about a good one.
+    """
+    if n_members == 1:
+        return {"trust": "trusted", "called": "the only one", "words": "There is no other member to agree with."}
+    if row.coverage == 0:
+        return {"trust": "hardly", "called": "labels no row", "words": "Labels no row, and so counts for nothing."}
+    if row.n_clusters == 1:
+        return {"trust": "hardly", "called": "one cluster only", "words": "Has one cluster, and so parts no two rows."}
+    share = (
+        "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
+    )
+    if not row.beyond_chance:
+        trust, reason = "hardly", "Agrees with the others no more than chance would"
+    elif row.among_agreeing >= _TRUSTED:
+        trust, reason = "trusted", "Agrees with the others"
+    elif row.among_agreeing >= _PARTLY_TRUSTED:
+        trust, reason = "partly", "Agrees with the others in part"
+    else:
+        trust, reason = "hardly", "Agrees with the others hardly more than chance would"
+    called = _CALLED[trust] if row.beyond_chance else "not trusted: no more than chance"
+    if row.coverage < 0.5:
+        reason += f", on the {row.coverage:.0%} of rows it labels"
+    return {"trust": trust, "called": called, "words": f"{reason}; {share}."}
+
+
+def describe_crowd(crowd: CrowdTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:
+    """Return whether members agree beyond chance, in a sentence where they do not, and which are copies."""
+    sentences = {
+        "beyond chance": None,
+        "no more than chance": NO_AGREEMENT,
+        "too few rows to tell": "There are too few rows to tell the members' agreement from chance.",
+    }
+    copies = [
+        {"members": [names[j] for j in group], "weight": round(float(weights[list(group)].sum()), 6)}
+        for group in crowd.copies
+    ]
+    return {"verdict": crowd.verdict, "sentence": sentences[crowd.verdict], "note": _lowered(crowd), "copies": copies}
+
+
+def _lowered(crowd: CrowdTrust) -> str | None:
+    """Return why good members agree less than one would think, where some agree with none."""
+    alone = int(np.sum(~crowd.agrees))
+    if crowd.verdict != "beyond chance" or alone == 0:
+        return None
+    which = "the one that agrees with none lowers" if alone == 1 else f"the {alone} that agree with none lower"
+    return f"Agreement is a mean over all other members: {which} the figures of all, but not the words."
+
+
+def crowd_notes(crowd: dict[str, Any]) -> list[str]:
+    """Return what to say below a table of members: what lowers agreement, and which are nearly the same clustering."""
+    note = crowd.get("note")  # not in summaries that were written before there was one
+    return [*([note] if note else []), *_copies_told(crowd["copies"])]
+
+
+def _copies_told(copies: Sequence[dict[str, Any]]) -> list[str]:
+    return [
+        f"{', '.join(group['members'][:_COPIES_NAMED])}"
+        + (f" and {len(group['members']) - _COPIES_NAMED} more" if len(group["members"]) > _COPIES_NAMED else "")
+        + f" are (nearly) the same clustering; together they have {group['weight']:.0%} of the weight."
+        for group in copies
+    ]
+
+
+def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[str, Any]:
+    """Return the agreement of members, of a bounded number spread evenly over their ranks."""
+    ens = fitted.ensemble_
+    shown = np.arange(ens.n_members)
+    if ens.n_members > _MEMBERS_IN_HEATMAP:
+        ranked = np.argsort([-row.trust_index for row in members], kind="stable")
+        shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
+        ens = ens.select(shown.tolist())
+    view = agreement_view(ens, normalise=fitted.normalise)  # type: ignore[arg-type]
+    return {
+        "names": list(view.names),
+        "members": shown[view.order].tolist(),
+        "values": [[round(float(value), 3) for value in row] for row in view.values],
+        "all_shown": len(shown) == len(members),
+    }
+
+
+def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
+    """Return what each answer's next finer one splits, where that is among the answers or soon found."""
+    finer: list[Ints | None] = [
+        other.labels if other.n_clusters == cut.n_clusters + 1 else None
+        for cut, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
+    ]
+    finer.append(None)
+    solved = isinstance(fitted, LinkageMethod | GraphMethod)  # others solve every number of clusters anew
+    for i, cut in enumerate(sweep.cuts):
+        if finer[i] is None and solved and cut.n_clusters == fitted.n_clusters_ < fitted._cuts.max_clusters:
+            finer[i] = fitted._cuts.cut(cut.n_clusters + 1)
+    return [
+        None if labels is None else next_split(fitted.ensemble_, cut.weights, cut.labels, labels)
+        for cut, labels in zip(sweep.cuts, finer, strict=True)
+    ]
+
+
+def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Origin) -> dict[str, Any]:
+    ens = fitted.ensemble_
+    answer = {
+        "k": cut.n_clusters,
+        "clusters": [cluster_values(cluster, ens.total) for cluster in cut.clusters],
+        "outlook": outlook(cut.clusters, split),
+        "unlabelled": float(ens.counts[cut.labels < 0].sum()),
+        "mean_confidence": round(cut.mean_confidence, 4),
+        "chance_confidence": round(cut.chance_confidence, 4),
+        "beside_chance": beside_chance(cut.mean_confidence, cut.chance_confidence),
+        "agreement": round(cut.agreement, 4),
+        "confidence_histogram": cut.histogram.tolist(),
+        "uncertain": _uncertain(fitted, cut),
+        "scores": None,
+        "classes": None,
+        "separated": None,
+        "command": _call(fitted, cut.n_clusters) if origin.command_at is None else origin.command_at(cut.n_clusters),
+    }
+    if origin.classes is not None:
+        table = _class_table(cut.labels, origin.classes.counts)
+        answer["scores"] = _rounded(asdict(score_table(table)))
+        answer["classes"] = _shown_classes(table, origin.classes).tolist()
+    return answer
+
+
+def _separated(ens: Ensemble, cut: Cut) -> list[list[int]]:
+    """Return, for each cluster, the percentage of its pairs of rows that each member puts in different clusters."""
+    shared, squared = (shared_rows(ens, cut.labels, cut.n_clusters, squared=squared) for squared in (False, True))
+    return np.rint(100 * opposition(ens, shared, squared)).astype(int).tolist()
+
+
+def _call(fitted: ConsensusMethod, k: int) -> str:
+    """Return the Python code that gives the labels at k clusters."""
+    defaults = type(fitted)(k).get_params()
+    given = {**_parameters(fitted), "n_clusters": k}
+    settings = "".join(f", {name}={value!r}" for name, value in given.items() if value != defaults[name])
+    return f'quorate.consensus(labels, {k}, "{fitted.name}"{settings}).labels'
+
+
+def _largest_classes(classes: KnownClasses) -> Ints:
+    """Return the classes that are shown, by size: all, or the largest."""
+    sizes = np.asarray(classes.counts.sum(axis=0)).ravel()
+    return np.sort(
+        np.argsort(-sizes, kind="stable")[: len(sizes) if len(sizes) <= _CLASSES_SHOWN else _CLASSES_SHOWN - 1]
+    )
+
+
+def _class_names(classes: KnownClasses) -> list[str]:
+    shown = [classes.names[c] for c in _largest_classes(classes)]
+    others = len(classes.names) - len(shown)
+    return shown if not others else [*shown, f"{others} others"]
+
+
+def _shown_classes(table: Floats, classes: KnownClasses) -> Floats:
+    """(k, classes shown) the table of classes by cluster, small classes of many as one."""
+    shown = _largest_classes(classes)
+    if len(shown) == table.shape[1]:
+        return table
+    rest = np.delete(table, shown, axis=1).sum(axis=1, keepdims=True)
+    return np.concatenate([table[:, shown], rest], axis=1)
+
+
+def _class_table(labels: Ints, class_counts: sp.csr_array) -> Floats:
+    """(k, classes) how many rows of each consensus cluster belong to each class."""
+    kept = np.flatnonzero(labels >= 0)
+    shape = (int(labels.max(initial=-1)) + 1, len(labels))
+    clusters = sp.csr_array((np.ones(len(kept)), (labels[kept], kept)), shape=shape)
+    return np.asarray((clusters @ class_counts).toarray())
+
+
+def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
+    """Return the patterns whose rows are least certain, with the cluster that would have them next."""
+    ens = fitted.ensemble_
+    kept = np.flatnonzero(cut.labels >= 0)
+    least = kept[np.lexsort((kept, cut.confidence[kept]))[:_UNCERTAIN_SHOWN]]
+    return [
+        {
+            "example": int(pattern),
+            "rows": float(ens.counts[pattern]),
+            "label": int(cut.labels[pattern]),
+            "confidence": round(float(cut.confidence[pattern]), 4),
+            "margin": round(float(cut.margin[pattern]), 4),
+            "runner_up": int(cut.runner_up[pattern]) if cut.runner_up[pattern] >= 0 else None,
+        }
+        for pattern in least
+    ]
+
+
+def _name_rows(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Origin) -> RowFacts:
+    """Put an example row in place of the number of each uncertain pattern; return all that is known of rows.
+
+    All is asked for at once, so that a file is read once.
+    """
+    lines = [line for answer in answers for line in answer["uncertain"]]
+    patterns = np.unique(np.array([line["example"] for line in lines], dtype=np.int64))
+    most = rows_that_fit(ens, len(answers))
+    facts = facts_in_memory(ens, patterns, most) if origin.look is None else origin.look(patterns, most)
+    name_of = dict(zip(patterns.tolist(), facts.examples, strict=True))
+    for line in lines:
+        line["example"] = name_of[line["example"]]
+    return facts
+
+
+def _matrix(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
+    """Return the consensus matrix on samples, in hundredths, with the samples' cluster at each k."""
+    chosen, rows = sample_patterns(fitted.ensemble_, fitted.pattern_labels_)
+    evidence = sample_evidence(fitted.ensemble_, fitted.member_weights_, chosen)
+    order = seriate(evidence)
+    chosen, rows, evidence = chosen[order], rows[order], evidence[np.ix_(order, order)]
+    return {
+        "rows": rows.tolist(),
+        "evidence": np.rint(100 * evidence).astype(int).tolist(),
+        "labels": {str(cut.n_clusters): cut.labels[chosen].tolist() for cut in sweep.cuts},
+        "patterns": len(chosen),
+    }
+
+
+def _rounded(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 6) if isinstance(value, float) else value for key, value in values.items()}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "quorate": quorate.__version__,
+        "python": platform.python_version(),
+        **{package: version(package) for package in _PACKAGES},
+    }

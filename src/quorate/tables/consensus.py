@@ -1,0 +1,175 @@
+"""From a table to an answer: one way for files, for the command and, but for the engine, for frames.
+
+A table is counted by its engine: the distinct combinations of its members' labels, and how many rows have each. Those
+are combined, in memory or, where they do not fit, in blocks; the answer of each combination is joined to the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from quorate._runtime.memory import available_memory, show_bytes
+from quorate._utils.array_types import Floats
+from quorate.algorithms.base import ConsensusMethod
+from quorate.analysis.choose_k import Choice
+from quorate.analysis.clusters import ConsensusCluster
+from quorate.certainty import certainty
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.labels import Noise
+from quorate.tables.counted_table import CountedTable
+from quorate.tables.io import LabelTable, explained, output_format, write_table
+from quorate.tables.out_of_core.block_consensus import check_blockwise, fit_blocks
+from quorate.tables.out_of_core.duckdb_patterns import store_answer, store_patterns
+from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
+from quorate.tables.roles import ANSWERS, Columns
+
+_CERTAIN = len(ANSWERS) - 1  # as many fields of `Certainty`, in this order, are columns of an answer
+
+
+@dataclass(frozen=True)
+class TableConsensus:
+    """The consensus of a table; its answer is stored in the table's engine."""
+
+    counted: CountedTable
+    columns: Columns
+    ensemble: Ensemble | StoredEnsemble
+    names: tuple[str, ...]
+    """The columns of the answer."""
+    n_clusters: int
+    clusters: tuple[ConsensusCluster, ...]
+    ncai: Floats
+    member_weights: Floats
+    fitted: ConsensusMethod | None
+    """The fitted consensus function, unless the patterns were read in blocks."""
+    choice: Choice | None
+    """How the number of clusters was chosen, if it was."""
+
+    def write(
+        self,
+        out: str | Path,
+        *,
+        format: str | None = None,
+        keep_order: bool = True,
+        force: bool = False,
+    ) -> None:
+        """Write the rows: the columns to keep, then the answer.
+
+        A text table is written typed where it becomes another format, as far as its members go.
+        """
+        typed = self.counted.table.format.is_text and not output_format(out, format).is_text
+        rows = self.counted.rows(self.names, self.columns.keep, keep_order=keep_order, typed=typed)
+        write_table(rows, out, format=format, force=force)
+
+
+def combine_table(
+    table: LabelTable,
+    columns: Columns,
+    estimator: ConsensusMethod,
+    *,
+    noise: Noise = "missing",
+    n_clusters: Sequence[int] = (),
+    with_confidence: bool = True,
+    whole: str | None = None,
+) -> TableConsensus:
+    """Combine the members of a table, and store the answer of its rows beside them.
+
+    Parameters
+    ----------
+    table : LabelTable
+    columns : Columns
+        The use of its columns.
+    estimator : a consensus function
+    noise : {"missing", "cluster"}, default "missing"
+        What negative integer labels mean.
+    n_clusters : sequence of int
+        Several numbers of clusters, if there is to be an answer for each.
+    with_confidence : bool, default True
+        Whether the answer has columns of confidence, margin and runner-up.
+    whole : str, optional
+        What else is wanted that needs all patterns in memory, for the message where they do not fit.
+    """
+    for name in answer_names(n_clusters, with_confidence=with_confidence):
+        if name in columns.keep:
+            raise QuorateError(f"{table.path} has a column named {name!r} already. Rename or drop it first.")
+    counted = CountedTable(table, columns.members, columns.truth, noise)
+    if not columns.named:
+        counted.refuse_features()
+    available = available_memory()
+    if counted.bytes_needed <= available:
+        fitted = fit_best(estimator, counted.ensemble, n_clusters)
+        answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence)
+        counted.store(answers)
+        return TableConsensus(
+            counted,
+            columns,
+            fitted.ensemble_,
+            tuple(answers),
+            fitted.n_clusters_,
+            fitted.clusters_,
+            fitted.ncai_,
+            fitted.member_weights_,
+            fitted,
+            fitted.choice_ if fitted.n_clusters == "auto" else None,
+        )
+    whole = "several numbers of clusters" if len(n_clusters) > 1 else whole
+    if whole is not None:
+        raise QuorateError(
+            f"The rows have {counted.n_lines:,} distinct combinations of labels, which need about "
+            f"{show_bytes(counted.bytes_needed)}, but {show_bytes(available)} is available; only one answer can be "
+            f"found in blocks of them. Leave out {whole}, raise memory_limit=, or use fewer members."
+        )
+    able = check_blockwise(estimator, counted.n_lines, counted.bytes_needed, available)
+    lines = counted.lines
+    with explained(lines.path):
+        ens = store_patterns(lines, noise)
+        found = fit_blocks(able, ens)
+        store_answer(lines, ens, found.answers())
+    names = ANSWERS if with_confidence else ANSWERS[:1]
+    return TableConsensus(
+        counted,
+        columns,
+        ens,
+        names,
+        found.n_clusters,
+        found.clusters,
+        found.ncai,
+        found.member_weights,
+        None,
+        found.choice,
+    )
+
+
+def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int] = ()) -> ConsensusMethod:
+    """Fit; of several numbers of clusters, at the automatic choice or, if it is none of them, at the nearest."""
+    fitted = estimator.fit(ens)
+    if len(n_clusters) > 1 and fitted.n_clusters_ not in n_clusters:
+        fitted._cut_again(min(n_clusters, key=lambda k: (abs(k - fitted.n_clusters_), k)))
+    return fitted
+
+
+def answer_names(n_clusters: Sequence[int] = (), *, with_confidence: bool = True) -> tuple[str, ...]:
+    """Return the names of the columns of an answer."""
+    stems = ANSWERS if with_confidence else ANSWERS[:1]
+    return stems if len(n_clusters) <= 1 else tuple(f"{stem}_{k}" for stem in stems for k in n_clusters)
+
+
+def answer_columns(
+    fitted: ConsensusMethod, n_clusters: Sequence[int] = (), *, with_confidence: bool = True
+) -> dict[str, Any]:
+    """Return the columns of an answer, pattern by pattern: the consensus, or one for each k; certainty if wanted."""
+    names = answer_names(n_clusters, with_confidence=with_confidence)
+    if len(n_clusters) <= 1:
+        certain = fitted.pattern_certainty_[:_CERTAIN] if with_confidence else ()
+        return dict(zip(names, (fitted.pattern_labels_, *certain), strict=True))
+    cuts = {k: fitted._answer_at(k) for k in sorted(n_clusters, reverse=True)}  # the largest first serves the others
+    values: list[NDArray[Any]] = [cuts[k][0] for k in n_clusters]
+    if with_confidence:
+        of_k = [certainty(fitted.ensemble_, cuts[k][1], cuts[k][0])[:_CERTAIN] for k in n_clusters]
+        values += [column for columns in zip(*of_k, strict=True) for column in columns]
+    return dict(zip(names, values, strict=True))

@@ -1,0 +1,192 @@
+"""A label table in a file, counted by DuckDB: its ensemble, and the answer put back on its rows.
+
+The rows stay in the file. One group-by counts the distinct lines of cells of the members, the ensemble is made from
+those, and one join takes an answer back to the rows in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from quorate._runtime.memory import labels_memory, require_memory
+from quorate._utils.array_types import Ints
+from quorate.column_roles import Seen
+from quorate.ensemble import Ensemble, from_lines
+from quorate.errors import QuorateError
+from quorate.labels import Lines, Noise
+from quorate.tables.io import ROW, Column, LabelTable, explained, quote_name
+from quorate.tables.roles import refuse_features
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+LINES, _CLASSES, ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
+
+
+@dataclass
+class CountedTable:
+    """The members of a label table, and its known classes if there are any."""
+
+    table: LabelTable
+    members: Sequence[str]
+    truth: str | None = None
+    noise: Noise = "missing"
+
+    @cached_property
+    def lines(self) -> LabelTable:
+        """The distinct lines of the members' cells as a table of its own beside the file."""
+        columns = tuple(Column(name, f"k{j}", self.table.column(name).sql_type) for j, name in enumerate(self.members))
+        cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
+        source, counted = self.table.view, "count(*)"
+        with explained(self.table.path):
+            if self.truth is not None:
+                self.table.connection.execute(
+                    f"CREATE OR REPLACE TEMP TABLE {_CLASSES} AS SELECT {cells}, "
+                    f"CAST({self.table.raw(self.truth)} AS VARCHAR) AS truth, count(*) AS n FROM {source} GROUP BY ALL"
+                )
+                cells, source, counted = ", ".join(column.sql_name for column in columns), _CLASSES, "sum(n)::BIGINT"
+            self.table.connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {LINES} AS SELECT {cells}, {counted} AS n FROM {source} GROUP BY ALL"
+            )
+        return LabelTable(self.table.path, self.table.format, self.table.connection, columns, view=LINES)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        ((n_lines, n_rows),) = self.lines.connection.execute(f"SELECT count(*), sum(n)::BIGINT FROM {LINES}").fetchall()
+        if n_lines == 0:
+            raise QuorateError(f"{self.table.path} has columns but no rows. Pass a table with one row per instance.")
+        return int(n_lines), int(n_rows)
+
+    @property
+    def n_lines(self) -> int:
+        """Number of distinct lines of cells."""
+        return self._sizes[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._sizes[1]
+
+    @property
+    def bytes_needed(self) -> int:
+        """About how much memory a consensus takes that holds all patterns."""
+        return labels_memory(self.n_lines, len(self.members))
+
+    def refuse_features(self) -> None:
+        """Refuse members in which more than half of all values differ, which the first rows did not show."""
+        profiles = self.lines.profile
+        seen = {name: Seen(self.n_rows, 0, one.n_distinct, one.kind == "number") for name, one in profiles.items()}
+        refuse_features(self.table.path, {name: one for name, one in seen.items() if one.is_odd})
+
+    @cached_property
+    def _counted(self) -> tuple[Ensemble, Ints, Ints]:
+        """The ensemble, and for each line its number in the engine and its pattern."""
+        lines = self.lines
+        require_memory(
+            self.bytes_needed,
+            f"The {self.n_lines:,} distinct rows of labels",
+            "Raise memory_limit=, or combine fewer members at once.",
+        )
+        labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
+        fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
+        n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
+        ens, pattern = from_lines(Lines(self.members, list(fetched.values()), n), noise=self.noise)
+        return ens, line, pattern.astype(np.int64)
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The ensemble of the members; the rows stay in the file."""
+        return self._counted[0]
+
+    def class_table(self) -> NDArray[np.float64]:
+        """(clusters, classes) how many rows of each consensus cluster belong to each known class, from the answer."""
+        found = self.table.fetch(
+            f"SELECT a.a0 AS cluster, c.truth AS truth, sum(c.n)::BIGINT AS n FROM {_CLASSES} c JOIN {ANSWER} a "
+            f"ON {self._same('c', 'a')} WHERE c.truth IS NOT NULL AND a.a0 >= 0 GROUP BY ALL"
+        )
+        classes, code = self._classes(found)
+        counts = np.zeros((int(np.max(found["cluster"])) + 1, len(classes)))
+        counts[np.asarray(found["cluster"]), code] = np.asarray(found["n"])
+        return counts
+
+    def _classes(self, found: Mapping[str, Any]) -> tuple[NDArray[np.str_], Ints]:
+        """Return the names of the known classes in some counts of them, and the place of each count's class there."""
+        if len(found["n"]) == 0:
+            raise QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
+        return np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
+
+    def class_counts(self) -> tuple[tuple[str, ...], sp.csr_array]:
+        """Return the known classes, and (m, classes) how many rows of each pattern belong to each."""
+        ens, line, pattern = self._counted
+        same = self._same("c", "l")
+        found = self.table.fetch(
+            f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {LINES} l ON {same} "
+            "WHERE c.truth IS NOT NULL"
+        )
+        classes, code = self._classes(found)
+        pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
+        pattern_of[line] = pattern
+        cells = (pattern_of[np.asarray(found["line"])], code)
+        counts = sp.coo_array((np.asarray(found["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
+        return tuple(classes.tolist()), sp.csr_array(counts)
+
+    def _same(self, one: str, other: str) -> str:
+        """Return the condition that two lines have the same cells, missing ones included."""
+        return " AND ".join(f"{one}.k{j} IS NOT DISTINCT FROM {other}.k{j}" for j in range(len(self.members)))
+
+    def _rows_with(self, answers: str, numbered: bool = True) -> str:
+        """Return the rows, numbered in their order, joined with a table of answers by their cells."""
+        same = " AND ".join(
+            f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.members)
+        )
+        return f"{self.table.numbered if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
+
+    def store(self, answers: dict[str, NDArray[Any]]) -> None:
+        """Store an answer in the engine: name of each new column, and its value for each pattern."""
+        _, line, pattern = self._counted
+        values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
+        self._register("quorate_fitted", {"line": line, **values})
+        with explained(self.table.path):
+            self.table.connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {ANSWER} AS SELECT {LINES}.* EXCLUDE (n), {', '.join(values)} "
+                f"FROM {LINES} JOIN quorate_fitted ON {LINES}.rowid = quorate_fitted.line"
+            )
+
+    def rows(
+        self, names: Sequence[str], keep: Sequence[str], *, keep_order: bool = True, typed: bool = False
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the rows: the columns to keep, then one column per answer stored.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the answers.
+        keep : sequence of str
+            Columns of the file that go before them.
+        keep_order : bool, default True
+            Whether the rows come in their order, which is one sort more.
+        typed : bool, default False
+            Whether members in a text table are kept as the labels they stand for, not as the text that is there.
+        """
+        kept = ""
+        for name in keep:
+            cell = f"t.{self.table.raw(name)}"
+            if typed and name in self.members:
+                cell = self.lines.label(name).replace(self.lines.raw(name), cell)
+            kept += f"{cell} AS {quote_name(name)}, "
+        named = ", ".join(f"a.a{i} AS {quote_name(name)}" for i, name in enumerate(names))
+        order = f" ORDER BY t.{ROW}" if keep_order else ""
+        return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(ANSWER, keep_order)}{order}")
+
+    def _register(self, name: str, columns: dict[str, Any]) -> None:
+        connection = self.table.connection
+        connection.unregister(name)
+        connection.register(name, {key: np.ascontiguousarray(values) for key, values in columns.items()})

@@ -1,0 +1,1 @@
+"""Patterns that do not fit into memory."""

@@ -1,0 +1,178 @@
+"""Graph methods on patterns that do not fit into memory: the same answer in passes over blocks of patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from quorate._runtime.memory import show_bytes
+from quorate._utils.array_types import Bools, Floats, Labels
+from quorate.algorithms.base import ConsensusMethod, warn_of_surprises
+from quorate.algorithms.graph import GraphMethod
+from quorate.analysis.choose_k import Choice, choose_k
+from quorate.analysis.clusters import ConsensusCluster, cluster_table
+from quorate.certainty import Certainty, Groups, certainty
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateError
+from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
+from quorate.numerics.transfer_cut import TransferCut
+from quorate.reliability import Normalise, ncai
+from quorate.row_similarity import group_sizes, group_sums
+from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
+
+
+@dataclass(frozen=True)
+class BlockedConsensus:
+    """A consensus of patterns that are not in memory."""
+
+    n_clusters: int
+    ncai: Floats
+    member_weights: Floats
+    clusters: tuple[ConsensusCluster, ...]
+    choice: Choice | None
+    """How the number of clusters was chosen, if it was."""
+    answers: Callable[[], Iterator[tuple[Labels, Certainty]]]
+    """Yields label and certainty of the patterns, block by block, in order."""
+
+
+def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, available: int) -> GraphMethod:
+    """Return the estimator if it can work on blocks of patterns, or say what it would need instead."""
+    why = estimator._why_all_patterns()
+    if why is not None:
+        raise QuorateError(
+            f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
+            f"{show_bytes(n_bytes)}, but {show_bytes(available)} is available. "
+            'Use the default method, gp-mgla or hbgf with start="ward", which read them in blocks, or fewer members.'
+        )
+    return cast(GraphMethod, estimator)
+
+
+def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
+    """Find the consensus of an ensemble whose patterns are read in blocks."""
+    influence = estimator._weigh(ens)
+    index = ncai(ens, cast(Normalise, estimator.normalise))
+    of_cluster = estimator._cluster_influence(ens, influence)
+    graph = estimator._graph(ens, of_cluster)
+    cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))
+    choice = choose_k(ens) if estimator.n_clusters == "auto" else None
+    wanted = int(estimator.n_clusters) if choice is None else choice.within(cut.max_clusters)
+    blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
+    numbered = blocks.numbered()
+    weights = influence / influence.sum()
+    parts = (Groups.of(block, weights, labels, numbered.n_groups) for block, labels in numbered.labels())
+    groups = reduce(Groups.__add__, parts)
+
+    def answers() -> Iterator[tuple[Labels, Certainty]]:
+        for block, labels in numbered.labels():
+            yield labels, certainty(block, weights, labels, groups)
+
+    firmness = np.zeros((2, numbered.n_groups))
+    for block, (labels, certain) in zip(ens.blocks(), answers(), strict=True):
+        for total, values in zip(firmness, (certain.vote_share, certain.confidence), strict=True):
+            total += group_sums(block, labels, values, numbered.n_groups)
+    stability, cohesion = firmness / numbered.sizes
+    clusters = cluster_table(ens, weights, groups, stability, cohesion, squared=groups.shared)  # every row weighs 1
+    warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
+    return BlockedConsensus(numbered.n_groups, index, weights, clusters, choice, answers)
+
+
+class Embedded(NamedTuple):
+    """A block of patterns, which of them have any evidence, and those embedded."""
+
+    block: Ensemble
+    linked: Bools
+    values: Floats
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The cut of a graph into k clusters, applied to blocks of patterns."""
+
+    estimator: GraphMethod
+    ens: StoredEnsemble
+    cut: TransferCut
+    influence: Floats
+    """(n_clusters,)"""
+    k: int
+
+    def embedded(self) -> Iterator[Embedded]:
+        """Yield all blocks in order."""
+        return map(self.embed, range(self.ens.n_blocks))
+
+    def embed(self, i: int) -> Embedded:
+        """Return a block, which of its patterns have any evidence, and those embedded."""
+        self.cut.spectrum(self.k)
+        block = self.ens.block(i)
+        links = self.estimator._links(block, self.influence)
+        part = replace(self.cut, ensemble=block, links=links)
+        part._known.extend(self.cut._known)
+        linked = np.diff(links.indptr) > 0
+        return Embedded(block, linked, np.ascontiguousarray(part.embedding(self.k)[linked]))
+
+    def numbered(self) -> _Numbered:
+        """Return the clusters, numbered by decreasing size, ties by their first pattern."""
+        assignment = blocked_kmeans(_Points(self), self.k, self.cut.start, self.cut.spread) if self.k > 1 else None
+        plain = _Numbered(self, assignment, np.arange(max(self.k, 1)), np.empty(0))
+        sizes, first = np.zeros(self.k), np.full(self.k, self.ens.n_patterns)
+        offset = 0
+        for block, labels in plain.labels():
+            sizes += group_sizes(block, labels, self.k)
+            present, place = np.unique(labels, return_index=True)
+            new = (present >= 0) & (offset + place < first[present])
+            first[present[new]] = offset + place[new]
+            offset += len(labels)
+        order = np.lexsort((first, -sizes))
+        n_groups = int(np.count_nonzero(sizes))
+        rank = np.empty(self.k, dtype=np.int64)
+        rank[order] = np.arange(self.k)
+        return _Numbered(self, assignment, rank, sizes[order][:n_groups])
+
+
+class _Points(Sequence[Points]):
+    """What the k-means clusters: embedded patterns, read when asked for, and what is clustered along with them."""
+
+    def __init__(self, blocks: _Blocks) -> None:
+        self._blocks = blocks
+        self._companions = blocks.cut.companions(blocks.k)
+
+    def __len__(self) -> int:
+        return self._blocks.ens.n_blocks + len(self._companions)
+
+    def __getitem__(self, i: Any) -> Any:
+        n_blocks = self._blocks.ens.n_blocks
+        if i >= n_blocks:
+            return self._companions[i - n_blocks]
+        block, linked, values = self._blocks.embed(i)
+        return Points(values, block.counts[linked].astype(np.float64))
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """The consensus label of every pattern, found again whenever it is asked for."""
+
+    blocks: _Blocks
+    assignment: Assignment | None
+    rank: Labels
+    sizes: Floats
+
+    @property
+    def n_groups(self) -> int:
+        """Number of clusters that came back."""
+        return len(self.sizes)
+
+    def labels(self) -> Iterator[tuple[Ensemble, Labels]]:
+        """Yield blocks and the consensus label of their patterns, -1 without evidence."""
+        offset = 0
+        for block, linked, values in self.blocks.embedded():
+            labels = np.full(block.n_patterns, -1, dtype=np.int64)
+            if self.assignment is None:
+                labels[linked] = 0
+            else:
+                labels[linked] = self.rank[self.assignment.labels(values, offset)[0]]
+            offset += int(linked.sum())
+            yield block, labels

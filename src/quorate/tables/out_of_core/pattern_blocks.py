@@ -1,0 +1,68 @@
+"""Patterns that do not fit into memory: kept elsewhere, read in blocks, and clustered without ever holding them.
+
+Where hardly any two rows carry the same labels there are as many patterns as rows. What graph methods need of them is
+the co-occurrence, which adds up over blocks, and a k-means of their embedding, whose every step is a pass over blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._runtime.memory_forecast import Numbers
+from quorate._utils.array_types import Ints
+from quorate.ensemble import Clusterings, Ensemble
+from quorate.labels import Noise, Vector
+
+BLOCK = 1 << 17
+
+
+class PatternStore(Protocol):
+    """Distinct patterns in lexicographic order, kept anywhere."""
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of patterns."""
+
+    def read(self, start: int, stop: int) -> tuple[NDArray[np.int32], Ints]:
+        """Return (stop - start, M) codes, -1 for missing, and the counts of some consecutive patterns."""
+
+
+class StoredEnsemble(Clusterings):
+    """Clusterings whose patterns are read from a store, block by block."""
+
+    def __init__(
+        self, names: Sequence[str], levels: Sequence[Vector], noise: Noise, n_rows: int, store: PatternStore
+    ) -> None:
+        self.names, self.levels, self.noise, self.n_rows = tuple(names), tuple(levels), noise, n_rows
+        self._store = store
+        self._check_not_empty()
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct rows of labels."""
+        return self._store.n_patterns
+
+    @property
+    def total(self) -> float:
+        """Number of rows."""
+        return float(self.n_rows)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks in which the patterns are read."""
+        return -(-self.n_patterns // BLOCK)
+
+    @property
+    def numbers(self) -> Numbers:
+        """What the memory that is needed comes from: a block is read while two are there, one with its answer."""
+        one = super().numbers
+        return one._replace(patterns=min(3 * one.patterns, self.n_patterns))
+
+    def block(self, i: int) -> Ensemble:
+        """Return some consecutive patterns as an ensemble with the clusters of the whole."""
+        codes, row_counts = self._store.read(i * BLOCK, min((i + 1) * BLOCK, self.n_patterns))
+        return Ensemble._of_patterns(self.names, self.noise, self.levels, codes, row_counts)

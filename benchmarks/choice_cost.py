@@ -27,8 +27,8 @@ _REPEATS = 3
 def members_of_mixture(n_rows: int, n_members: int, seed: int = 0) -> list[np.ndarray]:
     """Return clusterings of a mixture of twenty Gaussians in eight dimensions by k-means, 10 to 59 clusters each."""
     random = np.random.default_rng(seed)
-    centres = random.normal(0, 6, (20, 8))
-    rows = (centres[random.integers(0, 20, n_rows)] + random.normal(0, 1.5, (n_rows, 8))).astype(np.float32)
+    centers = random.normal(0, 6, (20, 8))
+    rows = (centers[random.integers(0, 20, n_rows)] + random.normal(0, 1.5, (n_rows, 8))).astype(np.float32)
     members = []
     for _ in range(n_members):
         means = rows[random.integers(0, n_rows, int(random.integers(10, 60)))]

@@ -28,18 +28,18 @@ def _pool(name: str, n_rows: int) -> np.ndarray:
 
 
 def mixture(n_rows: int, n_members: int, *, high: int = 100, seed: int = 0) -> np.ndarray:
-    """Members of a mixture of 30 Gaussians: each the nearest of 2 to `high` random centres; int16.
+    """Members of a mixture of 30 Gaussians: each the nearest of 2 to `high` random centers; int16.
 
-    The mixture and the centres depend on the seed alone, so that ensembles of different size have the same clusters.
+    The mixture and the centers depend on the seed alone, so that ensembles of different size have the same clusters.
     """
     random = np.random.default_rng(seed)
     means = random.normal(scale=3.0, size=(30, 6))
     sizes = random.integers(2, high + 1, n_members)
-    centres = [means[random.integers(30, size=k)] + random.normal(size=(k, 6)) for k in sizes]
+    centers = [means[random.integers(30, size=k)] + random.normal(size=(k, 6)) for k in sizes]
     labels = np.empty((n_rows, n_members), dtype=np.int16)
     for start in range(0, n_rows, 50_000):
         rows = slice(start, min(start + 50_000, n_rows))
         points = means[random.integers(30, size=rows.stop - start)] + random.normal(size=(rows.stop - start, 6))
-        for j, centre in enumerate(centres):
-            labels[rows, j] = np.argmin((centre**2).sum(axis=1) - 2 * points @ centre.T, axis=1)
+        for j, center in enumerate(centers):
+            labels[rows, j] = np.argmin((center**2).sum(axis=1) - 2 * points @ center.T, axis=1)
     return labels

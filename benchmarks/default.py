@@ -33,7 +33,7 @@ FOLDER = Path(".cache/trust/default")
 GPMGLA, DEFAULT = "gp-mgla", "lwgp weights=trust beta=4 theta=0.8"
 METHODS = (
     GPMGLA,
-    "gp-mgla start=heaviest",
+    "gp-mgla init=heaviest",
     "gp-mgla weights=trust",
     "gp-mgla weights=local",
     "lwgp",

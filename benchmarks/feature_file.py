@@ -28,10 +28,10 @@ def log(text: str) -> None:
 
 def piece(number: int, n_rows: int = PIECE) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of one piece, and the Gaussian of each."""
-    centres = np.random.default_rng(0).normal(scale=1.6, size=(N_GROUPS, N_FEATURES))
+    centers = np.random.default_rng(0).normal(scale=1.6, size=(N_GROUPS, N_FEATURES))
     random = np.random.default_rng([1, number])
     group = random.integers(N_GROUPS, size=n_rows)
-    values = centres[group] + random.standard_normal((n_rows, N_FEATURES))
+    values = centers[group] + random.standard_normal((n_rows, N_FEATURES))
     return values.astype(np.float32), group
 
 

@@ -1,4 +1,4 @@
-"""From features to a consensus beside one k-means of scikit-learn, and labelling by many members in one pass.
+"""From features to a consensus beside one k-means of scikit-learn, and labeling by many members in one pass.
 
 15 overlapping Gaussians in 20 dimensions. QUORATE_BENCH_ROWS sets other numbers of rows, split by commas.
 """
@@ -28,15 +28,15 @@ MEMORY_ROWS = 1_000_000
 def gaussians(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return rows (n, 20) of 15 overlapping Gaussians, and which of them each comes from."""
     random = np.random.default_rng(seed)
-    centres = random.normal(scale=0.8, size=(N_GROUPS, N_FEATURES))
+    centers = random.normal(scale=0.8, size=(N_GROUPS, N_FEATURES))
     group = random.integers(N_GROUPS, size=n_rows)
-    return centres[group] + random.standard_normal((n_rows, N_FEATURES)), group
+    return centers[group] + random.standard_normal((n_rows, N_FEATURES)), group
 
 
 def run() -> list[Result]:
     """Return all results."""
     sizes = [int(size) for size in os.environ.get("QUORATE_BENCH_ROWS", "200000,1000000").split(",")]
-    return run_parts(labelling, *(lambda size=size: whole(size) for size in sizes), memory)
+    return run_parts(labeling, *(lambda size=size: whole(size) for size in sizes), memory)
 
 
 def whole(n_rows: int) -> Iterator[Result]:
@@ -55,7 +55,7 @@ def whole(n_rows: int) -> Iterator[Result]:
     yield Result(f"{what} NMI of both", found, known, "", found / known, "-", True)
 
 
-def labelling() -> Iterator[Result]:
+def labeling() -> Iterator[Result]:
     """Labels of all rows by 20 members: one pass, 20 times `predict`, and the bare float32 matrix product in it.
 
     All as they come, with their own threads and by the clock. Rows are float64, as tables mostly are, and float32,
@@ -68,22 +68,22 @@ def labelling() -> Iterator[Result]:
             KMeans(int(random.integers(2, 101)), init="random", n_init=1, max_iter=20, random_state=j).fit(X[:10_000])
             for j in range(N_MEMBERS)
         ]
-        centres = np.concatenate([model.cluster_centers_ for model in models]).T
-        yield from _labelling(X, models, np.ascontiguousarray(centres, dtype=np.float32))
+        centers = np.concatenate([model.cluster_centers_ for model in models]).T
+        yield from _labeling(X, models, np.ascontiguousarray(centers, dtype=np.float32))
 
 
-def _labelling(X: np.ndarray, models: list[KMeans], centres: np.ndarray) -> Iterator[Result]:
+def _labeling(X: np.ndarray, models: list[KMeans], centers: np.ndarray) -> Iterator[Result]:
     crew, single = Crew(tuple(models)), X.astype(np.float32)
 
     def bare_product() -> None:
         for start in range(0, len(X), 4096):
-            single[start : start + 4096] @ centres
+            single[start : start + 4096] @ centers
 
     ours, predict, bare = (
         median_seconds(task, 9)
         for task in (lambda: crew.label(X), lambda: [model.predict(X) for model in models], bare_product)
     )
-    what = f"{len(X):,} x {X.shape[1]} {X.dtype} labelled by {N_MEMBERS} members ({centres.shape[1]} centres)"
+    what = f"{len(X):,} x {X.shape[1]} {X.dtype} labeled by {N_MEMBERS} members ({centers.shape[1]} centers)"
     yield faster(f"{what}: one pass against {N_MEMBERS} times predict", ours, predict, 5)
     yield share(f"{what}: one pass beside the bare float32 product", ours, bare, 3.0)
 

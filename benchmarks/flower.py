@@ -40,11 +40,11 @@ def flower(n_points: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _predict(points, centres, start, stop, labels):
+def _predict(points, centers, start, stop, labels):
     for i in range(start, stop):
         best = np.float32(np.inf)
-        for c in range(centres.shape[0]):
-            x, y = points[i, 0] - centres[c, 0], points[i, 1] - centres[c, 1]
+        for c in range(centers.shape[0]):
+            x, y = points[i, 0] - centers[c, 0], points[i, 1] - centers[c, 1]
             distance = x * x + y * y
             if distance < best:
                 best = distance
@@ -63,14 +63,14 @@ def members(points: np.ndarray, seed: int = 1) -> np.ndarray:
         rng = np.random.default_rng(stream)
         sample = points[rng.integers(0, len(points), SAMPLE)]
         k, number = int(rng.integers(20, 61)), int(rng.integers(2**31))
-        centres = KMeans(k, n_init=1, random_state=number).fit(sample).cluster_centers_.astype(np.float32)
+        centers = KMeans(k, n_init=1, random_state=number).fit(sample).cluster_centers_.astype(np.float32)
         row = labels[member]
-        threads.in_threads(lambda rows, c=centres, row=row: _predict(points, c, rows.start, rows.stop, row), tasks)
+        threads.in_threads(lambda rows, c=centers, row=row: _predict(points, c, rows.start, rows.stop, row), tasks)
     return labels.T
 
 
 def nmi(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the normalised mutual information of two labellings (over the geometric mean of their entropies)."""
+    """Return the normalized mutual information of two labelings (over the geometric mean of their entropies)."""
     table = np.bincount(found * (int(truth.max()) + 1) + truth).astype(float)
     table = np.pad(table, (0, -len(table) % (int(truth.max()) + 1))).reshape(-1, int(truth.max()) + 1)
     joint = table / table.sum()

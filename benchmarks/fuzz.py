@@ -5,7 +5,7 @@ came out to .cache/fuzz/SEED.jsonl, so that the next call goes on from there. A 
 `python -m benchmarks.fuzz --seed 123` runs one and prints it.
 
 So that starting does not dominate, a child runs thousands of cases, builds the command once, and opens tables in one
-database, a catalogue to each case; every tenth case has a database of its own, as users have.
+database, a catalog to each case; every tenth case has a database of its own, as users have.
 """
 
 from __future__ import annotations

@@ -32,16 +32,16 @@ LEFT_OUT = ("ecmc",)  # half a minute on the smallest pools
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
 # Settings of the prototype whose figures benchmarks.quality compares with, where they are not the defaults.
 AS_SPECIFIED = {
-    **{method: f"{method} start=heaviest" for method in ("lwgp", "lce", "hbgf", "cspa")},
-    "gp-mgla": "gp-mgla start=heaviest normalise=max",
-    "gp-mgla, k-means++": "gp-mgla start=k-means++ normalise=max",
+    **{method: f"{method} init=heaviest" for method in ("lwgp", "lce", "hbgf", "cspa")},
+    "gp-mgla": "gp-mgla init=heaviest normalize=max",
+    "gp-mgla, k-means++": "gp-mgla start=k-means++ normalize=max",
     "lwgp, k-means++": "lwgp start=k-means++",
-    "weac": "weac normalise=max",
+    "weac": "weac normalize=max",
     "median": "benchmarks.quality:median_of_any_k",
-    "lwea, NCAI weights": "lwea weights=ncai normalise=max",
-    "kcc, random starts": "kcc start=random",
-    "mixture, random starts": "mixture start=random",
-    "sec, random starts": "sec start=random",
+    "lwea, NCAI weights": "lwea weights=ncai normalize=max",
+    "kcc, random starts": "kcc init=random",
+    "mixture, random starts": "mixture init=random",
+    "sec, random starts": "sec init=random",
 }
 # Names in the published table (TKDE 2016, Table 9) of methods that are here.
 PUBLISHED = {

@@ -31,7 +31,7 @@ def spectral(store: Store) -> None:
                 model = qt.ConsensusClustering(
                     data.n_classes,
                     members="spectral",
-                    consensus=METHODS[0],
+                    method=METHODS[0],
                     fit_rows=None,
                     random_state=seed,
                     n_jobs=-1,

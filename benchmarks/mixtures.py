@@ -70,7 +70,7 @@ def _density(points: Floats, k: int, random: np.random.Generator) -> Ints:
 
 
 def _communities(points: Floats, k: int, random: np.random.Generator) -> Ints:
-    """Louvain communities of the graph of nearest neighbours, at a random resolution."""
+    """Louvain communities of the graph of nearest neighbors, at a random resolution."""
     import networkx as nx
 
     graph = nx.from_scipy_sparse_array(kneighbors_graph(points, int(random.integers(5, 21))))

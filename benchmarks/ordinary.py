@@ -66,7 +66,7 @@ def sets() -> dict[str, tuple[Floats, Ints]]:
 
 
 def members(X: Floats, k: int) -> dict[str, Ints]:
-    """Return ten clusterings that anybody would try, of standardised features; noise is -1."""
+    """Return ten clusterings that anybody would try, of standardized features; noise is -1."""
     radius = np.quantile(NearestNeighbors(n_neighbors=5).fit(X).kneighbors()[0][:, -1], 0.9)
     makers = {
         **{f"k-means {j}": KMeans(j, n_init=10, random_state=0) for j in (k, k + 1, 2 * k)},

@@ -24,11 +24,11 @@ from quorate.paper.summaries import Results, Summary, in_preset
 FOLDER = Path(".cache/trust/paper")
 OTHERS = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "compare.csv"
 WARD = "GP-MGLA (ward)"
-SPEC = replace(FULL, name="start", methods=(FULL.method("GP-MGLA"), Method(WARD, "gp-mgla", {"start": "ward"})))
+SPEC = replace(FULL, name="start", methods=(FULL.method("GP-MGLA"), Method(WARD, "gp-mgla", {"init": "ward"})))
 
 
 def known(datasets: tuple[str, ...]) -> list[Summary]:
-    """Return the mean max-NMI of all methods of the reproduction, agreement normalised by sqrt, on some datasets."""
+    """Return the mean max-NMI of all methods of the reproduction, agreement normalized by sqrt, on some datasets."""
     with OTHERS.open() as file:
         rows = [row for row in csv.DictReader(file) if row["score"] == "max" and row["dataset"] in datasets]
     for row in rows:
@@ -60,7 +60,7 @@ def table(ours: dict[tuple[str, str], tuple[float, float]], others: list[Summary
         lines.append([f"{dataset}, {k}", *figures, f"{best} {column[best]:.3f}", *map(str, ranks[-1])])
     means = [f"{mean:.3f}" for mean in np.mean(scores, axis=0)]
     lines.append(["mean", *means, "", *(f"{rank:.1f}" for rank in np.mean(ranks, axis=0))])
-    header = ["column", "GP-MGLA", "again", "start=ward", "best other", "rank of GP-MGLA", "rank with ward"]
+    header = ["column", "GP-MGLA", "again", "init=ward", "best other", "rank of GP-MGLA", "rank with ward"]
     return markdown_table(header, lines)
 
 
@@ -73,7 +73,7 @@ def claims(ours: dict[tuple[str, str], tuple[float, float]], others: list[Summar
         for was, now in zip(*judged, strict=True)
         if was.statement.startswith("GP-MGLA") and was.verdict != OPEN
     ]
-    return markdown_table(["statement", "farthest-first", "start=ward"], lines)
+    return markdown_table(["statement", "farthest-first", "init=ward"], lines)
 
 
 if __name__ == "__main__":

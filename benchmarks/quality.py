@@ -1,7 +1,7 @@
 """Mean scores of every method on the public pools at the true number of classes, beside those of a prototype.
 
 Run `python -m benchmarks.quality [RESULTS]` after `python -m benchmarks.leaderboard [RESULTS]`, whose ensembles of 10
-members it reads; scores are max-normalised NMI, and methods have the settings of the prototype.
+members it reads; scores are max-normalized NMI, and methods have the settings of the prototype.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import quorate as qt
 from benchmarks.leaderboard import RESULTS, read
 
 TOLERANCE = 0.01
-# Max-normalised NMI over the 15 pools, M = 10, 10 draws.
+# Max-normalized NMI over the 15 pools, M = 10, 10 draws.
 PROTOTYPE = {
     "lwea": 0.5543,
     "mixture": 0.5547,

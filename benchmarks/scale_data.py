@@ -1,4 +1,4 @@
-"""Large label tables: Gaussian groups in six dimensions, each member the nearest of its own random centres.
+"""Large label tables: Gaussian groups in six dimensions, each member the nearest of its own random centers.
 
 Tables are written as Parquet files of a million rows each, so that generation resumes where it stopped and never holds
 more than one piece. The same seed gives the same rows however many pieces there are.
@@ -16,8 +16,8 @@ N_FEATURES = 6
 MEMBERS = [f"m{j}" for j in range(N_MEMBERS)]
 
 
-def centres(seed=0):
-    """Return the groups' means and, member by member, the centres, one after the other, with their bounds."""
+def centers(seed=0):
+    """Return the groups' means and, member by member, the centers, one after the other, with their bounds."""
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(N_GROUPS, N_FEATURES)) * 2.5
     sizes = rng.integers(8, 25, N_MEMBERS)
@@ -28,7 +28,7 @@ def centres(seed=0):
 
 @numba.njit(cache=True, nogil=True)
 def _label(points, coordinates, bounds, labels):
-    """Write the nearest centre of each member; coordinates (features, centres): centres are compared at once."""
+    """Write the nearest center of each member; coordinates (features, centers): centers are compared at once."""
     distance = np.empty(coordinates.shape[1], dtype=np.float32)
     for i in range(points.shape[0]):
         distance[:] = 0.0
@@ -47,12 +47,12 @@ def _label(points, coordinates, bounds, labels):
 
 def label_piece(number, n_rows=PIECE, seed=0):
     """Return (n_rows, members) labels of one piece, and the group of each row."""
-    means, centre, bounds = centres(seed)
+    means, center, bounds = centers(seed)
     rng = np.random.default_rng([seed, number])
     group = rng.integers(0, N_GROUPS, n_rows)
     points = means[group] + rng.standard_normal((n_rows, N_FEATURES), dtype=np.float32)
     labels = np.empty((n_rows, N_MEMBERS), dtype=np.uint8)
-    _label(points, np.ascontiguousarray(centre.T), bounds, labels)
+    _label(points, np.ascontiguousarray(center.T), bounds, labels)
     return labels, group
 
 

@@ -1,7 +1,7 @@
 """Five shapes in the plane, 1 to 20 million points, from points to clusters with spectral members.
 
 The shapes are versions of our own, with fixed seeds, of those of U-SENC (Huang, Wang, Wu, Lai, Kwoh 2020), whose
-seconds were published for another machine. "Best" is the labelling by the densities that made the points.
+seconds were published for another machine. "Best" is the labeling by the densities that made the points.
 `python -m benchmarks.shapes FILE [SHAPE ...]` keeps what is finished in FILE; QUORATE_BENCH_SHARE=0.1 takes a tenth,
 and QUORATE_BENCH_POINTS names a folder that keeps the points. Seconds of processor are those of all threads together;
 what is compiled is compiled before, on a few points.
@@ -27,7 +27,7 @@ from quorate.features.out_of_sample import combine_sample
 
 BLOCK = 500_000
 N_MEMBERS = 20
-STEPS = ("members", "consensus", "labelling")
+STEPS = ("members", "consensus", "labeling")
 WARM_POINTS = 30_000
 Draw = Callable[[np.random.Generator, np.ndarray], np.ndarray]
 Density = Callable[[np.ndarray], np.ndarray]
@@ -44,33 +44,33 @@ class Shape(NamedTuple):
     """How points of each group are drawn, and its log density."""
 
 
-def gaussian(centre: tuple[float, float], along: float, across: float, angle: float = 0.0) -> tuple[Draw, Density]:
+def gaussian(center: tuple[float, float], along: float, across: float, angle: float = 0.0) -> tuple[Draw, Density]:
     """A Gaussian, longer in one direction."""
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     sizes = np.array([along, across])
 
     def draw(random: np.random.Generator, n: np.ndarray) -> np.ndarray:
-        return random.standard_normal((len(n), 2)) * sizes @ turn + centre
+        return random.standard_normal((len(n), 2)) * sizes @ turn + center
 
     def density(x: np.ndarray) -> np.ndarray:
-        return -0.5 * (((x - centre) @ turn.T / sizes) ** 2).sum(axis=1) - np.log(along * across * 2 * np.pi)
+        return -0.5 * (((x - center) @ turn.T / sizes) ** 2).sum(axis=1) - np.log(along * across * 2 * np.pi)
 
     return draw, density
 
 
 def arc(
-    centre: tuple[float, float], radius: float, width: float, start: float = 0.0, length: float = 2 * np.pi
+    center: tuple[float, float], radius: float, width: float, start: float = 0.0, length: float = 2 * np.pi
 ) -> tuple[Draw, Density]:
     """An arc of a circle with a Gaussian width; points are uniform along it."""
 
     def draw(random: np.random.Generator, n: np.ndarray) -> np.ndarray:
         angle = start + length * random.random(len(n))
         away = radius + width * random.standard_normal(len(n))
-        return np.stack([away * np.cos(angle), away * np.sin(angle)], axis=1) + centre
+        return np.stack([away * np.cos(angle), away * np.sin(angle)], axis=1) + center
 
     def density(x: np.ndarray) -> np.ndarray:
-        away = np.hypot(*(x - centre).T)
-        angle = (np.arctan2(x[:, 1] - centre[1], x[:, 0] - centre[0]) - start) % (2 * np.pi)
+        away = np.hypot(*(x - center).T)
+        angle = (np.arctan2(x[:, 1] - center[1], x[:, 0] - center[0]) - start) % (2 * np.pi)
         inside = np.where(angle <= length, 0.0, -1e6)
         log_width = -0.5 * ((away - radius) / width) ** 2 - np.log(width * np.sqrt(2 * np.pi))
         return log_width + inside - np.log(length * np.maximum(away, 1e-9))
@@ -79,7 +79,7 @@ def arc(
 
 
 def petals() -> list[tuple[Draw, Density]]:
-    """Twelve petals around a centre."""
+    """Twelve petals around a center."""
     angles = 2 * np.pi * np.arange(12) / 12
     outer = [gaussian((6 * np.cos(a), 6 * np.sin(a)), 1.2, 0.5, a) for a in angles]
     return [*outer, gaussian((0, 0), 0.8, 0.8)]
@@ -121,7 +121,7 @@ SHAPES = {
 
 
 def make(shape: Shape, n_points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return points, the group each was drawn from, and the best labelling, made in pieces."""
+    """Return points, the group each was drawn from, and the best labeling, made in pieces."""
     points = np.empty((n_points, 2), dtype=np.float32)
     group, best = np.empty(n_points, dtype=np.int64), np.empty(n_points, dtype=np.int64)
     for number, start in enumerate(range(0, n_points, BLOCK)):

@@ -52,7 +52,7 @@ def measure(labels: np.ndarray, classes: np.ndarray) -> Row:
 
 def _measure(fitted: TransferCut, start: str, k: int, classes: np.ndarray) -> list[float]:
     """Return NMI, ARI and the median seconds of three cuts; the eigenvectors are there already."""
-    cuts = replace(fitted, start=start, random_state=0)
+    cuts = replace(fitted, init=start, random_state=0)
     cuts._known.extend(fitted._known)
     times = []
     for _ in range(3):

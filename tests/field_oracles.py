@@ -77,7 +77,7 @@ def merging_loss(pair):
 
 
 def mixture_round(labels, weights, memberships):
-    """Posteriors and log-likelihood of rows after one maximisation and one expectation."""
+    """Posteriors and log-likelihood of rows after one maximization and one expectation."""
     exponents = weights / weights.sum() * len(weights)
     shares = memberships.mean(axis=0)
     joint = np.tile(shares, (len(labels), 1))

@@ -28,7 +28,7 @@ def same(column):
 
 
 def evidence(labels, weights):
-    """(n, n) weighted co-association, cosine-normalised where labels are missing."""
+    """(n, n) weighted co-association, cosine-normalized where labels are missing."""
     total = sum(w * same(column) for w, column in zip(weights, labels.T, strict=True))
     covering = (labels >= 0) @ weights
     scale = np.sqrt(np.outer(covering, covering))

@@ -1,4 +1,4 @@
-"""AnnData objects: recognised, combined by keys of obs, and asked for keys at once."""
+"""AnnData objects: recognized, combined by keys of obs, and asked for keys at once."""
 
 import os
 import signal
@@ -113,7 +113,7 @@ def test_bad_keys_are_named_and_nothing_is_written(adata):
     assert not adata.uns
 
 
-def test_it_is_recognised_without_importing_it(adata):
+def test_it_is_recognized_without_importing_it(adata):
     assert is_annotated(adata)
     assert not is_annotated(adata.obs)
     assert sys.modules["quorate.integrations.anndata"].__dict__.get("anndata") is None

@@ -20,7 +20,7 @@ def test_crowd_index(published, name):
 def test_gp_mgla_label_for_label(published, name):
     labels, answer = published("ensembles", name)["labels"], published("oracle", name)
     ks = answer["ks"].ravel().astype(int)
-    gp = qt.GPMGLA(n_clusters=int(ks[0]), normalise="max", start="first-row").fit(labels)
+    gp = qt.GPMGLA(n_clusters=int(ks[0]), normalize="max", init="first-row").fit(labels)
     found = gp.sweep(ks)
     assert [adjusted_rand_score(answer["gp_mgla"][:, j], found[:, j]) for j in range(len(ks))] == [1.0] * len(ks)
 
@@ -29,7 +29,7 @@ def test_gp_mgla_label_for_label(published, name):
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_weac_heights(published, name, link):
     labels, answer = published("ensembles", name)["labels"], published("oracle", name)
-    heights = qt.WEAC(n_clusters=2, normalise="max", linkage=link).fit(labels).dendrogram_.heights
+    heights = qt.WEAC(n_clusters=2, normalize="max", linkage=link).fit(labels).dendrogram_.heights
     expected = answer[f"heights_{link}"]
     assert np.abs(heights - expected[-len(heights) :]).max() < 1e-12
     assert np.abs(expected[: -len(heights)]).max() < 1e-12
@@ -39,7 +39,7 @@ def test_weac_heights(published, name, link):
 def test_weac_partitions(published, link):
     labels, answer = published("ensembles", ENSEMBLES[0])["labels"], published("oracle", ENSEMBLES[0])
     ks = answer["ks"].ravel().astype(int)
-    weac = qt.WEAC(n_clusters=2, normalise="max", linkage=link).fit(labels)
+    weac = qt.WEAC(n_clusters=2, normalize="max", linkage=link).fit(labels)
     found, expected = weac.sweep(ks), answer[f"weac_{link}"]
     heights = weac.dendrogram_.heights
     for j, k in enumerate(ks):
@@ -51,7 +51,7 @@ def test_weac_partitions(published, link):
 
 
 @pytest.mark.parametrize(
-    ("normalise", "start", "ncai", "weac", "gp_mgla"),
+    ("normalize", "start", "ncai", "weac", "gp_mgla"),
     [
         (
             "max",
@@ -69,16 +69,16 @@ def test_weac_partitions(published, link):
         ),
     ],
 )
-def test_regression_values(published, normalise, start, ncai, weac, gp_mgla):
+def test_regression_values(published, normalize, start, ncai, weac, gp_mgla):
     data = published("ensembles", ENSEMBLES[0])
     labels, truth = data["labels"], data["truth"].ravel()
-    assert qt.ncai(labels, normalise) == pytest.approx(ncai, abs=1e-4)
+    assert qt.ncai(labels, normalize) == pytest.approx(ncai, abs=1e-4)
     fitted = {
-        "weac": qt.WEAC(n_clusters=2, normalise=normalise).fit(labels).sweep(KS),
-        "gp_mgla": qt.GPMGLA(n_clusters=2, normalise=normalise, start=start).fit(labels).sweep(KS),
+        "weac": qt.WEAC(n_clusters=2, normalize=normalize).fit(labels).sweep(KS),
+        "gp_mgla": qt.GPMGLA(n_clusters=2, normalize=normalize, init=start).fit(labels).sweep(KS),
     }
     for name, expected in (("weac", weac), ("gp_mgla", gp_mgla)):
-        scores = [getattr(qt.evaluate(column, truth), f"nmi_{normalise}") for column in fitted[name].T]
+        scores = [getattr(qt.evaluate(column, truth), f"nmi_{normalize}") for column in fitted[name].T]
         assert scores == pytest.approx(expected, abs=5e-5), name
 
 
@@ -90,11 +90,11 @@ def test_regression_values_of_equal_weights(published):
     assert scores[:5] == pytest.approx([0.0854, 0.3987, 0.6125, 0.5867, 0.5853], abs=5e-5)
 
 
-@pytest.mark.parametrize(("normalise", "gp_mgla", "weac"), [("max", 0.7909, 0.7461), ("sqrt", 0.7981, 0.7807)])
-def test_regression_values_of_pen_digits(published, normalise, gp_mgla, weac):
+@pytest.mark.parametrize(("normalize", "gp_mgla", "weac"), [("max", 0.7909, 0.7461), ("sqrt", 0.7981, 0.7807)])
+def test_regression_values_of_pen_digits(published, normalize, gp_mgla, weac):
     data = published("ensembles", ENSEMBLES[2])
     labels, truth = data["labels"], data["truth"].ravel()
-    graph = qt.GPMGLA(n_clusters=10, normalise=normalise, start="first-row").fit_predict(labels)
-    tree = qt.WEAC(n_clusters=10, normalise=normalise).fit_predict(labels)
-    assert getattr(qt.evaluate(graph, truth), f"nmi_{normalise}") == pytest.approx(gp_mgla, abs=5e-5)
-    assert getattr(qt.evaluate(tree, truth), f"nmi_{normalise}") == pytest.approx(weac, abs=5e-5)
+    graph = qt.GPMGLA(n_clusters=10, normalize=normalize, init="first-row").fit_predict(labels)
+    tree = qt.WEAC(n_clusters=10, normalize=normalize).fit_predict(labels)
+    assert getattr(qt.evaluate(graph, truth), f"nmi_{normalize}") == pytest.approx(gp_mgla, abs=5e-5)
+    assert getattr(qt.evaluate(tree, truth), f"nmi_{normalize}") == pytest.approx(weac, abs=5e-5)

@@ -78,8 +78,8 @@ def test_hybrid_graph_on_the_running_example(running_example):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_hybrid_graph_on_the_running_example_from_every_first_centre(running_example, seed):
-    random = qt.HBGF(n_clusters=2, start="random", n_init=1, random_state=seed)
+def test_hybrid_graph_on_the_running_example_from_every_first_center(running_example, seed):
+    random = qt.HBGF(n_clusters=2, init="random", n_init=1, random_state=seed)
     assert random.fit_predict(running_example).tolist() == [0, 0, 0, 0, 1, 1]
     assert random.set_params(n_clusters=3).fit_predict(running_example).tolist() == [0, 0, 1, 1, 2, 2]
 

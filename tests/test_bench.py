@@ -248,8 +248,8 @@ def test_methods_of_every_kind(tmp_path):
     estimator = make_contestant(qt.EAC())
     first, second, third, fourth = estimator.answer(labels[:, 1:], [2], 0)[:, 0]
     assert first == second != third == fourth
-    registered = make_contestant("gp-mgla alpha=0.2 start=heaviest")
-    assert registered.params == {"alpha": 0.2, "start": "heaviest"}
+    registered = make_contestant("gp-mgla alpha=0.2 init=heaviest")
+    assert registered.params == {"alpha": 0.2, "init": "heaviest"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import oracles
 import quorate as qt
 from quorate.analysis.clusters import Split, confidence_by_chance, describe_clusters, next_merge, next_split
 from quorate.certainty import Groups, certainty
-from quorate.reporting import summarise
+from quorate.reporting import summarize
 from quorate.reporting.sentences import outlook
 
 # Five rows, two members with weights 3/4 and 1/4, and the clusters {0, 1, 2} and {3, 4}.
@@ -204,7 +204,7 @@ def test_what_chance_gives_is_told_beside():
     blobs = np.repeat(np.arange(4), 150)
     fine = [blobs * 12 + random.integers(0, 12, 600) for _ in range(10)]
     noise = [random.integers(0, 2, 600) for _ in range(10)]
-    firm, loose = (summarise(qt.WEAC(4).fit(qt.Ensemble(members)))["answers"] for members in (fine, noise))
+    firm, loose = (summarize(qt.WEAC(4).fit(qt.Ensemble(members)))["answers"] for members in (fine, noise))
     of_blobs, of_noise = (next(answer for answer in answers if answer["k"] == 4) for answers in (firm, loose))
     assert of_blobs["mean_confidence"] < 0.2 < 0.5 < of_noise["mean_confidence"]
     assert of_blobs["mean_confidence"] > 3 * of_blobs["chance_confidence"]

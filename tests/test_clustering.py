@@ -133,7 +133,7 @@ import os, signal, sys
 import quorate as qt
 
 def progress(what, done, total):
-    if what == "Labelling" and done > 200_000:
+    if what == "Labeling" and done > 200_000:
         os.kill(os.getpid(), signal.SIGKILL)
 
 qt.cluster_file(sys.argv[1], sys.argv[2], n_clusters=3, n_members=3, fit_rows=500, force=True, progress=progress)

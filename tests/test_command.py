@@ -107,7 +107,7 @@ def test_evaluate_tells_how_many_rows_count(tmp_path, capsys):
 
 
 def test_what_nobody_hears_is_not_worked_out(labels, tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.cli.combine.summarise", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("quorate.cli.combine.summarize", lambda *_, **__: 1 / 0)
     assert main(["combine", str(labels), "-k", "3", "-q", "-o", str(tmp_path / "out.csv")]) == 0
     assert main(["combine", str(labels), "-k", "3", "-q"]) == 1
 
@@ -390,7 +390,7 @@ def test_a_path_through_a_file_is_bad_input(labels, capsys):
 def test_warnings_are_one_line(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n1,1\n1,1\n2,2\n,\n")
     printed = run("combine", tmp_path / "t.csv", "-k", 2, capsys=capsys)
-    assert printed.err.startswith("Warning: 1 row(s) are labelled by no member")
+    assert printed.err.startswith("Warning: 1 row(s) are labeled by no member")
     assert "UserWarning" not in printed.err
 
 

@@ -54,7 +54,7 @@ def test_what_is_kept(seeds):
 @pytest.mark.parametrize("members", ["kmeans", ["kmeans", "rpcl"], "hmac", "od-isvc"])
 def test_the_same_for_any_number_of_jobs_and_in_prediction(seeds, members):
     X, _ = seeds
-    model = ConsensusClustering(3, members=members, n_members=4, consensus="weac", random_state=1)
+    model = ConsensusClustering(3, members=members, n_members=4, method="weac", random_state=1)
     one, two = (clone(model).set_params(n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
     np.testing.assert_array_equal(one.predict(X), one.labels_)
@@ -69,7 +69,7 @@ def test_new_rows_join_their_clusters():
 def test_clusterers_as_members(seeds):
     X, _ = seeds
     clusterers = [KMeans(5, n_init=1), AgglomerativeClustering(4), DBSCAN(0.8, min_samples=3)]
-    model = ConsensusClustering(3, members=clusterers, n_members=7, consensus="weac", random_state=0).fit(X)
+    model = ConsensusClustering(3, members=clusterers, n_members=7, method="weac", random_state=0).fit(X)
     assert [type(member) for member in model.members_] == [type(clusterers[i % 3]) for i in range(7)]
     assert model.members_[0].random_state != model.members_[3].random_state
     assert not hasattr(clusterers[0], "labels_")
@@ -90,7 +90,7 @@ def test_a_pipeline_inside_is_seeded_too(seeds):
 def test_a_consensus_estimator_with_parameters(seeds):
     X, _ = seeds
     method = qt.WEAC(n_clusters=99, linkage="complete")
-    model = ConsensusClustering(3, consensus=method, random_state=0).fit(X)
+    model = ConsensusClustering(3, method=method, random_state=0).fit(X)
     assert model.consensus_.linkage == "complete"
     assert model.n_clusters_ == 3
     assert method.n_clusters == 99
@@ -126,7 +126,7 @@ def test_in_a_pipeline_and_cloned():
         ({"members": []}, "members must name at least one of kmeans, rpcl"),
         ({"members": 3}, "members must be one of .*; got 3"),
         ({"n_members": 0}, "n_members must be an integer of at least 1; got 0"),
-        ({"consensus": "gp"}, "must be one of .*'gp-mgla'.*; got 'gp'"),
+        ({"method": "gp"}, "must be one of .*'gp-mgla'.*; got 'gp'"),
     ],
 )
 def test_refuses_bad_parameters(seeds, parameters, message):
@@ -148,9 +148,7 @@ def test_refuses_bad_features(X, message):
         ConsensusClustering(2).fit(X)
 
 
-@parametrize_with_checks(
-    [ConsensusClustering(2), ConsensusClustering(2, n_members=4, members="rpcl", consensus="weac")]
-)
+@parametrize_with_checks([ConsensusClustering(2), ConsensusClustering(2, n_members=4, members="rpcl", method="weac")])
 @pytest.mark.filterwarnings("ignore:The eigengap")  # its rows are often noise
 def test_scikit_learn_conformance(estimator, check):
     check(estimator)
@@ -185,7 +183,7 @@ def test_labels_in_place_of_features_are_told():
     rng = np.random.default_rng(0)
     classes = np.arange(200) % 4
     labels = np.stack([np.where(rng.random(200) < 0.05, rng.integers(0, 4, 200), classes) for _ in range(5)], axis=1)
-    model = qt.ConsensusClustering(4, n_members=3, consensus="eac", random_state=0)
+    model = qt.ConsensusClustering(4, n_members=3, method="eac", random_state=0)
     with pytest.warns(qt.QuorateWarning, match="look like clusterings of its rows.*quorate.consensus"):
         model.fit(labels)
     answers = np.clip(np.round(3 + rng.normal(size=(200, 1)) + 0.6 * rng.normal(size=(200, 6))), 1, 5)

@@ -18,22 +18,22 @@ SKLEARN = {"sqrt": "geometric", "max": "max", "arithmetic": "arithmetic", "min":
 
 
 @pytest.mark.parametrize(
-    ("normalise", "pairs", "ncai", "weights"),
+    ("normalize", "pairs", "ncai", "weights"),
     [
         ("sqrt", [0.529541, 0.479139, 0.761170], [0.7815, 1, 0.9610], [0.2410, 0.3946, 0.3644]),
         ("max", [0.420620, 0.459148, 0.579380], [0.8471, 0.9629, 1], [0.2713, 0.3506, 0.3781]),
     ],
 )
-def test_running_example(running_example, normalise, pairs, ncai, weights):
-    assert qt.agreement(running_example, normalise)[np.triu_indices(3, 1)] == pytest.approx(pairs, abs=5e-7)
-    assert qt.ncai(running_example, normalise) == pytest.approx(ncai, abs=5e-5)
-    assert qt.member_weights(running_example, normalise=normalise) == pytest.approx(weights, abs=5e-5)
+def test_running_example(running_example, normalize, pairs, ncai, weights):
+    assert qt.agreement(running_example, normalize)[np.triu_indices(3, 1)] == pytest.approx(pairs, abs=5e-7)
+    assert qt.ncai(running_example, normalize) == pytest.approx(ncai, abs=5e-5)
+    assert qt.member_weights(running_example, normalize=normalize) == pytest.approx(weights, abs=5e-5)
 
 
-@pytest.mark.parametrize("normalise", SKLEARN)
+@pytest.mark.parametrize("normalize", SKLEARN)
 @given(labels=oracles.label_matrices(missing=True))
-def test_agreement_is_nmi_over_common_rows(normalise, labels):
-    found = qt.agreement(list(labels.T), normalise)
+def test_agreement_is_nmi_over_common_rows(normalize, labels):
+    found = qt.agreement(list(labels.T), normalize)
     n_members = labels.shape[1]
     for i in range(n_members):
         for j in range(n_members):
@@ -48,7 +48,7 @@ def test_agreement_is_nmi_over_common_rows(normalise, labels):
                     if one_each
                     else 0.0
                     if either
-                    else normalized_mutual_info_score(x, y, average_method=SKLEARN[normalise])
+                    else normalized_mutual_info_score(x, y, average_method=SKLEARN[normalize])
                 )
             assert found[i, j] == pytest.approx(expected, abs=1e-9)
 
@@ -98,9 +98,9 @@ def test_bad_beta_is_refused(running_example, beta):
         qt.member_weights(running_example, beta=beta)
 
 
-def test_bad_normalise_names_the_nearest(running_example):
-    with pytest.raises(qt.QuorateError, match="normalise must be one of.*Did you mean 'arithmetic'"):
-        qt.agreement(running_example, normalise="arithmetical")
+def test_bad_normalize_names_the_nearest(running_example):
+    with pytest.raises(qt.QuorateError, match="normalize must be one of.*Did you mean 'arithmetic'"):
+        qt.agreement(running_example, normalize="arithmetical")
 
 
 def brute_chance(a, b, n):
@@ -132,16 +132,16 @@ def test_large_means_keep_the_proven_bound(a, b, n):
     assert approximate[1] == pytest.approx(summed[1], rel=2e-3)
 
 
-@pytest.mark.parametrize("normalise", SKLEARN)
+@pytest.mark.parametrize("normalize", SKLEARN)
 @given(labels=oracles.label_matrices(missing=True, max_clusters=8))
-def test_adjusted_agreement_is_that_of_scikit_learn(normalise, labels):
-    found = qt.agreement(list(labels.T), normalise, measure="ami")
+def test_adjusted_agreement_is_that_of_scikit_learn(normalize, labels):
+    found = qt.agreement(list(labels.T), normalize, measure="ami")
     for i in range(labels.shape[1]):
         for j in range(i):
             both = (labels[:, i] >= 0) & (labels[:, j] >= 0)
             x, y = labels[both, i], labels[both, j]
             if both.any() and 1 < len(np.unique(x)) < len(x) and 1 < len(np.unique(y)) < len(y):
-                expected = adjusted_mutual_info_score(x, y, average_method=SKLEARN[normalise])
+                expected = adjusted_mutual_info_score(x, y, average_method=SKLEARN[normalize])
                 assert found[i, j] == found[j, i] == pytest.approx(expected, abs=1e-9)
 
 

@@ -38,7 +38,7 @@ def drawn_labels(seed=0, n_rows=N_ROWS):
     labels = [copy(5, 0.2) - 1, text, gaps, nullable, category]
     for vector in labels[1:]:
         vector[:3] = np.nan if vector.dtype.kind == "f" else None
-    labels[0][:3] = -1  # the first three rows are labelled by nobody
+    labels[0][:3] = -1  # the first three rows are labeled by nobody
     return labels
 
 
@@ -69,7 +69,7 @@ def reference(labels):
     def answer(method, params):
         key = method, str(params)
         if key not in known:
-            with pytest.warns(qt.QuorateWarning, match="labelled by no member"):
+            with pytest.warns(qt.QuorateWarning, match="labeled by no member"):
                 known[key] = qt.consensus(qt.Ensemble(labels, names=MEMBERS), N_CLUSTERS, method, **params)
         return known[key]
 
@@ -88,7 +88,7 @@ def assert_same(answered, expected, columns):
 
 
 def combine(native, method, params):
-    with pytest.warns(qt.QuorateWarning, match="labelled by no member"):
+    with pytest.warns(qt.QuorateWarning, match="labeled by no member"):
         return qt.consensus_frame(native, MEMBERS, N_CLUSTERS, method, **params)
 
 
@@ -244,7 +244,7 @@ def test_nulls_equal_each_other_in_joins():
 
 
 def test_a_lazy_frame_stays_lazy():
-    """Only the group-by runs at once: rows that appear later are labelled too, if their labels are known."""
+    """Only the group-by runs at once: rows that appear later are labeled too, if their labels are known."""
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT range // 3 AS a, range // 2 AS b FROM range(6)")
         answered = qt.consensus_frame(connection.table("t"), n_clusters=2)

@@ -274,7 +274,7 @@ def test_select_keeps_rows_and_names(running_example):
 def test_a_selection_may_leave_rows_without_a_label():
     ens = qt.Ensemble([[0, 0, 1, None], [None, None, None, 2], [None] * 4], names=["a", "b", "c"])
     assert ens.select(["a"]).n_rows == 4
-    with pytest.warns(qt.QuorateWarning, match="1 row.* labelled by no member"):
+    with pytest.warns(qt.QuorateWarning, match="1 row.* labeled by no member"):
         answer = qt.WEAC(2).fit(ens.select(["a", "c"]))
     assert answer.labels_.tolist() == [0, 0, 1, -1]
     with pytest.raises(qt.QuorateError, match="All labels are missing"):

@@ -207,7 +207,7 @@ def test_fewer_patterns_than_clusters_is_said(method):
 
 @both
 def test_rows_nobody_labels_are_said(method):
-    with pytest.warns(qt.QuorateWarning, match=r"1 row\(s\) are labelled by no member"):
+    with pytest.warns(qt.QuorateWarning, match=r"1 row\(s\) are labeled by no member"):
         fitted = method(n_clusters=2).fit([[0, 0, 1, 1, None], [0, 0, 1, 1, None]])
     assert fitted.labels_.tolist() == [0, 0, 1, 1, -1]
     assert fitted.confidence_[-1] == 0
@@ -277,7 +277,7 @@ def test_new_rows_are_matched_by_the_names_of_members(noisy_blobs):
 def test_a_trusted_member_that_says_nothing(method):
     with pytest.warns(qt.QuorateWarning) as said:
         fitted = method(2, weights=[0, 1]).fit([[0, 1, 0, 2], [None] * 4])
-    assert "labelled by no member of positive weight" in str(said[0].message)
+    assert "labeled by no member of positive weight" in str(said[0].message)
     assert fitted.labels_.tolist() == [-1] * 4
     assert fitted.predict([[0, 1], [5, None]]).tolist() == [-1, -1]
 
@@ -305,7 +305,7 @@ def test_coassociation_by_name_of_weights(running_example):
         ({"n_clusters": 7}, "at most the number of rows, 6; got 7"),
         ({"beta": -0.1}, "beta must be a finite number of at least 0"),
         ({"beta": float("nan")}, "beta must be a finite number"),
-        ({"normalise": "root"}, "normalise must be one of 'sqrt', 'max'"),
+        ({"normalize": "root"}, "normalize must be one of 'sqrt', 'max'"),
         ({"weights": "ncia"}, "weights must be one of 'trust', 'ncai', 'equal'.*Did you mean 'ncai'"),
         ({"weights": [1, 2]}, r"one number per member; got shape \(2,\) for 3 members"),
         ({"weights": [1, 2, np.nan]}, "weights must be finite"),
@@ -324,7 +324,7 @@ def test_bad_parameters_are_refused(running_example, method, params, message):
     [
         (qt.WEAC, {"linkage": "avrage"}, "linkage must be one of.*Did you mean 'average'"),
         (qt.GPMGLA, {"alpha": 0}, "alpha must be a finite number greater than 0"),
-        (qt.GPMGLA, {"start": "heavy"}, "start must be one of.*Did you mean 'heaviest'"),
+        (qt.GPMGLA, {"init": "heavy"}, "init must be one of.*Did you mean 'heaviest'"),
         (qt.GPMGLA, {"n_init": 0}, "n_init must be an integer of at least 1"),
     ],
 )

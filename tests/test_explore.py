@@ -270,7 +270,7 @@ def test_a_selection_counts_all_rows_inside(client, bench):
     assert found["clusters"] == np.bincount(result.labels[inside], minlength=4).tolist()
     rows = asked(client, "rows", {"ask": {"k": 4}, "polygon": polygon, "limit": 200})
     assert sorted(row["row"] for row in rows["rows"]) == np.flatnonzero(inside)[:200].tolist()
-    points = asked(client, "points", {"ask": {"k": 4}, "colour": "cluster"})
+    points = asked(client, "points", {"ask": {"k": 4}, "color": "cluster"})
     assert points["values"] == result.labels.tolist()
 
 
@@ -278,7 +278,7 @@ def test_missing_labels_and_a_method_without_dendrogram(bench):
     labels = [[0, 0, 1, 1, None], [0, 0, 1, None, None], [0, 1, 1, 1, None]]
     with testclient.TestClient(make_app(Workbench(qt.Ensemble(labels)), TOKEN), base_url=BASE) as client:
         found = asked(client, "answer", {"ask": {"k": 2}})
-        assert found["unlabelled"] == 1
+        assert found["unlabeled"] == 1
         assert asked(client, "rows", {"ask": {"k": 2}, "find": "4"})["rows"][0]["label"] == -1
         told = asked(client, "row", {"ask": {"k": 2}, "row": 4})
         assert [vote["label"] for vote in told["votes"]] == [None] * 3

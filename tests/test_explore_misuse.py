@@ -25,7 +25,7 @@ NASTY = "</script><b>\"&'"
 HEADERS = {"content-type": "application/json"}
 SECONDS = 30  # what takes longer counts as a hang; far more than any of these needs on a busy machine
 FIELDS = ["ask", "row", "k", "method", "members", "weights", "params", "cluster", "bin", "find", "polygon", "offset",
-          "limit", "colour", "one", "other", "left", "right", "format", "member", NASTY]  # fmt: skip
+          "limit", "color", "one", "other", "left", "right", "format", "member", NASTY]  # fmt: skip
 JUNK = [None, True, -1, 0, 1e308, "x", "\u202e", [], {}, [[]], {"a": 1}, 10**30, "y" * 2000, -0.5, [1, 2], "\ud800"]
 BODIES = [b"", b"{", b"[" * 5000, b"NaN", b'{"tab":"a","question":Infinity}', b"\xff\xfe", b'{"tab":"a"}' * 2]
 

@@ -256,7 +256,7 @@ def test_rows_are_found_told_and_selected(chromium, running, data):
         assert page.column("votes", 1) == [str(label) for label in labels.iloc[17]]
         page.page.fill("#find", "")
         page.wait_text("#rows-note", "240 rows")
-        page.answered(lambda: page.page.select_option("#colour", "confidence"))
+        page.answered(lambda: page.page.select_option("#color", "confidence"))
         lasso(page, xy, result)
         page.page.click("#clear")
         page.page.wait_for_selector("#selection", state="hidden")

@@ -11,7 +11,7 @@ from browser import Page, open_browser
 from quorate import QuorateError
 from quorate.cli import main
 from quorate.cli.repeat_command import cluster_command
-from quorate.reporting.clustered_files import summarise_clusters
+from quorate.reporting.clustered_files import summarize_clusters
 from quorate.reporting.feature_view import FeatureRows, choose_points, features_of, view_features
 
 NAMES = ("x", "y")
@@ -129,7 +129,7 @@ def test_a_clustered_file_is_told_in_numbers_of_all_rows(tmp_path):
     found = qt.cluster_file(
         tmp_path / "rows.csv", tmp_path / "out.csv", ["a", "b"], 3, n_members=4, fit_rows=100, keep=["a"]
     )
-    summary = summarise_clusters(found, name="rows.csv")
+    summary = summarize_clusters(found, name="rows.csv")
     assert summary["source"]["rows"] == 3000
     assert summary["features"]["sample"] == 500
     assert not summary["rows"]["all"]
@@ -160,9 +160,9 @@ def test_the_page_draws_them(wine, tmp_path):
         assert len(page.column("apart-table", 0)) == 15
         inked = """(() => { const canvas = document.querySelector('#plane-clusters canvas');
             const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            const colours = new Set();
-            for (let i = 0; i < pixels.length; i += 4) colours.add(pixels.slice(i, i + 3).join());
-            return colours.size; })()"""
+            const colors = new Set();
+            for (let i = 0; i < pixels.length; i += 4) colors.add(pixels.slice(i, i + 3).join());
+            return colors.size; })()"""
         assert page.run(inked) > 3
         page.page.click("#sizes [data-cluster='1']")
         assert page.run("document.querySelectorAll('#apart .panel').length") == 1

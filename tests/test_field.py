@@ -21,7 +21,7 @@ from quorate.algorithms.median import MedianCuts
 from quorate.algorithms.mixture import MixtureCuts
 from quorate.algorithms.partition import fill_empty, meta_votes
 from quorate.algorithms.sec import SpectralCuts
-from quorate.cluster_similarity import neighbour_links, weighted_triples
+from quorate.cluster_similarity import neighbor_links, weighted_triples
 from quorate.ensemble import Ensemble
 from quorate.graphs import bipartite_graph, bipartite_links, propagated_similarity, trajectory_evidence
 from quorate.numerics.linkage import LINKS
@@ -128,7 +128,7 @@ def test_locally_weighted_evidence_agrees_with_the_authors_program(reference):
 
 def test_locally_weighted_graph_agrees_with_the_authors_program(reference):
     ens, answers = reference
-    fitted = qt.LWGP(n_clusters=2, start="first-row").fit(ens)
+    fitted = qt.LWGP(n_clusters=2, init="first-row").fit(ens)
     eigenvalues = answers["lwgp_eigenvalues"]
     assert fitted._cuts.spectrum(len(eigenvalues)).values[: len(eigenvalues)] == pytest.approx(eigenvalues, abs=1e-9)
     for k in answers["ks"]:
@@ -256,7 +256,7 @@ def test_a_round_of_the_mixture_is_that_of_all_rows(labels, k, seed):
     random = np.random.default_rng(seed)
     weights, memberships = random.uniform(0.2, 1.0, ens.n_members), random.dirichlet(np.ones(k), ens.n_patterns)
     cuts = MixtureCuts(ens, weights)
-    posterior = cuts.expect(*cuts.maximise(memberships))
+    posterior = cuts.expect(*cuts.maximize(memberships))
     expected, likelihood = dense.mixture_round(labels, weights, memberships[ens.row_pattern])
     assert posterior.memberships[ens.row_pattern] == pytest.approx(expected, abs=1e-9)
     assert posterior.log_likelihood == pytest.approx(likelihood, abs=1e-9)
@@ -375,11 +375,11 @@ def test_walks_by_eigenvectors_are_walks_step_by_step(labels, n_steps):
 @few
 def test_walks_within_members_are_those_over_all_clusters(labels, n_steps):
     ens = Ensemble(list(labels.T))
-    links, member = neighbour_links(ens), ens.cluster_member
+    links, member = neighbor_links(ens), ens.cluster_member
     expected = dense.trajectories(links.toarray(), np.ones(ens.n_clusters), n_steps) * (member[:, None] == member)
     for at_once in (1e3, -1.0):  # step by step is less, or more
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("quorate.cluster_similarity._WALKS_AT_ONCE", at_once)
+            patch.setattr("quorate.random_walks._WALKS_AT_ONCE", at_once)
             found = trajectories_within(links, member, n_steps)
         assert found == pytest.approx(expected, abs=1e-9)
 
@@ -458,7 +458,7 @@ def assert_voted(ens, votes, labels, comparable=None):
     assert adjusted_rand_score(np.argmax(votes, axis=1)[ens.row_pattern][clear], labels[clear]) == 1
 
 
-# --- the normalised cut of the co-association, centres of labels -----------------------------------------------------
+# --- the normalized cut of the co-association, centers of labels -----------------------------------------------------
 
 
 def test_similarity_partitioning_on_the_running_example(running_example):
@@ -507,7 +507,7 @@ def test_the_co_association_is_cut_as_that_of_all_rows(labels, seed):
     assert cuts.degrees[ens.row_pattern] == pytest.approx(degree)
     groups = np.arange(ens.n_patterns) % 2
     together = np.equal.outer(*[groups[ens.row_pattern]] * 2)
-    # The normalised cut: rows of each group, less the links inside it over its degree.
+    # The normalized cut: rows of each group, less the links inside it over its degree.
     parts = [np.flatnonzero(rows) for rows in np.unique(together, axis=0)]
     inside = sum(similarity[np.ix_(rows, rows)].sum() / degree[rows].sum() for rows in parts)
     assert within(cuts, groups, cuts.counts * cuts.degrees) == pytest.approx(
@@ -524,12 +524,12 @@ def test_centres_of_labels_in_other_ways(params, labels, k, seed):
     ens = Ensemble(list(labels.T))
     k = min(k, ens.n_patterns)
     with quiet():
-        fitted = qt.KCC(n_clusters=k, start="random", random_state=seed, n_init=2, **params).fit(ens)
+        fitted = qt.KCC(n_clusters=k, init="random", random_state=seed, n_init=2, **params).fit(ens)
     assert fitted.n_clusters_ == k
     assert np.isfinite(fitted.objective_)
 
 
-def test_centres_have_no_normalised_modes(running_example):
+def test_centres_have_no_normalized_modes(running_example):
     with pytest.raises(qt.QuorateError, match='norm must be False with utility="mode"'):
         qt.KCC(n_clusters=2, utility="mode", norm=True).fit(running_example)
 
@@ -583,10 +583,10 @@ def test_trajectories_on_the_running_example(running_example):
         "single": [0.4077, 0.4077, 0.4702],
     }
     for link in LINKS:
-        tree = qt.PTA(n_clusters=2, linkage=link, n_neighbours=2, n_steps=2).fit(ens)
+        tree = qt.PTA(n_clusters=2, linkage=link, n_neighbors=2, n_steps=2).fit(ens)
         assert tree.dendrogram_.heights == pytest.approx(heights[link], abs=5e-5)
-    assert qt.PTA(n_clusters=2, n_neighbours=2, n_steps=2).fit_predict(ens).tolist() == [0, 0, 1, 0, 1, 1]
-    cut = qt.PTGP(n_clusters=3, n_neighbours=2, n_steps=2).fit(ens)
+    assert qt.PTA(n_clusters=2, n_neighbors=2, n_steps=2).fit_predict(ens).tolist() == [0, 0, 1, 0, 1, 1]
+    cut = qt.PTGP(n_clusters=3, n_neighbors=2, n_steps=2).fit(ens)
     assert cut.eigenvalues_[:3] == pytest.approx([1, 0.0955, 0.0279], abs=5e-5)
     assert cut.labels_.tolist() == [0, 0, 1, 1, 2, 2]
 
@@ -598,7 +598,7 @@ def test_patterns_without_links_are_hardly_like_any():
 
 
 def test_patterns_count_by_their_rows_if_asked(running_example):
-    weighted = qt.PTA(n_clusters=2, n_neighbours=2, n_steps=2, row_weights=True).fit(running_example)
+    weighted = qt.PTA(n_clusters=2, n_neighbors=2, n_steps=2, row_weights=True).fit(running_example)
     similarity = trajectory_evidence(Ensemble(running_example), np.ones(3), np.arange(4), 2, 2)
     tree = weighted.dendrogram_
     oracles.replay(similarity, np.array([2.0, 1, 1, 2]), tree.merges, tree.heights, "average")
@@ -614,7 +614,7 @@ def test_trajectories_agree_with_the_authors_program(reference):
         assert_same_partitions(
             tree.sweep(answers["ks"]), answers[f"pta_{link}_labels"], answers[f"pta_{link}_labels_tiefree"]
         )
-    cut = qt.PTGP(n_clusters=2, start="first-row").fit(ens)
+    cut = qt.PTGP(n_clusters=2, init="first-row").fit(ens)
     eigenvalues = answers["ptgp_eigenvalues"]
     assert cut._cuts.spectrum(len(eigenvalues)).values[: len(eigenvalues)] == pytest.approx(eigenvalues, abs=1e-9)
     for k in answers["ks"]:
@@ -627,7 +627,7 @@ def test_unweighted_links_agree_with_the_authors_program(reference):
     """The consensus of U-SENC: the graph of rows and clusters with links of 1, LWGP without any uncertainty."""
     ens, answers = reference
     graph, links = bipartite_graph(ens, np.ones(ens.n_clusters)), bipartite_links(ens, np.ones(ens.n_clusters))
-    cut = TransferCut(ens, graph, links, start="first-row")
+    cut = TransferCut(ens, graph, links, init="first-row")
     eigenvalues = answers["usenc_eigenvalues"]
     assert cut.spectrum(len(eigenvalues)).values[: len(eigenvalues)] == pytest.approx(eigenvalues, abs=1e-9)
     for j, k in enumerate(answers["ks"]):

@@ -19,8 +19,8 @@ def unequal_blobs(seed):
     """Three blobs of very different size and width."""
     rng = np.random.default_rng(seed)
     parts = [
-        rng.normal(centre, sd, size=(n, 2))
-        for centre, sd, n in (((0, 0), 1.0, 300), ((7, 0), 0.5, 100), ((3, 7), 0.7, 40))
+        rng.normal(center, sd, size=(n, 2))
+        for center, sd, n in (((0, 0), 1.0, 300), ((7, 0), 0.5, 100), ((3, 7), 0.7, 40))
     ]
     return np.concatenate(parts), np.repeat([0, 1, 2], [300, 100, 40])
 
@@ -71,17 +71,17 @@ def test_a_tiny_bandwidth_does_not_underflow():
 
 def test_weights_are_repeated_rows():
     rng = np.random.default_rng(0)
-    centres, starts = rng.normal(size=(20, 3)), rng.normal(size=(7, 3))
+    centers, starts = rng.normal(size=(20, 3)), rng.normal(size=(7, 3))
     counts = rng.integers(1, 5, size=20)
-    weighted = climb(starts, Density(centres, counts.astype(float), 0.8))
-    repeated = climb(starts, Density(np.repeat(centres, counts, axis=0), np.ones(counts.sum()), 0.8))
+    weighted = climb(starts, Density(centers, counts.astype(float), 0.8))
+    repeated = climb(starts, Density(np.repeat(centers, counts, axis=0), np.ones(counts.sum()), 0.8))
     np.testing.assert_allclose(weighted, repeated, atol=1e-6)
 
 
 def test_climbers_end_where_the_gradient_vanishes():
     rng = np.random.default_rng(1)
     density = Density(rng.normal(size=(150, 2)), np.ones(150), 0.4)
-    ends = climb(density.centres, density)
+    ends = climb(density.centers, density)
     np.testing.assert_allclose(mean_shift(ends, density), ends, atol=1e-2 * density.bandwidth)
 
 

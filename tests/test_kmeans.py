@@ -20,7 +20,7 @@ from quorate.numerics.kmeans import (
     least_similar,
     lloyd,
     spread_out,
-    ward_centres,
+    ward_centers,
     weighted_kmeans,
 )
 
@@ -56,10 +56,10 @@ def dense_seeds(points, weights, n_seeds):
     return points[chosen]
 
 
-def dense_groups(points, weights, centres):
-    """The weighted mean and weight of the points nearest to each centre, where there are any."""
-    nearest = np.array([np.argmin([rounded(between(point, centre)) for centre in centres]) for point in points])
-    some = [nearest == j for j in range(len(centres)) if np.any(nearest == j)]
+def dense_groups(points, weights, centers):
+    """The weighted mean and weight of the points nearest to each center, where there are any."""
+    nearest = np.array([np.argmin([rounded(between(point, center)) for center in centers]) for point in points])
+    some = [nearest == j for j in range(len(centers)) if np.any(nearest == j)]
     means = np.array([np.average(points[own], axis=0, weights=weights[own]) for own in some])
     return means, np.array([weights[own].sum() for own in some])
 
@@ -79,16 +79,16 @@ def dense_ward(means, weights, k):
     return np.array([mean for mean, _ in groups])
 
 
-def dense_lloyd(points, weights, centres):
+def dense_lloyd(points, weights, centers):
     """Plain iterations until nothing changes; fails where a cluster runs empty."""
     before = None
     while True:
-        labels = np.array([np.argmin([rounded(between(point, centre)) for centre in centres]) for point in points])
+        labels = np.array([np.argmin([rounded(between(point, center)) for center in centers]) for point in points])
         if before is not None and np.array_equal(labels, before):
             return labels
-        assert len(np.unique(labels)) == len(centres)
+        assert len(np.unique(labels)) == len(centers)
         before = labels
-        centres = [np.average(points[labels == j], axis=0, weights=weights[labels == j]) for j in range(len(centres))]
+        centers = [np.average(points[labels == j], axis=0, weights=weights[labels == j]) for j in range(len(centers))]
 
 
 def test_centres_spread_out_and_stop_when_nothing_is_apart():
@@ -110,7 +110,7 @@ def test_heavy_points_far_away_come_first_by_hand():
 def test_points_least_similar_come_first_by_hand():
     points = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]])
     blocks = [Points(points, np.ones(4))]
-    # |cosines| to (1, 0): 1, 0.8, 0, 1; with (0, 1): 1, 1.4, 1, 1, of which the first that is no centre is the last.
+    # |cosines| to (1, 0): 1, 0.8, 0, 1; with (0, 1): 1, 1.4, 1, 1, of which the first that is no center is the last.
     assert spread_out(blocks, points[0], 3, least_similar).tolist() == [[1, 0], [0, 1], [-1, 0]]
 
 
@@ -149,11 +149,11 @@ def test_the_start_and_the_answer_are_those_of_the_slow_way(seed):
         seeds = dense_seeds(points, weights, max(4 * k, 50))
         means, _ = dense_groups(points, weights, seeds)
         means, sizes = dense_groups(points, weights, means)
-        centres = dense_ward(means, sizes, k)
-        found, n_clusters = ward_centres([Points(points, weights)], k)
+        centers = dense_ward(means, sizes, k)
+        found, n_clusters = ward_centers([Points(points, weights)], k)
         assert n_clusters == k
-        np.testing.assert_allclose(found, centres, atol=1e-12)
-        expected = dense_lloyd(points, weights, centres)
+        np.testing.assert_allclose(found, centers, atol=1e-12)
+        expected = dense_lloyd(points, weights, centers)
         assert weighted_kmeans(points, weights, k).labels.tolist() == expected.tolist()
 
 
@@ -163,7 +163,7 @@ def test_kmeans_finds_separated_blobs(start):
     truth = np.repeat(np.arange(4), 30)
     points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[truth] + random.normal(scale=0.3, size=(120, 2))
     found = weighted_kmeans(
-        points, random.uniform(1, 5, 120), 4, start=start, first_seen=random.permutation(120), random_state=0
+        points, random.uniform(1, 5, 120), 4, init=start, first_seen=random.permutation(120), random_state=0
     )
     assert oracles.partition(found.labels) == oracles.partition(truth)
 
@@ -183,16 +183,16 @@ def test_the_authors_start_is_the_point_seen_first(seed):
     order = np.argsort(seen)
     for k in (2, 5, 12, 40):
         expected = dense_lloyd(points[order], weights[order], dense_from_first(points[order], k))
-        found = weighted_kmeans(points, weights, k, start="first-row", first_seen=seen).labels
+        found = weighted_kmeans(points, weights, k, init="first-row", first_seen=seen).labels
         assert found[order].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("start", ["ward", "heaviest"])
-def test_weights_pull_the_centres(start):
+def test_weights_pull_the_centers(start):
     points = np.array([[0.0], [4.0], [5.0], [9.0]])
-    heavy_left = weighted_kmeans(points, np.array([1.0, 100.0, 1.0, 100.0]), 2, start=start)
+    heavy_left = weighted_kmeans(points, np.array([1.0, 100.0, 1.0, 100.0]), 2, init=start)
     assert oracles.partition(heavy_left.labels) == {frozenset({0, 1, 2}), frozenset({3})}
-    heavy_ends = weighted_kmeans(points, np.array([100.0, 1.0, 1.0, 100.0]), 2, start=start)
+    heavy_ends = weighted_kmeans(points, np.array([100.0, 1.0, 1.0, 100.0]), 2, init=start)
     assert oracles.partition(heavy_ends.labels) == {frozenset({0, 1}), frozenset({2, 3})}
 
 
@@ -208,14 +208,14 @@ def test_exactly_k_clusters_where_k_points_are_distinct(seed, k, start):
     random = np.random.default_rng(seed)
     points = random.integers(0, 3, (random.integers(1, 30), 2)).astype(float)  # at most 9 distinct points
     weights = random.integers(1, 1000, len(points)).astype(float)
-    found = weighted_kmeans(points, weights, k, start=start, random_state=0, n_init=2).labels
+    found = weighted_kmeans(points, weights, k, init=start, random_state=0, n_init=2).labels
     assert len(np.unique(found)) == min(k, len(np.unique(points, axis=0)))
 
 
 @pytest.mark.parametrize("start", [*STARTS, "random"])
 def test_copies_of_points_are_no_further_clusters(start):
     points, weights = np.array([[0.0], [5.0], [0.0], [5.0], [0.0]]), np.arange(1.0, 6.0)
-    found = weighted_kmeans(points, weights, 4, start=start, first_seen=np.arange(5), random_state=0)
+    found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(5), random_state=0)
     assert oracles.partition(found.labels) == oracles.partition(points[:, 0])
     assert found.inertia == 0
 
@@ -223,7 +223,7 @@ def test_copies_of_points_are_no_further_clusters(start):
 @pytest.mark.parametrize("start", [*STARTS, "random"])
 def test_near_points_are_clusters_of_their_own_where_so_many_are_asked_for(start):
     points, weights = np.array([[0.0], [0.001], [0.002], [0.003]]), np.full(4, 0.1)
-    found = weighted_kmeans(points, weights, 4, start=start, first_seen=np.arange(4), random_state=0)
+    found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(4), random_state=0)
     assert len(np.unique(found.labels)) == 4
 
 
@@ -242,38 +242,38 @@ def test_the_order_of_points_does_not_matter(start):
         weights = weights + np.linspace(0, 0.5, len(weights))  # no ties
         order = np.random.default_rng(seed).permutation(len(points))
         for k in (2, 7, 20):
-            plain = weighted_kmeans(points, weights, k, start=start).labels
-            shuffled = weighted_kmeans(points[order], weights[order], k, start=start).labels
+            plain = weighted_kmeans(points, weights, k, init=start).labels
+            shuffled = weighted_kmeans(points[order], weights[order], k, init=start).labels
             assert oracles.partition(plain[order]) == oracles.partition(shuffled)
 
 
 def test_fewer_centres_than_clusters_are_filled_up_by_the_farthest_points():
     points, weights = np.array([[0.0], [1.0], [8.0], [9.0]]), np.ones(4)
     found = lloyd([Points(points, weights)], np.array([[0.0]]), 3)
-    # The farthest points are 9 and 8; then 0 and 1 keep the only centre.
+    # The farthest points are 9 and 8; then 0 and 1 keep the only center.
     assert found.labels(points, 0)[0].tolist() == [0, 0, 2, 1]
 
 
 def test_an_emptied_cluster_takes_the_farthest_point_that_is_not_alone():
-    # Nothing is near the third centre. The point at 50 is farthest from its centre, but alone in its cluster.
+    # Nothing is near the third center. The point at 50 is farthest from its center, but alone in its cluster.
     points, weights = np.array([[0.0], [1.0], [3.0], [50.0]]), np.ones(4)
-    centres = np.array([[0.0], [30.0], [1000.0]])
-    found = lloyd([Points(points, weights)], centres, 3)
+    centers = np.array([[0.0], [30.0], [1000.0]])
+    found = lloyd([Points(points, weights)], centers, 3)
     assert found.labels(points, 0)[0].tolist() == [0, 0, 2, 1]
 
 
 def test_of_two_emptied_clusters_each_takes_a_point_of_its_own():
     points, weights = np.array([[0.0], [1.0], [5.0], [7.0]]), np.ones(4)
-    centres = np.array([[0.0], [1000.0], [2000.0]])
-    found = lloyd([Points(points, weights)], centres, 3)
+    centers = np.array([[0.0], [1000.0], [2000.0]])
+    found = lloyd([Points(points, weights)], centers, 3)
     assert found.labels(points, 0)[0].tolist() == [0, 0, 2, 1]
 
 
 def test_a_cluster_gives_away_no_more_than_all_but_one_of_its_points():
-    # Nothing is near the last two centres. The farthest points are those at 111 and 90, which are one cluster.
+    # Nothing is near the last two centers. The farthest points are those at 111 and 90, which are one cluster.
     points, weights = np.array([[0.0], [1.0], [2.0], [90.0], [111.0]]), np.ones(5)
-    centres = np.array([[0.0], [100.0], [10000.0], [20000.0]])
-    found = lloyd([Points(points, weights)], centres, 4)
+    centers = np.array([[0.0], [100.0], [10000.0], [20000.0]])
+    found = lloyd([Points(points, weights)], centers, 4)
     assert found.labels(points, 0)[0].tolist() == [0, 0, 3, 1, 2]
 
 
@@ -292,12 +292,12 @@ def test_clusters_without_rows_are_reseeded_though_fixed_points_are_in_them():
 
 @pytest.mark.parametrize("size", [1, 7, 59])
 def test_emptied_clusters_are_reseeded_in_blocks_as_in_memory(size):
-    """Centres far from all points: most clusters are empty at first."""
+    """Centers far from all points: most clusters are empty at first."""
     for seed in range(10):
         points, weights = drawn(seed)
-        centres = np.vstack([points[:2], 100 + np.arange(10.0).reshape(5, 2)])
-        whole = lloyd([Points(points, weights)], centres, 7)
-        parts = lloyd(in_blocks(points, weights, size), centres, 7)
+        centers = np.vstack([points[:2], 100 + np.arange(10.0).reshape(5, 2)])
+        whole = lloyd([Points(points, weights)], centers, 7)
+        parts = lloyd(in_blocks(points, weights, size), centers, 7)
         assert len(np.unique(whole.labels(points, 0)[0])) == 7
         assert parts.labels(points, 0)[0].tolist() == whole.labels(points, 0)[0].tolist()
         assert parts.inertia == pytest.approx(whole.inertia)
@@ -322,12 +322,12 @@ def test_blocks_give_the_answer_in_memory(start, size):
         for k in (1, 3, 8, 20):
             parts = blocked_kmeans(in_blocks(points, weights, size), k, start, farthest)
             assert (
-                parts.labels(points, 0)[0].tolist() == weighted_kmeans(points, weights, k, start=start).labels.tolist()
+                parts.labels(points, 0)[0].tolist() == weighted_kmeans(points, weights, k, init=start).labels.tolist()
             )
 
 
 def test_only_blocks_that_may_hold_the_next_centre_are_read_again():
-    """Points of one place per block: once a centre is there, its block has nothing to offer."""
+    """Points of one place per block: once a center is there, its block has nothing to offer."""
 
     class Counting(list):
         reads = 0
@@ -340,8 +340,8 @@ def test_only_blocks_that_may_hold_the_next_centre_are_read_again():
     blocks = Counting(
         Points(place + 1e-3 * random.normal(size=(20, 2)), np.ones(20)) for place in 10 * random.normal(size=(30, 2))
     )
-    centres = spread_out(blocks, blocks[0].values[0], 30, farthest)
-    assert len(centres) == 30
+    centers = spread_out(blocks, blocks[0].values[0], 30, farthest)
+    assert len(centers) == 30
     assert blocks.reads < 30 * 30 / 4
 
 

@@ -14,7 +14,7 @@ from quorate import _kernels
 from quorate._kernels.merge_chain import first_leaves, keep_leaves
 from quorate._runtime.time_limit import Pace
 from quorate.ensemble import Ensemble
-from quorate.numerics.average_link import _Front, _Groups
+from quorate.numerics.average_link import ActiveGroups, PatternGroups
 from quorate.numerics.linkage import LINKS, _join_nearest, link_evidence, link_similarity, link_through_clusters
 from quorate.row_similarity import ThroughClusters
 
@@ -195,17 +195,17 @@ def test_average_heights_are_those_of_scipy_where_rows_weigh_differently():
 def test_average_link_does_not_depend_on_how_near_groups_are_found(equal, monkeypatch):
     """Lists of any length, and similarities that are all kept where groups are few, give the same tree."""
     rng = np.random.default_rng(3)
-    centre = rng.integers(0, 40, 90)
-    labels = np.stack([np.where(rng.random(90) < 0.3, rng.integers(0, k, 90), centre % k) for k in (2, 3, 9, 40)], 1)
+    center = rng.integers(0, 40, 90)
+    labels = np.stack([np.where(rng.random(90) < 0.3, rng.integers(0, k, 90), center % k) for k in (2, 3, 9, 40)], 1)
     weights = np.full(4, 0.25) if equal else np.array([0.1, 0.2, 0.3, 0.4])
     ens = Ensemble(labels)
     few = link_evidence(ens, weights, "average")
-    monkeypatch.setattr("quorate.numerics.linkage._FEW_SIMILARITIES", 1)
-    monkeypatch.setattr("quorate.numerics.linkage._SIMILARITIES_PER_ENTRY", 0)
-    monkeypatch.setattr("quorate.numerics.linkage._FEW_GROUPS", -1)
+    monkeypatch.setattr("quorate.numerics.average_link._FEW_SIMILARITIES", 1)
+    monkeypatch.setattr("quorate.numerics.average_link._SIMILARITIES_PER_ENTRY", 0)
+    monkeypatch.setattr("quorate.numerics.average_link._FEW_GROUPS", -1)
     trees = []
     for listed in (1, 2, 16):
-        monkeypatch.setattr("quorate.numerics.linkage.LISTED", listed)
+        monkeypatch.setattr("quorate.numerics.average_link.LISTED", listed)
         trees.append(link_evidence(ens, weights, "average"))
     rows = ens.first_row[trees[0].leaf_pattern]
     similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]
@@ -222,10 +222,10 @@ def test_average_link_is_the_same_in_rounds_and_in_one_go(monkeypatch):
     labels = np.random.default_rng(5).integers(0, 12, (1500, 5))
     ens = Ensemble(labels)
     found = link_evidence(ens, np.full(5, 0.2), "average")
-    monkeypatch.setattr("quorate.numerics.linkage._FEW_GROUPS", -1)
+    monkeypatch.setattr("quorate.numerics.average_link._FEW_GROUPS", -1)
     in_rounds = link_evidence(ens, np.full(5, 0.2), "average")
-    monkeypatch.setattr("quorate.numerics.linkage._FEW_SIMILARITIES", 1)
-    monkeypatch.setattr("quorate.numerics.linkage._SIMILARITIES_PER_ENTRY", 0)
+    monkeypatch.setattr("quorate.numerics.average_link._FEW_SIMILARITIES", 1)
+    monkeypatch.setattr("quorate.numerics.average_link._SIMILARITIES_PER_ENTRY", 0)
     to_the_end = link_evidence(ens, np.full(5, 0.2), "average")
     for expected in (in_rounds, to_the_end):
         np.testing.assert_array_equal(found.merges, expected.merges)
@@ -239,8 +239,8 @@ def test_members_without_weight_add_nothing_however_large_their_clusters():
     found = qt.WEAC(5, weights=weights).fit(np.hstack([heard, unheard]))
     assert oracles.partition(found.labels_) == oracles.partition(qt.WEAC(5, weights="equal").fit_predict(heard))
     ens = found.ensemble_
-    leaves = _Groups.of_patterns(ens, weights, np.arange(ens.n_patterns), None, np.full(ens.n_patterns, 4.0))
-    front = _Front.of_leaves(leaves)
+    leaves = PatternGroups.of_patterns(ens, weights, np.arange(ens.n_patterns), None, np.full(ens.n_patterns, 4.0))
+    front = ActiveGroups.of_leaves(leaves)
     search = _kernels.nearest_groups.search.py_func  # in plain Python, what is written outside an array is an error
     search(np.arange(2), front.groups, front.touching, front.near, front.tree)
     assert np.all(front.near.candidates[:2, 0] >= 0)

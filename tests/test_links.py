@@ -8,12 +8,12 @@ import oracles
 import quorate as qt
 from quorate import _kernels
 from quorate.cluster_similarity import (
-    NeighbourLists,
+    NeighborLists,
     SactOperator,
     connected_triples,
     jaccard_links,
-    neighbour_links,
-    neighbour_lists,
+    neighbor_links,
+    neighbor_lists,
     sact_similarity,
     weighted_triples,
 )
@@ -51,7 +51,7 @@ def test_the_operator_multiplies_as_the_matrix_does(labels, largest):
     ens = Ensemble(list(labels.T))
     influence = largest * (qt.ncai(ens) ** 2)[ens.cluster_member]
     matrix = sact_similarity(jaccard_links(ens), influence)
-    operator = SactOperator(NeighbourLists.of(jaccard_links(ens)), influence)
+    operator = SactOperator(NeighborLists.of(jaccard_links(ens)), influence)
     vectors = np.eye(ens.n_clusters)
     assert np.allclose(np.transpose([operator @ x for x in vectors]), matrix, rtol=0, atol=1e-13)
     assert np.allclose(operator @ vectors, matrix, rtol=0, atol=1e-13)
@@ -62,9 +62,9 @@ def test_the_operator_multiplies_as_the_matrix_does(labels, largest):
 @given(oracles.label_matrices(missing=True), st.booleans())
 def test_products_through_links_and_a_matrix_are_those_of_both(labels, dropped):
     ens = Ensemble(list(labels.T))
-    operator = SactOperator(NeighbourLists.of(jaccard_links(ens)), (qt.ncai(ens) ** 2)[ens.cluster_member])
+    operator = SactOperator(NeighborLists.of(jaccard_links(ens)), (qt.ncai(ens) ** 2)[ens.cluster_member])
     matrix = ens.cooccurrence.astype(np.float64)
-    if dropped:  # it may have fewer entries than there are neighbours
+    if dropped:  # it may have fewer entries than there are neighbors
         matrix = sp.csr_array(np.triu(np.tril(matrix.toarray(), 1), -1))
     vectors = np.eye(ens.n_clusters)
     similarity, degrees = operator @ vectors, np.arange(1.0, ens.n_clusters + 1)
@@ -78,16 +78,16 @@ def test_products_through_links_and_a_matrix_are_those_of_both(labels, dropped):
 @given(oracles.label_matrices(missing=True, min_rows=4), st.data())
 def test_lists_of_some_members_come_from_those_of_all(labels, data):
     ens = Ensemble(list(labels.T))
-    neighbour_lists(ens)
+    neighbor_lists(ens)
     members = data.draw(st.lists(st.integers(0, ens.n_members - 1), min_size=1, unique=True))
     if any(len(ens.levels[j]) == 0 for j in members):
         return
     selected = ens.select(members)
     anew = Ensemble([labels[:, j] for j in members])
-    assert "neighbours" in selected.derived
+    assert "neighbors" in selected.derived
     influence = (qt.ncai(anew) ** 2)[anew.cluster_member]
     for vector in np.eye(anew.n_clusters):
-        found, expected = (SactOperator(neighbour_lists(some), influence) @ vector for some in (selected, anew))
+        found, expected = (SactOperator(neighbor_lists(some), influence) @ vector for some in (selected, anew))
         assert np.allclose(found, expected, rtol=0, atol=1e-13)
 
 
@@ -119,8 +119,8 @@ def test_many_patterns_are_similar_through_their_clusters(n_patterns):
     assert np.array_equal(found, found.T)
 
 
-def test_no_cluster_is_its_own_neighbour(running_example):
-    links = neighbour_links(Ensemble(running_example)).toarray()
+def test_no_cluster_is_its_own_neighbor(running_example):
+    links = neighbor_links(Ensemble(running_example)).toarray()
     expected = oracles.jaccard(running_example)
     np.fill_diagonal(expected, 0)
     assert np.allclose(links, expected)
@@ -157,7 +157,7 @@ def test_walks_are_refused_where_memory_does_not_allow_them():
 def test_the_time_of_walks_is_forecast_by_the_number_of_nodes(monkeypatch):
     heard = {}
     monkeypatch.setattr(
-        "quorate.cluster_similarity.require_time", lambda operations, what, _: heard.update({what: operations})
+        "quorate.random_walks.require_time", lambda operations, what, _: heard.update({what: operations})
     )
     for n in (5, 50):
         trajectory_similarity(np.ones((n, n)) - np.eye(n), np.ones(n), 3)

@@ -20,9 +20,9 @@ from quorate.features.sampling import ALL_ROWS, Sketch, sample_rows
 
 def blobs(n, d=5, k=6, seed=0):
     random = np.random.default_rng(seed)
-    centres = random.normal(scale=4, size=(k, d))
+    centers = random.normal(scale=4, size=(k, d))
     truth = random.integers(k, size=n)
-    return centres[truth] + random.standard_normal((n, d)), truth
+    return centers[truth] + random.standard_normal((n, d)), truth
 
 
 def crew(X, ks=(2, 7, 12)):
@@ -31,7 +31,7 @@ def crew(X, ks=(2, 7, 12)):
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 8, 30])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_all_members_find_their_nearest_centres(n_features, dtype):
+def test_all_members_find_their_nearest_centers(n_features, dtype):
     X = (1000 + 7 * blobs(1301, n_features)[0]).astype(dtype)
     some = crew(X)
     labels = some.label(X)
@@ -61,7 +61,7 @@ def test_labels_depend_neither_on_blocks_nor_on_threads():
         numba.set_num_threads(before)
 
 
-def test_scaling_is_part_of_the_labelling():
+def test_scaling_is_part_of_the_labeling():
     X = blobs(1000)[0] * [1, 100, 0.01, 1, 1] + [0, 5000, 0, 0, 3]
     X[:, 3] = 4.0
     scaling = Scaling(X.mean(axis=0), np.array([1, 0.01, 100, 0, 1]))

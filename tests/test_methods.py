@@ -122,8 +122,8 @@ def test_the_same_seed_gives_the_same_labels(case, labels, k):
     estimator = CASES[case][0].estimator
     params = dict(CASES[case][1])
     if "random_state" in CASES[case][0].parameters:
-        params |= {"random_state": 3, "start": "k-means++" if issubclass(estimator, GraphMethod) else "random"}
-        params |= {"start": "random"} if estimator is qt.HBGF else {}
+        params |= {"random_state": 3, "init": "k-means++" if issubclass(estimator, GraphMethod) else "random"}
+        params |= {"init": "random"} if estimator is qt.HBGF else {}
     with quiet():
         one, other = (estimator(n_clusters=k, **params).fit(ens) for _ in range(2))
         assert np.array_equal(one.labels_, other.labels_)
@@ -148,13 +148,13 @@ def planted(seed, noise):
 def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(case, seed):
     if excused(case, "clear answers"):
         pytest.skip("declared by the method")
-    # Mislabelled rows tie everywhere under complete link, and vanish from a completed matrix.
+    # Mislabeled rows tie everywhere under complete link, and vanish from a completed matrix.
     noisy = "complete" not in case and "ecmc" not in case
     labels, truth = planted(seed, 0.02 if noisy else 0.0)
     random = np.random.default_rng(seed)
     renamed = np.stack([random.permutation(4)[column] for column in labels.T], axis=1)[:, random.permutation(5)]
     # So few patterns have hardly any strongest links; with all of them the answer of walks is clear.
-    params = {"n_neighbours": 60, "n_steps": 4} if "n_neighbours" in CASES[case][0].parameters else {}
+    params = {"n_neighbors": 60, "n_steps": 4} if "n_neighbors" in CASES[case][0].parameters else {}
     one, other = fit(case, labels, 3, **params), fit(case, renamed, 3, **params)
     if hasattr(one, "dendrogram_"):
         third, second = one.dendrogram_.heights[-3:-1]
@@ -246,7 +246,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("degenerate", DEGENERATE)
 def test_degenerate_ensembles(case, degenerate):
     ens = Ensemble(DEGENERATE[degenerate])
-    labelled = int(np.any(ens.patterns >= 0, axis=1).sum())
+    labeled = int(np.any(ens.patterns >= 0, axis=1).sum())
     for k in [1, 2, 3, "auto", ens.n_rows, ens.n_rows + 1]:
         if k != "auto" and k > largest_k(case, ens):
             with pytest.raises(qt.QuorateError, match=f"n_clusters must be at most .*; got {k}"):
@@ -255,7 +255,7 @@ def test_degenerate_ensembles(case, degenerate):
         fitted = fit(case, ens, k)
         assert_sound(fitted)
         if k != "auto":
-            assert_number_of_clusters(case, fitted.n_clusters_, most_clusters(fitted, k, labelled))
+            assert_number_of_clusters(case, fitted.n_clusters_, most_clusters(fitted, k, labeled))
         assert np.array_equal(fitted.predict(DEGENERATE[degenerate]), fitted.labels_)
         with quiet():
             assert fitted.sweep([1, 2, 50]).shape == (ens.n_rows, 3)
@@ -365,7 +365,7 @@ def test_the_methods_of_the_paper_are_there():
         (qt.WCT, {"decay": 1.5}, "decay must be a finite number of at least 0 and at most 1; got 1.5"),
         (qt.SRS, {"decay": -1}, "decay must be a finite number"),
         (qt.SRS, {"n_iterations": 1}, "n_iterations must be an integer of at least 2; got 1"),
-        (qt.HBGF, {"start": "first-row"}, "start must be one of 'ward', 'heaviest', 'random'"),
+        (qt.HBGF, {"init": "first-row"}, "init must be one of 'ward', 'heaviest', 'random'"),
         (qt.HBGF, {"n_init": 0}, "n_init must be an integer of at least 1"),
         (qt.WCC, {"n_iterations": -1}, "n_iterations must be an integer of at least 0"),
         (qt.WCC, {"n_updates": 0}, "n_updates must be an integer of at least 1"),

@@ -74,13 +74,13 @@ class Oracle(ConsensusMethod):
         member: int = 0,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: str = "sqrt",
+        normalize: str = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.member = member
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self):
         check_integer("member", self.member, low=0)
@@ -143,5 +143,5 @@ def test_the_steps_name_everything_there_is_to_do():
     steps = text[text.index("## Adding a consensus function") :]
     needed = [name for name in vars(Cuts) if not name.startswith("_")]
     needed += [*FACTS, *PROMISES, "exceptions", "limited_by_clusters", "_check", "_memory", "_solve", "METHODS"]
-    needed += ["number_by_size", "n_clusters", "weights", "beta", "normalise", "__init__.pyi", "README", "changelog"]
+    needed += ["number_by_size", "n_clusters", "weights", "beta", "normalize", "__init__.pyi", "README", "changelog"]
     assert [word for word in needed if word not in steps] == []

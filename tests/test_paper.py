@@ -36,7 +36,7 @@ from quorate.paper.summaries import (
     n_classes,
     rank_correlation,
     run_rows,
-    summarise,
+    summarize,
     win_percentage,
 )
 
@@ -67,7 +67,7 @@ def tiny(tmp_path_factory):
 
 def tables_of(folder):
     """Everything in the tables that does not depend on the clock."""
-    summaries = summarise(read_results(folder))
+    summaries = summarize(read_results(folder))
     return {name: rows for name, rows in summaries.items() if name != "time"}
 
 
@@ -106,8 +106,8 @@ def test_what_is_measured_in_each_experiment():
     assert not large & {"WCC", "ECMC-AL"}
 
 
-def test_the_authors_members_were_not_found_on_standardised_features():
-    """Why features are scaled to their range: k-means leaves every row nearest to the centre of its own cluster."""
+def test_the_authors_members_were_not_found_on_standardized_features():
+    """Why features are scaled to their range: k-means leaves every row nearest to the center of its own cluster."""
     ensemble, order = SHARED / "ensembles" / "lwea_PD.npz", SHARED / "data" / "authors_row_order.npz"
     if not (ensemble.exists() and order.exists()):
         pytest.skip("the authors' published members are not here")
@@ -115,17 +115,17 @@ def test_the_authors_members_were_not_found_on_standardised_features():
     features = table[np.load(order)["pen_digits"], :-1]
     labels = np.load(ensemble)["labels"][:, :5]
     share = {
-        scale: [share_at_own_centre(scale_features(features, scale), column) for column in labels.T]
+        scale: [share_at_own_center(scale_features(features, scale), column) for column in labels.T]
         for scale in ("minmax", "standard")
     }
     assert min(share["minmax"]) > 0.999
     assert max(share["standard"]) < 0.98
 
 
-def share_at_own_centre(features, labels):
+def share_at_own_center(features, labels):
     values, code = np.unique(labels, return_inverse=True)
-    centres = np.stack([features[code == j].mean(axis=0) for j in range(len(values))])
-    return np.mean(pairwise_distances_argmin(features, centres) == code)
+    centers = np.stack([features[code == j].mean(axis=0) for j in range(len(values))])
+    return np.mean(pairwise_distances_argmin(features, centers) == code)
 
 
 def test_a_method_at_its_defaults_is_measured_once_for_all_experiments():
@@ -397,14 +397,14 @@ def test_any_part_of_the_results_can_be_judged(tiny, seed):
         for key, piece in results.pieces.items()
         if not lost[key.split("/", 3)[-1]] and not key.startswith(f"{dataset}/ill=0.5")
     }
-    summaries = summarise(Results(TINY, left))
+    summaries = summarize(Results(TINY, left))
     for preset in ("sqrt", "max"):
         assert len(check_claims(summaries, preset=preset)) == len(STATEMENTS)
     agreements(summaries["compare"])
 
 
 def test_every_claim_is_judged_where_everything_was_run(tiny):
-    claims = check_claims(summarise(read_results(tiny)))
+    claims = check_claims(summarize(read_results(tiny)))
     judged = {claim.statement for claim in claims if claim.verdict != OPEN}
     assert {claim.statement for claim in claims} - judged <= {
         "WEAC-AL achieves the best scores on Seeds",
@@ -435,7 +435,7 @@ def test_the_page_has_every_table_and_figure(tiny, tmp_path):
             (tmp_path / "page" / f"{name}.csv").read_text().startswith("experiment,dataset,method,setting,k,score,runs")
         )
         assert (tiny / f"runs_{name}.csv").exists()
-    verdicts = [claim.verdict for claim in check_claims(summarise(read_results(tiny)))]
+    verdicts = [claim.verdict for claim in check_claims(summarize(read_results(tiny)))]
     counts = [verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)]
     assert "of {} statements of the paper, {} hold here, {} do not and {} were".format(len(STATEMENTS), *counts) in text
     assert "nan" not in text
@@ -463,7 +463,7 @@ def test_other_choices_stand_beside(tiny, tmp_path):
     paper.reproduce(tmp_path, other, experiments=["compare"], datasets=["iris"], methods=["GP-MGLA"], n_jobs=1)
     text = paper.write_report(tiny, tmp_path / "page.md", beside=[tmp_path]).read_text()
     assert "| column | GP-MGLA, as above | GP-MGLA, runs: 2; scale: standard | WEAC-AL, as above |" in text
-    mine, theirs = (summarise(read_results(folder))["compare"] for folder in (tiny, tmp_path))
+    mine, theirs = (summarize(read_results(folder))["compare"] for folder in (tiny, tmp_path))
     shown = [
         next(row.difference for row in rows if row.method == "GP-MGLA" and row.score == "max")
         for rows in (mine, theirs)
@@ -483,11 +483,11 @@ def test_other_choices_stand_beside(tiny, tmp_path):
 
 def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
     results = read_results(tiny)
-    summaries = summarise(results)
+    summaries = summarize(results)
 
     def without(*lost):
         kept = {key: piece for key, piece in results.pieces.items() if key.split("/", 3)[-1] not in lost}
-        return claims_elsewhere(TINY, summaries, {"scale: standard": summarise(Results(TINY, kept))})
+        return claims_elsewhere(TINY, summaries, {"scale: standard": summarize(Results(TINY, kept))})
 
     everything = without()
     assert "another choice (scale: standard)" in everything
@@ -555,7 +555,7 @@ def test_another_spec_is_named_by_what_it_changes(changed, name):
 def test_a_number_is_shown_once_all_its_runs_are_there(tiny):
     results = read_results(tiny)
     short = {key: piece for key, piece in results.pieces.items() if key != "iris/ill=0/run=2/GP-MGLA"}
-    rows = summarise(Results(TINY, short))["compare"]
+    rows = summarize(Results(TINY, short))["compare"]
     assert ("iris", "GP-MGLA") not in {(row.dataset, row.method) for row in rows}
     assert {("wine", "GP-MGLA"), ("iris", "WEAC-AL")} <= {(row.dataset, row.method) for row in rows}
 

@@ -9,7 +9,7 @@ import pytest
 
 import quorate as qt
 from quorate.reporting import plot, views
-from quorate.reporting.palette import cluster_colours
+from quorate.reporting.palette import cluster_colors
 
 mpl.use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -141,7 +141,7 @@ def test_the_tree_stands_on_all_rows_and_is_cut_between_clusters(answer):
     assert set(view.labels) == set(range(k))
     tops = view.segments[:, 1, 1]
     assert (tops > view.cut_height).sum() == k - 1
-    assert np.array_equal(view.colours < 0, tops > view.cut_height)
+    assert np.array_equal(view.colors < 0, tops > view.cut_height)
 
 
 def test_flows_keep_all_rows():
@@ -166,25 +166,25 @@ def test_answers_by_k_are_those_of_sweep():
 
 
 @pytest.mark.parametrize("blindness", ["none", "deutan", "protan", "tritan"])
-def test_colours_of_few_clusters_differ_for_every_eye(blindness):
-    """Eight colours, seen with each kind of dichromacy (Vienot 1999; Brettel 1997 in one plane), differ clearly."""
+def test_colors_of_few_clusters_differ_for_every_eye(blindness):
+    """Eight colors, seen with each kind of dichromacy (Vienot 1999; Brettel 1997 in one plane), differ clearly."""
     see = {
         "none": np.eye(3),
         "protan": np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]]),
         "deutan": np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]),
         "tritan": np.array([[1, 0.15236, -0.15236], [0, 0.86717, 0.13283], [0, 0.86717, 0.13283]]),
     }[blindness]
-    seen = [_lab(np.clip(see @ _linear(colour), 0, 1)) for colour in cluster_colours(8)]
+    seen = [_lab(np.clip(see @ _linear(color), 0, 1)) for color in cluster_colors(8)]
     distances = [np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[i + 1 :]]
     assert min(distances) > 15
 
 
-def test_forty_clusters_have_forty_colours():
-    assert len(set(cluster_colours(40))) == 40
+def test_forty_clusters_have_forty_colors():
+    assert len(set(cluster_colors(40))) == 40
 
 
-def _linear(colour):
-    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+def _linear(color):
+    parts = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 

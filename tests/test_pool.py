@@ -147,7 +147,7 @@ def test_trivial_members_are_drawn_again_and_counted():
 def test_nothing_but_trivial_members_is_an_error():
     blob = np.random.default_rng(0).normal(size=(30, 1)).round(1)
     data = Data(np.concatenate([blob, blob]))
-    data.__dict__["diameter"] = data.__dict__["neighbour_distance"] = 1e6  # kernels far too wide
+    data.__dict__["diameter"] = data.__dict__["neighbor_distance"] = 1e6  # kernels far too wide
     with pytest.raises(QuorateError, match=r"od-isvc found only trivial clusterings .* in 100 draws\. Check the scale"):
         draw_member("od-isvc", data, 0)
 

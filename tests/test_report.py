@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import quorate as qt
 from browser import Page, open_browser
-from quorate.reporting import Origin, known_classes, render_report, summarise
+from quorate.reporting import Origin, known_classes, render_report, summarize
 from quorate.reporting.row_facts import facts_in_memory
 from quorate.reporting.table_facts import facts_in_table
 from quorate.tables.counted_table import CountedTable
@@ -37,14 +37,14 @@ def nasty():
         name=NASTY, classes=known_classes(ens, truth, NASTY), command=NASTY,
         look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=[f"{NASTY}{row}" for row in range(300)]),
     )  # fmt: skip
-    return summarise(qt.GPMGLA("auto").fit(ens), origin)
+    return summarize(qt.GPMGLA("auto").fit(ens), origin)
 
 
 def test_the_summary_is_plain_json_and_the_same_every_time(nasty):
     assert json.loads(json.dumps(nasty, allow_nan=False)) == nasty
     assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 4)
     _, ens = ensemble()
-    first, second = (json.dumps(summarise(qt.WEAC(3).fit(ens))) for _ in range(2))
+    first, second = (json.dumps(summarize(qt.WEAC(3).fit(ens))) for _ in range(2))
     assert first == second
     assert render_report(json.loads(first)) == render_report(json.loads(second))
 
@@ -55,7 +55,7 @@ def test_the_summary_says_what_the_estimator_says(method):
     fitted = qt.consensus(ens, 3, method)
     estimator = next(m.estimator for m in qt.methods() if m.name == method)(3).fit(ens)
     origin = Origin(classes=known_classes(ens, truth, "class"))
-    facts = summarise(estimator, origin, n_clusters=[2, 3, 5])
+    facts = summarize(estimator, origin, n_clusters=[2, 3, 5])
     answer = next(answer for answer in facts["answers"] if answer["k"] == 3)
     assert [c["size"] for c in answer["clusters"]] == [c.size for c in fitted.clusters]
     assert [c["stability"] for c in answer["clusters"]] == pytest.approx(
@@ -80,7 +80,7 @@ def test_the_summary_says_what_the_estimator_says(method):
 def test_agreement_of_an_answer_with_members():
     _, ens = ensemble()
     fitted = qt.WEAC(3).fit(ens)
-    facts = summarise(fitted, n_clusters=[3])
+    facts = summarize(fitted, n_clusters=[3])
     expected = [qt.evaluate(fitted.labels_, ens.cluster_member[0] + ens.patterns[ens.row_pattern, j]).nmi_sqrt
                 for j in range(ens.n_members)]  # fmt: skip
     assert facts["answers"][0]["agreement"] == pytest.approx(fitted.member_weights_ @ expected, abs=1e-4)
@@ -88,7 +88,7 @@ def test_agreement_of_an_answer_with_members():
 
 def test_trust_in_plain_words():
     _, ens = ensemble()
-    members = summarise(qt.GPMGLA(3).fit(ens))["members"]
+    members = summarize(qt.GPMGLA(3).fit(ens))["members"]
     assert members[-1]["trust"] == "hardly"
     assert members[-1]["words"].startswith("Agrees with the others no more than chance would; counts ")
     assert {member["trust"] for member in members[:-1]} == {"trusted"}
@@ -97,13 +97,13 @@ def test_trust_in_plain_words():
 def test_chance_is_said_first_and_copies_are_named():
     random = np.random.default_rng(0)
     junk = qt.Ensemble([random.integers(0, k, 120) for k in range(3, 11)])
-    facts = summarise(qt.HBGF(3).fit(junk))
+    facts = summarize(qt.HBGF(3).fit(junk))
     assert facts["verdict"].startswith("No agreement beyond chance")
     assert {member["trust"] for member in facts["members"]} == {"hardly"}
     _, ens = ensemble()
     twice = ens.add_members([ens.patterns[ens.row_pattern, 0]], names=["again"])
     fitted = qt.WEAC(3).fit(twice)
-    facts = summarise(fitted)
+    facts = summarize(fitted)
     assert any({ens.names[0], "again"} <= set(group["members"]) for group in facts["crowd"]["copies"])
     page = render_report(facts)
     assert "again are (nearly) the same clustering; together they have" in page
@@ -123,7 +123,7 @@ def test_chance_is_said_first_and_copies_are_named():
 @pytest.mark.parametrize("method", [qt.WEAC, qt.GPMGLA])
 @pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
 def test_degenerate_ensembles_have_reports(labels, method):
-    facts = summarise(method("auto").fit(labels))
+    facts = summarize(method("auto").fit(labels))
     page = render_report(json.loads(json.dumps(facts, allow_nan=False)))
     assert "The answer" in page
 
@@ -131,8 +131,8 @@ def test_degenerate_ensembles_have_reports(labels, method):
 def test_rows_that_no_member_labels():
     with pytest.warns(qt.QuorateWarning, match="1 row"):
         fitted = qt.WEAC(2).fit([[0, 0, 1, 1, None], [0, 0, 1, 1, None]])
-    facts = summarise(fitted)
-    assert facts["answers"][0]["unlabelled"] == 1
+    facts = summarize(fitted)
+    assert facts["answers"][0]["unlabeled"] == 1
     render_report(facts)
 
 
@@ -141,7 +141,7 @@ def test_a_million_rows_make_a_small_report():
     truth = rng.integers(0, 12, 1_000_000)
     labels = np.stack([np.where(rng.random(len(truth)) < 0.04, rng.integers(0, 12, len(truth)), truth)
                        for _ in range(6)], axis=1)  # fmt: skip
-    page = render_report(summarise(qt.GPMGLA(12).fit(labels), n_clusters=range(2, 15)))
+    page = render_report(summarize(qt.GPMGLA(12).fit(labels), n_clusters=range(2, 15)))
     assert len(page.encode()) < 1_000_000
 
 
@@ -205,7 +205,7 @@ def page(tmp_path_factory, shown):
         look=lambda patterns, most: facts_in_memory(fitted.ensemble_, patterns, most, ids=ids, columns=columns),
     )  # fmt: skip
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_report(summarise(fitted, origin)), encoding="utf-8")
+    path.write_text(render_report(summarize(fitted, origin)), encoding="utf-8")
     return path
 
 
@@ -253,12 +253,12 @@ def check_charts(browser, dark):
     for chart in ("sizes", "histogram", "by-k", "river"):
         assert browser.run(f"document.querySelectorAll('#{chart} svg *').length") > 3, chart
     for chart in ("agreement", "matrix"):
-        colours = browser.run(
+        colors = browser.run(
             f"(() => {{ const c = document.querySelector('#{chart} canvas'); const d = c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data; const s = new Set();"
             "for (let i = 0; i < d.length; i += 4) s.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]); return s.size })()"
         )
-        assert colours > 10, chart
+        assert colors > 10, chart
     background = browser.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == dark
     assert len(browser.column("members", 0)) == 8
@@ -392,7 +392,7 @@ def test_the_verdict_is_one_plain_sentence_after_the_doubt(nasty):
     assert doubt == "Whether there are clusters here is doubtful"
     assert said.startswith("6 clusterings combined make 3 clusters of ")
     assert "agrees with hardly any other and hardly counts" in nasty["verdict"]
-    one = summarise(qt.WEAC(1).fit([[0, 0, 1], [0, 1, 1]]), n_clusters=[1])
+    one = summarize(qt.WEAC(1).fit([[0, 0, 1], [0, 1, 1]]), n_clusters=[1])
     assert one["verdict"].startswith("2 clusterings combined make one cluster")
 
 
@@ -400,15 +400,15 @@ def test_facts_of_a_table_are_those_in_memory(tmp_path):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.integers(0, 3, (500, 4)), columns=list("abcd"))
     frame.insert(0, "id", [f"r{i}" for i in range(500)])
-    frame["x"], frame["colour"] = rng.normal(size=500), rng.choice(["red", "blue"], 500)
+    frame["x"], frame["color"] = rng.normal(size=500), rng.choice(["red", "blue"], 500)
     frame.loc[3, "x"] = np.nan
     frame.to_csv(tmp_path / "t.csv", index=False)
     ens = qt.Ensemble(frame[list("abcd")])
     patterns = np.array([0, 5, 7])
     with open_table(tmp_path / "t.csv") as table:
         counted = CountedTable(table, tuple("abcd"))
-        found = facts_in_table(counted, patterns, 40, id_column="id", columns=["x", "colour", "id"])
-    known = facts_in_memory(ens, patterns, 40, ids=frame["id"], columns=frame[["x", "colour", "id"]])
+        found = facts_in_table(counted, patterns, 40, id_column="id", columns=["x", "color", "id"])
+    known = facts_in_memory(ens, patterns, 40, ids=frame["id"], columns=frame[["x", "color", "id"]])
     assert found.examples == known.examples
     assert found.sample == known.sample
     assert found.sample_pattern.tolist() == known.sample_pattern.tolist()
@@ -417,4 +417,4 @@ def test_facts_of_a_table_are_those_in_memory(tmp_path):
     for one, other in zip(found.columns, known.columns, strict=True):
         assert one.name == other.name
         a, b = one.by_cluster(labels, 4), other.by_cluster(labels, 4)
-        assert a == (b if one.name == "colour" else [pytest.approx(cluster) for cluster in b])
+        assert a == (b if one.name == "color" else [pytest.approx(cluster) for cluster in b])

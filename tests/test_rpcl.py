@@ -11,13 +11,13 @@ from quorate.features import RPCL
 
 def ring_of_blobs(n_blobs, n_rows, seed):
     angle = 2 * np.pi * np.arange(n_blobs) / n_blobs
-    centres = 6 * np.column_stack([np.cos(angle), np.sin(angle)])
-    X, truth = make_blobs(n_rows, centers=centres, cluster_std=0.8, random_state=seed)
+    centers = 6 * np.column_stack([np.cos(angle), np.sin(angle)])
+    X, truth = make_blobs(n_rows, centers=centers, cluster_std=0.8, random_state=seed)
     return StandardScaler().fit_transform(X), truth
 
 
 def compete_slowly(rows, order, units, wins, learning_rate, rival_rate):
-    """The rule of the paper on units as rows, with the normalised win shares."""
+    """The rule of the paper on units as rows, with the normalized win shares."""
     for row in rows[order]:
         score = wins / wins.sum() * ((row - units) ** 2).sum(axis=1)
         winner, rival = np.argsort(score, kind="stable")[:2]

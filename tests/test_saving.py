@@ -63,7 +63,7 @@ def points():
 @pytest.mark.parametrize("members", ["kmeans", "rpcl", "spectral"])
 def test_clusterings_of_features_come_back(points, tmp_path, members, fit_rows):
     fitted = qt.ConsensusClustering(
-        3, members=members, n_members=3, fit_rows=fit_rows, k_range=(3, 9), consensus=qt.WEAC(beta=1.0), random_state=0
+        3, members=members, n_members=3, fit_rows=fit_rows, k_range=(3, 9), method=qt.WEAC(beta=1.0), random_state=0
     ).fit(points)
     fitted.save(tmp_path / "model.npz")
     loaded = qt.load(tmp_path / "model.npz")

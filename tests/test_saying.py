@@ -8,7 +8,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
-from quorate.reporting import render_report, summarise
+from quorate.reporting import render_report, summarize
 from quorate.reporting.sentences import verdict
 from quorate.tables import consensus as tables_consensus
 
@@ -42,33 +42,33 @@ def run(*arguments, capsys):
 
 def test_the_summary_holds_the_candidates_and_the_curve(members):
     fitted = qt.GPMGLA("auto").fit(members)
-    facts = json.loads(json.dumps(summarise(fitted), allow_nan=False))
+    facts = json.loads(json.dumps(summarize(fitted), allow_nan=False))
     choice = facts["choice"]
     assert (choice["k"], choice["suggested"], choice["criterion"]) == (3, 3, "evidence")
     assert choice["explanation"] == fitted.choice_.sentence
     assert [c["k"] for c in choice["candidates"]] == [c.n_clusters for c in fitted.choice_.candidates]
     assert [c["score"] for c in choice["curve"]] == pytest.approx([c.score for c in fitted.choice_.curve], abs=1e-6)
     assert choice["candidates"][0]["stability"] == pytest.approx(fitted.choice_.candidates[0].stability, abs=1e-6)
-    asked = summarise(qt.GPMGLA(2).fit(members))["choice"]
+    asked = summarize(qt.GPMGLA(2).fit(members))["choice"]
     assert asked["explanation"].startswith("2 clusters were asked for. The automatic choice would be 3 clusters: ")
-    assert summarise(qt.GPMGLA("auto").fit(members[:3]))["choice"]["candidates"][0]["stability"] is None
+    assert summarize(qt.GPMGLA("auto").fit(members[:3]))["choice"]["candidates"][0]["stability"] is None
 
 
 def test_the_verdict_says_what_there_is(members, noise):
-    clear, nothing = (summarise(qt.GPMGLA(3).fit(labels)) for labels in (members, noise))
+    clear, nothing = (summarize(qt.GPMGLA(3).fit(labels)) for labels in (members, noise))
     assert clear["structure"]["verdict"] in ("clear", "doubtful")
     assert clear["structure"]["from"] == "labels"
     assert clear["structure"]["p_value"] is None
     assert nothing["structure"]["verdict"] == "none to be seen"
     assert "Nothing speaks for clusters here. 6 clusterings combined make 3 clusters" in nothing["verdict"]
-    few = summarise(qt.GPMGLA(3).fit(members[:3]))["structure"]
+    few = summarize(qt.GPMGLA(3).fit(members[:3]))["structure"]
     assert (few["verdict"], few["value"]) == ("unknown", None)
     assert "Fewer than four members" in few["sentence"]
     assert nothing["structure"]["sentence"] in render_report(nothing).replace("&#39;", "'")
 
 
 def test_doubt_is_the_first_thing_read(members):
-    summary = summarise(qt.GPMGLA(3).fit([*members, *members[::-1]]))
+    summary = summarize(qt.GPMGLA(3).fit([*members, *members[::-1]]))
     doubtful = {**summary, "structure": {**summary["structure"], "verdict": "doubtful", "boundaries": []}}
     assert verdict(doubtful).startswith("Whether there are clusters here is doubtful. 12 clusterings combined make 3")
     clear = {**summary, "structure": {**summary["structure"], "verdict": "clear", "boundaries": []}}
@@ -87,7 +87,7 @@ def test_where_rows_are_too_few_nothing_else_is_said(tmp_path, capsys):
 
 
 def fitted_summary(labels):
-    return summarise(qt.LWGP(3, weights="trust", beta=4.0, theta=0.8).fit(labels))
+    return summarize(qt.LWGP(3, weights="trust", beta=4.0, theta=0.8).fit(labels))
 
 
 def test_made_up_members_change_neither_words_nor_structure_of_good_ones(members, noise):
@@ -100,7 +100,7 @@ def test_made_up_members_change_neither_words_nor_structure_of_good_ones(members
     assert among["crowd"]["note"].startswith("Agreement is a mean over all other members: the 40 that agree with none")
     assert alone["crowd"]["note"] is None
     assert "40 of the 46 agree with hardly any other and hardly count" in among["verdict"]
-    equal = summarise(qt.EAC(3).fit([*members, dice[0]]))
+    equal = summarize(qt.EAC(3).fit([*members, dice[0]]))
     assert "“member_6” agrees with hardly any other but counts all the same" in equal["verdict"]
     few = fitted_summary([*members[:3], *dice])["structure"]
     assert few["sentence"].startswith("Fewer than four members agree with any other beyond chance: labels alone cannot")
@@ -120,7 +120,7 @@ def test_report_and_command_call_members_alike(members, noise, tmp_path, capsys)
     path, report = tmp_path / "labels.csv", tmp_path / "report.html"
     pd.DataFrame(labels).to_csv(path, index=False)
     printed = run("combine", path, "--report", report, capsys=capsys)
-    called = {member["name"]: member["called"] for member in summarise(qt.GPMGLA(3).fit(labels))["members"]}
+    called = {member["name"]: member["called"] for member in summarize(qt.GPMGLA(3).fit(labels))["members"]}
     assert called == {**{f"good {j}": "trusted" for j in range(6)}, "junk": "not trusted: no more than chance"}
     assert "not trusted: no more than chance" in printed
     assert '"called":"not trusted: no more than chance"' in report.read_text().replace('": "', '":"')
@@ -150,7 +150,7 @@ def test_what_is_read_in_blocks_is_said_too(files, capsys, monkeypatch):
 
 def test_features_tell_which_boundaries_are_real(tmp_path, capsys):
     random = np.random.default_rng(0)
-    X = np.concatenate([random.normal(centre, 1, (100, 2)) for centre in ((0, 0), (12, 0), (0, 12))])
+    X = np.concatenate([random.normal(center, 1, (100, 2)) for center in ((0, 0), (12, 0), (0, 12))])
     path = tmp_path / "rows.csv"
     pd.DataFrame(X, columns=["x", "y"]).to_csv(path, index=False)
     facts = json.loads(run("cluster", path, "-k", 4, "--json", capsys=capsys))

@@ -103,8 +103,8 @@ def test_the_parting_line_follows_the_spread_within():
     assert abs(line[0]) > 3 * abs(line[1])
 
 
-def blobs(random, centres, n=120):
-    return np.concatenate([random.normal(centre, 1, (n, 2)) for centre in centres])
+def blobs(random, centers, n=120):
+    return np.concatenate([random.normal(center, 1, (n, 2)) for center in centers])
 
 
 def test_boundaries_of_one_clustering():

@@ -207,7 +207,7 @@ def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monke
     write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
     for method, params, message in (
         ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB.*Use the default method"),
-        ("gp-mgla", {"start": "k-means++"}, r"start='k-means\+\+' keeps all of them.*with start=\"ward\""),
+        ("gp-mgla", {"init": "k-means++"}, r"init='k-means\+\+' keeps all of them.*with init=\"ward\""),
     ):
         with pytest.raises(qt.QuorateError, match=message):
             qt.consensus_file(
@@ -262,7 +262,7 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
     # Memory is needed for three blocks, one being read while two are there, one of them with its answer.
     assert stored.numbers.patterns == pytest.approx(3 * ens.n_patterns / stored.n_blocks)
     for k in (1, 2, 4, 11, 40, "auto"):
-        estimator = method(k, start=start)
+        estimator = method(k, init=start)
         expected, said = warned(lambda: estimator.fit(ens))  # noqa: B023
         found, said_of_blocks = warned(lambda: block_consensus.fit_blocks(estimator, stored))  # noqa: B023
         assert said_of_blocks == said

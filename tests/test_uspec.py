@@ -1,4 +1,4 @@
-"""U-SPEC: hand-computed neighbours, the authors' own answers, and labels for new rows."""
+"""U-SPEC: hand-computed neighbors, the authors' own answers, and labels for new rows."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import quorate as qt
 from quorate import USPEC, ConsensusClustering, QuorateError
-from quorate.features.clusterers.uspec import LandmarkLabeller, Landmarks, embed_landmarks, link_weights, link_width
+from quorate.features.clusterers.uspec import LandmarkLabeler, Landmarks, embed_landmarks, link_weights, link_width
 from quorate.features.labeling import Crew, Scaling
 from quorate.numerics.kmeans import weighted_kmeans
 
@@ -23,11 +23,11 @@ def rings(n, seed=0):
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), ring
 
 
-def test_neighbours_by_hand():
+def test_neighbors_by_hand():
     X = np.array([0.0, 1, 2, 10, 11, 12])[:, None]
     points = np.array([0.5, 1.5, 10.5, 11.5])[:, None]
     landmarks = Landmarks(points, np.array([0, 0, 1, 1]), np.array([[1.0], [11.0]]), 2)
-    index, distances = landmarks.neighbours(X)
+    index, distances = landmarks.neighbors(X)
     assert index[[0, 2, 3, 5]].tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]  # 1 and 11 are midway
     sigma = link_width(distances)
     assert sigma == pytest.approx(5 / 6)
@@ -41,9 +41,9 @@ def test_neighbours_by_hand():
 def test_the_authors_answers(path):
     known = np.load(path)
     X = known["X"].astype(np.float64)
-    landmarks = Landmarks(known["representatives"], known["group"].astype(np.int64), known["group_centres"], 5)
-    index, distances = landmarks.neighbours(X)
-    np.testing.assert_array_equal(index, known["neighbours"])
+    landmarks = Landmarks(known["representatives"], known["group"].astype(np.int64), known["group_centers"], 5)
+    index, distances = landmarks.neighbors(X)
+    np.testing.assert_array_equal(index, known["neighbors"])
     links = link_weights(distances, link_width(distances))
     np.testing.assert_allclose(links, known["affinity"], atol=1e-6)
     for j, k in enumerate(known["ks"]):
@@ -51,7 +51,7 @@ def test_the_authors_answers(path):
         np.testing.assert_allclose(found.eigenvalues, known["eigenvalues"][:k], atol=1e-9)
         rows = found.rows(index, known["affinity"])
         np.testing.assert_allclose(rows @ rows[0], known[f"gram_row0_k{k}"], atol=1e-7)
-        first = weighted_kmeans(rows, np.ones(len(X)), int(k), start="first-row", first_seen=np.arange(len(X)))
+        first = weighted_kmeans(rows, np.ones(len(X)), int(k), init="first-row", first_seen=np.arange(len(X)))
         assert qt.evaluate(first.labels, known["first_row_labels"][:, j]).ari == 1
 
 
@@ -59,7 +59,7 @@ def test_in_the_plane_the_nearest_landmarks_are_found_exactly():
     X = np.concatenate([rings(3000)[0], [[40.0, 0.0], [0.0, 0.0], [-3.5, -3.5]]])
     points = rings(400, seed=1)[0]
     landmarks = Landmarks(points, np.zeros(400, dtype=np.int64), points.mean(axis=0, keepdims=True), 5)
-    index, distances = landmarks.neighbours(X)
+    index, distances = landmarks.neighbors(X)
     squared = ((X[:, None] - points) ** 2).sum(axis=2)
     near = np.abs(X).max(axis=1) < 3.3  # elsewhere, and far from all landmarks, the search is by candidates
     near[np.hypot(*X.T) < 0.5] = False
@@ -70,7 +70,7 @@ def test_in_the_plane_the_nearest_landmarks_are_found_exactly():
 def test_labels_are_those_of_the_embedded_rows():
     X = rings(2000)[0]
     model = USPEC(6, n_landmarks=200, random_state=0).fit(X)
-    index, distances = model.landmarks_.neighbours(X)
+    index, distances = model.landmarks_.neighbors(X)
     links = link_weights(distances, model.sigma_)
     share = links / links.sum(axis=1, keepdims=True)
     rows = np.einsum("na,nak->nk", share, model.vectors_[index])
@@ -84,12 +84,12 @@ def test_labels_are_those_of_the_embedded_rows():
 
 def test_cells_of_one_cluster_say_what_the_search_says():
     X = np.concatenate([rings(3000)[0], [[40.0, 0.0], [0.0, 0.0]]])
-    labeller = USPEC(6, n_landmarks=200, random_state=0).fit(X).labeller()
-    *tables, cell_label = labeller.tables
+    labeler = USPEC(6, n_landmarks=200, random_state=0).fit(X).labeler()
+    *tables, cell_label = labeler.tables
     assert (cell_label >= 0).mean() > 0.1
-    searched = LandmarkLabeller(labeller.landmarks, (*tables, np.full_like(cell_label, -1)))
+    searched = LandmarkLabeler(labeler.landmarks, (*tables, np.full_like(cell_label, -1)))
     found, known = np.empty((2, len(X)), dtype=np.int64)
-    labeller.label(X, None, found)
+    labeler.label(X, None, found)
     searched.label(X, None, known)
     np.testing.assert_array_equal(found, known)
 
@@ -120,7 +120,7 @@ def test_spectral_members_find_what_k_means_does_not():
     np.testing.assert_array_equal(model.predict(X[order]), model.labels_[order])
 
 
-def test_scaled_rows_are_labelled_as_they_are_fitted():
+def test_scaled_rows_are_labeled_as_they_are_fitted():
     X = rings(1200)[0]
     scaling = Scaling(np.array([0.5, 100.0]), np.array([2.0, 0.01]))
     raw = X / scaling.factor + scaling.shift

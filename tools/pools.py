@@ -16,12 +16,12 @@ from quorate.features import METHODS, Pool, draw_pool
 
 HEADER = """# The paper's pools
 
-Each pool has 100 members per method, drawn by `quorate.features.draw_pool` with seed 0 on standardised features. The
+Each pool has 100 members per method, drawn by `quorate.features.draw_pool` with seed 0 on standardized features. The
 table was made by
 
     {command}
 
-NMI is the mean agreement of members with the classes (square-root normalisation); redraws are trivial clusterings that
+NMI is the mean agreement of members with the classes (square-root normalization); redraws are trivial clusterings that
 were drawn again; seconds are the total of all members, each on one core, redraws included. The machine had other work
 at the time, so that times are upper bounds.
 

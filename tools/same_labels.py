@@ -20,8 +20,8 @@ import quorate as qt
 
 ENSEMBLES = Path(__file__).resolve().parents[2] / "shared" / "ensembles"
 ENGINES = ("array", "pandas", "polars", "pyarrow", "duckdb", "dask", "spark")
-SETTINGS = {"start": "heaviest", "weights": "ncai", "random_state": 0}
-OWN = {"start": "lwea", "weights": None}
+SETTINGS = {"init": "heaviest", "weights": "ncai", "random_state": 0}
+OWN = {"init": "lwea", "weights": None}
 """Defaults of methods whose starts are others, or that weigh no members; these stay."""
 K_OF_SWEEP = range(2, 16)
 

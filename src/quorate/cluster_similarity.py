@@ -19,7 +19,7 @@ from quorate._utils.checks import check_number
 from quorate.ensemble import Clusterings, as_ensemble
 from quorate.numerics.block_lanczos import eight_columns, product_in_tasks
 from quorate.overlaps import keep, new_numbers
-from quorate.reliability import Normalise, influence, ncai
+from quorate.reliability import Normalize, influence, ncai
 
 _ROWS_PER_TASK = 64
 _FIRST = 128  # clusters by which others are put into an order, at most
@@ -46,14 +46,14 @@ def jaccard(ens: Any) -> Floats:
 
 
 def jaccard_links(ens: Clusterings) -> sp.csr_array:
-    """Return the Jaccard coefficients (equation 5) as a sparse matrix: only neighbours are stored (Definition 3)."""
+    """Return the Jaccard coefficients (equation 5) as a sparse matrix: only neighbors are stored (Definition 3)."""
     shared = ens.cooccurrence
     values = np.empty(len(shared.data))
     _kernels.contingency.jaccard(shared.indptr, shared.indices, shared.data, ens.cluster_member, ens.coverage, values)
     return sp.csr_array((values, shared.indices.copy(), shared.indptr.copy()), shape=shared.shape)
 
 
-def neighbour_links(ens: Clusterings) -> sp.csr_array:
+def neighbor_links(ens: Clusterings) -> sp.csr_array:
     """Return the Jaccard coefficients of different clusters."""
     links = jaccard_links(ens)
     links.setdiag(0.0)
@@ -61,24 +61,24 @@ def neighbour_links(ens: Clusterings) -> sp.csr_array:
     return links
 
 
-def neighbour_lists(ens: Clusterings) -> NeighbourLists:
-    """Return the lists of neighbours of all clusters; they are kept, since they are the same for any beta."""
-    if "neighbours" not in ens.derived:
-        ens.derived["neighbours"] = NeighbourLists.of(jaccard_links(ens))
-    return ens.derived["neighbours"]
+def neighbor_lists(ens: Clusterings) -> NeighborLists:
+    """Return the lists of neighbors of all clusters; they are kept, since they are the same for any beta."""
+    if "neighbors" not in ens.derived:
+        ens.derived["neighbors"] = NeighborLists.of(jaccard_links(ens))
+    return ens.derived["neighbors"]
 
 
-def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
+def sact(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:
     """Return the source aware connected triple (SACT) similarity of every two clusters (Definition 6).
 
-    Two clusters are linked through the neighbours they share, each counting by the influence of its member.
+    Two clusters are linked through the neighbors they share, each counting by the influence of its member.
 
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
     beta : float >= 0, default 2.0
         How strongly agreement counts, as in `member_weights`.
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `agreement`.
 
     Returns
@@ -93,7 +93,7 @@ def sact(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
     """
     ens = as_ensemble(ens)
     beta = check_number("beta", beta, low=0)
-    return sact_similarity(jaccard_links(ens), influence(ncai(ens, normalise), beta)[ens.cluster_member])
+    return sact_similarity(jaccard_links(ens), influence(ncai(ens, normalize), beta)[ens.cluster_member])
 
 
 def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
@@ -111,8 +111,8 @@ def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats
 
 
 @dataclass(frozen=True)
-class NeighbourLists:
-    """The neighbours of every cluster by ascending Jaccard coefficient; clusters that overlap the same stand together.
+class NeighborLists:
+    """The neighbors of every cluster by ascending Jaccard coefficient; clusters that overlap the same stand together.
 
     This is what connected triples need, and the same for any influence.
     """
@@ -121,12 +121,12 @@ class NeighbourLists:
     """(n_clusters,) the cluster at each place."""
     indptr: NDArray[np.int32]
     indices: NDArray[np.unsignedinteger[Any]]
-    """Places of the neighbours, in two bytes each where these suffice."""
+    """Places of the neighbors, in two bytes each where these suffice."""
     values: Floats
     """Jaccard coefficients, ascending in each list."""
 
     @classmethod
-    def of(cls, links: sp.csr_array) -> NeighbourLists:
+    def of(cls, links: sp.csr_array) -> NeighborLists:
         """Return the lists of a symmetric matrix of Jaccard coefficients."""
         order = order_by_overlap(links)
         place = positions_in(order)
@@ -150,13 +150,13 @@ class NeighbourLists:
         threads.in_threads(fill, threads.blocks(len(order), _ROWS_PER_TASK))
         return lists
 
-    def among(self, clusters: NDArray[np.int64]) -> NeighbourLists:
+    def among(self, clusters: NDArray[np.int64]) -> NeighborLists:
         """Return the lists of some of the clusters, numbered anew; their order stays, and so does that of each list."""
         n = len(self.order)
         new = new_numbers(clusters, n)[self.order]
         places = np.flatnonzero(new >= 0)
         values, indices, indptr = keep(self.indptr, self.indices, self.values, places, new_numbers(places, n))
-        return NeighbourLists(new[places].astype(np.int64), indptr, indices, values)
+        return NeighborLists(new[places].astype(np.int64), indptr, indices, values)
 
     @cached_property
     def parts(self) -> list[slice]:
@@ -202,10 +202,10 @@ def positions_in(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
 class SactOperator:
     """The SACT similarity as what it does to vectors, without the matrix.
 
-    A product with up to eight vectors costs as much as there are neighbours; for many at once the matrix is formed.
+    A product with up to eight vectors costs as much as there are neighbors; for many at once the matrix is formed.
     """
 
-    lists: NeighbourLists
+    lists: NeighborLists
     influence_of_cluster: Floats
 
     def __matmul__(self, x: Floats) -> Floats:
@@ -238,7 +238,7 @@ class SactOperator:
     def through(self, matrix: sp.csr_array, degrees: Floats) -> Callable[[Floats], Floats]:
         """Return what gives (matrix + R' diag(1 / degrees) R) x for x of shape (n_clusters, j), R being this.
 
-        The matrix has entries only where clusters are neighbours, so that the lists are read once for both.
+        The matrix has entries only where clusters are neighbors, so that the lists are read once for both.
         """
         lists, values = self.lists, self.lists.values_of(matrix)
         degrees_in_order = degrees[lists.order, None]
@@ -307,7 +307,7 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
     Parameters
     ----------
     links : symmetric sparse (n_clusters, n_clusters)
-        Values v on neighbouring clusters.
+        Values v on neighboring clusters.
     influence_of_cluster : (n_clusters,)
         I_k, the influence of cluster k: that of its member.
     """
@@ -323,25 +323,25 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
     tasks = threads.blocks(n, _ROWS_PER_TASK)
 
     def fill(rows: slice) -> None:
-        _kernels.neighbor_sums.shared_neighbours(
+        _kernels.neighbor_sums.shared_neighbors(
             reordered.indptr, reordered.indices, scaled, order, rows.start, rows.stop, _SIDE_BY_SIDE, coefficients
         )
 
     threads.in_threads(fill, tasks)
-    symmetrise(coefficients)
+    symmetrize(coefficients)
     return coefficients
 
 
-def symmetrise(matrix: Floats) -> None:
+def symmetrize(matrix: Floats) -> None:
     """Fill a symmetric matrix of which at least one of every two entries is written, the other 0; none is negative."""
     tasks = threads.blocks(len(matrix), _ROWS_PER_TASK)
-    threads.in_threads(lambda some: _kernels.neighbor_sums.symmetrise(some.start, some.stop, matrix), tasks)
+    threads.in_threads(lambda some: _kernels.neighbor_sums.symmetrize(some.start, some.stop, matrix), tasks)
 
 
 def order_by_overlap(links: sp.csr_array) -> NDArray[np.int64]:
     """Return an order in which clusters that overlap the same of the first clusters stand together.
 
-    They have many neighbours in common, so that what is read and written for one is at hand for the next.
+    They have many neighbors in common, so that what is read and written for one is at hand for the next.
     """
     some = links[:, : min(int(np.sqrt(links.shape[0])) + 1, _FIRST)].toarray()
     return np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
@@ -355,7 +355,7 @@ def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
     so do all clusters of members without influence; the diagonal is 1.
     """
     require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=1.5)
-    links = neighbour_links(ens)
+    links = neighbor_links(ens)
     of_cluster = member_influence[ens.cluster_member]
     triples = connected_triples(links, of_cluster)
     np.fill_diagonal(triples, 0.0)

@@ -176,7 +176,7 @@ class Clusterings:
 
     def _check_not_empty(self) -> None:
         if self.n_rows == 0:
-            raise QuorateError("labels has no rows; pass at least one labelled row.")
+            raise QuorateError("labels has no rows; pass at least one labeled row.")
         if self.n_clusters == 0:
             raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
 
@@ -252,7 +252,7 @@ class Ensemble(Clusterings):
             raise QuorateError("labels has no members; pass at least one label vector.")
         n_rows = len(vectors[0])
         if n_rows == 0:
-            raise QuorateError("labels has no rows; pass at least one labelled row.")
+            raise QuorateError("labels has no rows; pass at least one labeled row.")
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
         if from_table:
             warn_if_transposed(vectors, of_frame=source_names is not None)
@@ -565,7 +565,7 @@ class Ensemble(Clusterings):
         return self.row_pattern
 
     def cluster_ids(self, labels: Any) -> NDArray[np.int32]:
-        """Return (rows, M) cluster ids of new rows labelled by the same members; labels never seen count as missing."""
+        """Return (rows, M) cluster ids of new rows labeled by the same members; labels never seen count as missing."""
         vectors, names = split_members(labels)
         if names is not None and self.names != check_names(None, self.n_members):
             if not set(self.names) <= set(names):
@@ -593,7 +593,7 @@ class Ensemble(Clusterings):
     def _repr_html_(self) -> str:
         """Return a card for notebooks: sizes, and the members with their clusters and the share of rows they label."""
         counts = self.counts.astype(np.float64)
-        labelled = [Share(counts[self.patterns[:, j] >= 0].sum() / counts.sum()) for j in range(self.n_members)]
+        labeled = [Share(counts[self.patterns[:, j] >= 0].sum() / counts.sum()) for j in range(self.n_members)]
         facts = [
             (self.n_rows, "rows"),
             (self.n_members, "members"),
@@ -601,9 +601,9 @@ class Ensemble(Clusterings):
             (self.n_patterns, "distinct rows of labels"),
         ]
         rows = [
-            (name, len(levels), share) for name, levels, share in zip(self.names, self.levels, labelled, strict=True)
+            (name, len(levels), share) for name, levels, share in zip(self.names, self.levels, labeled, strict=True)
         ]
-        return card("Ensemble", facts, ("member", "clusters", "rows labelled"), rows)
+        return card("Ensemble", facts, ("member", "clusters", "rows labeled"), rows)
 
 
 _STATE = ["names", "noise", "n_rows", "levels", "patterns", "row_counts", "weighted", "counts"]
@@ -624,7 +624,7 @@ def from_lines(lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDA
     """Return the ensemble of counted lines of labels, and the pattern of each line."""
     names = check_names(lines.names, len(lines.vectors))
     if len(lines.row_counts) == 0:
-        raise QuorateError("labels has no rows; pass at least one labelled row.")
+        raise QuorateError("labels has no rows; pass at least one labeled row.")
     levels, found = group_lines(lines, noise)
     warn_of_text_noise(names, levels, noise)
     weights = None if lines.weights is None else _sums(found, lines.weights)

@@ -12,7 +12,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
-from quorate.cluster_similarity import SactOperator, jaccard, neighbour_lists
+from quorate.cluster_similarity import SactOperator, jaccard, neighbor_lists
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.numerics.transfer_cut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
 from quorate.overlaps import among
@@ -96,7 +96,7 @@ def multi_granularity_graph(
     nodes = np.arange(ens.n_clusters) if nodes is None else nodes
     through_rows = links_through_rows(ens, influence)
     through_rows.data *= alpha
-    lists = neighbour_lists(ens)
+    lists = neighbor_lists(ens)
     some = len(nodes) < ens.n_clusters
     similarity = SactOperator(lists.among(nodes) if some else lists, influence[nodes])
     link_degrees = similarity @ np.ones(len(nodes))
@@ -119,12 +119,12 @@ def _components(shared: sp.csr_array, influence: Floats) -> Ints:
 
 @dataclass(frozen=True)
 class ClusterCut:
-    """A graph over clusters, cut into any number of groups of clusters by the normalised cut (Yu and Shi 2003)."""
+    """A graph over clusters, cut into any number of groups of clusters by the normalized cut (Yu and Shi 2003)."""
 
     similarity: Floats = field(repr=False)
     """(n_clusters, n_clusters) symmetric and not negative."""
     sizes: Floats = field(repr=False)
-    """(n_clusters,) the largest cluster, the first of equals, is where the discretisation starts."""
+    """(n_clusters,) the largest cluster, the first of equals, is where the discretization starts."""
     _known: list[tuple[Floats, Floats]] = field(default_factory=list, init=False, repr=False)
 
     def spectrum(self, k: int) -> tuple[Floats, Floats]:
@@ -152,10 +152,10 @@ class ClusterCut:
 
     def groups(self, k: int) -> Ints:
         """(n_clusters,) group of each cluster, for k groups; some may be empty."""
-        return discretise(self.spectrum(k)[1][:, :k], int(np.argmax(self.sizes)))
+        return discretize(self.spectrum(k)[1][:, :k], int(np.argmax(self.sizes)))
 
 
-def discretise(vectors: Floats, start: int) -> Ints:
+def discretize(vectors: Floats, start: int) -> Ints:
     """Return the group of each node nearest to some eigenvectors, which are known up to a rotation (Yu and Shi 2003).
 
     Rows are scaled to unit length. The rotation starts from the row of one node, then repeatedly the row least like
@@ -194,11 +194,11 @@ def propagated_similarity(ens: Ensemble, n_steps: int) -> Floats:
 
 
 def trajectory_evidence(
-    ens: Ensemble, influence: Floats, leaves: Ints, n_neighbours: int | None, n_steps: int | None
+    ens: Ensemble, influence: Floats, leaves: Ints, n_neighbors: int | None, n_steps: int | None
 ) -> Floats:
     """(leaves, leaves) how alike random walks from two patterns are, over their strongest evidence (PTA, PTGP).
 
-    Huang, Lai, Wang 2016. Links are kept that are among the strongest `n_neighbours` of either end, ties included; the
+    Huang, Lai, Wang 2016. Links are kept that are among the strongest `n_neighbors` of either end, ties included; the
     walks of `n_steps` steps prefer patterns of many rows. Both default to half the root of the number of patterns, at
     least 1 and at most 20. A pattern without links is hardly like any, itself included.
     """
@@ -207,7 +207,7 @@ def trajectory_evidence(
     links = np.round(pattern_evidence(ens, influence), 12)
     links = links if n == len(links) else links[np.ix_(leaves, leaves)]
     np.fill_diagonal(links, 0.0)
-    kept = min(n_neighbours or usual, n)
+    kept = min(n_neighbors or usual, n)
     threshold = np.partition(links, n - kept, axis=1)[:, n - kept] if n else np.empty(0)
     links[links < threshold[:, None]] = 0.0
     links = np.maximum(links, links.T)

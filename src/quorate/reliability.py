@@ -21,7 +21,7 @@ from quorate._utils.checks import check_choice, check_number, check_weight_range
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings
 from quorate.errors import QuorateError, warn
 
-Normalise = Literal["sqrt", "max", "arithmetic", "min"]
+Normalize = Literal["sqrt", "max", "arithmetic", "min"]
 Measure = Literal["nmi", "ami"]
 Verdict = Literal["beyond chance", "no more than chance", "too few rows to tell"]
 
@@ -44,26 +44,26 @@ NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {
 }
 
 
-def normalised_mutual_information(mutual: Floats, entropy_x: Floats, entropy_y: Floats, normalise: str) -> Floats:
+def normalized_mutual_information(mutual: Floats, entropy_x: Floats, entropy_y: Floats, normalize: str) -> Floats:
     """Return NMI from mutual information and the two entropies (equation 16), elementwise, in [0, 1].
 
     Two clusterings of one cluster each agree fully (1); one such clustering says nothing about any other (0).
     """
-    scale = NORMALISERS[normalise](entropy_x, entropy_y)
+    scale = NORMALISERS[normalize](entropy_x, entropy_y)
     informative = (entropy_x > 0) & (entropy_y > 0)
     nmi = np.divide(mutual, scale, out=np.zeros_like(mutual), where=informative)
     return np.where((entropy_x == 0) & (entropy_y == 0), 1.0, np.clip(nmi, 0.0, 1.0))
 
 
-def agreement(ens: Any, normalise: Normalise = "sqrt", measure: Measure = "nmi") -> Floats:
-    """Return the similarity of every two members: their normalised mutual information, Sim(P^i, P^j).
+def agreement(ens: Any, normalize: Normalize = "sqrt", measure: Measure = "nmi") -> Floats:
+    """Return the similarity of every two members: their normalized mutual information, Sim(P^i, P^j).
 
     With missing labels it is taken over the rows that both members label; no common rows count 0.
 
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         What mutual information is divided by: the geometric mean of the entropies (the paper), their maximum (the
         authors' program), their arithmetic mean (scikit-learn's default), or their minimum.
     measure : {"nmi", "ami"}, default "nmi"
@@ -91,12 +91,12 @@ def agreement(ens: Any, normalise: Normalise = "sqrt", measure: Measure = "nmi")
            [0.3552, 0.6154, 1.    ]])
     """
     ens = as_clusterings(ens)
-    check_choice("normalise", normalise, tuple(NORMALISERS))
+    check_choice("normalize", normalize, tuple(NORMALISERS))
     check_choice("measure", measure, MEASURES)
     known = _information(ens)
     if measure == "ami":
-        return _adjusted(known, _chance(ens), normalise)
-    nmi = normalised_mutual_information(known.mutual, known.entropy, known.entropy.T, normalise)
+        return _adjusted(known, _chance(ens), normalize)
+    nmi = normalized_mutual_information(known.mutual, known.entropy, known.entropy.T, normalize)
     return _symmetric(np.where(known.common > 0, nmi, 0.0), 1.0)
 
 
@@ -171,14 +171,14 @@ def _log(share: Floats) -> Floats:
     return np.log(share, out=np.zeros_like(share), where=share > 0)
 
 
-def cai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
+def cai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     """Return the crowd agreement index of each member: its mean agreement with the others (Definition 1).
 
     With missing labels each agreement counts by the share n_ij / n of rows that both members label, so a member is
     trusted as far as it could be tested. The index of an only member is 1.
     """
     ens = as_clusterings(ens)
-    similarity = agreement(ens, normalise)
+    similarity = agreement(ens, normalize)
     if ens.n_members == 1:
         return np.ones(1)
     tested = _information(ens).common / ens.total
@@ -186,8 +186,8 @@ def cai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     return np.sum(tested * similarity * others, axis=1) / (ens.n_members - 1)
 
 
-def ncai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
-    """Return the normalised crowd agreement index: CAI over the largest CAI, in [0, 1] (Definition 2).
+def ncai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
+    """Return the normalized crowd agreement index: CAI over the largest CAI, in [0, 1] (Definition 2).
 
     It is 1 for every member if no two members agree at all.
 
@@ -197,7 +197,7 @@ def ncai(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     >>> qt.ncai([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]).round(4)
     array([0.7815, 1.    , 0.961 ])
     """
-    index = cai(ens, normalise)
+    index = cai(ens, normalize)
     largest = index.max()
     return index / largest if largest > 0 else np.ones_like(index)
 
@@ -207,7 +207,7 @@ def influence(index: Floats, beta: float) -> Floats:
     return np.power(index, beta)
 
 
-def member_weights(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -> Floats:
+def member_weights(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:
     """Return the weight of each member: its influence over the sum of all influences (equation 13).
 
     Parameters
@@ -215,7 +215,7 @@ def member_weights(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -
     ens : Ensemble or anything `Ensemble` takes
     beta : float >= 0, default 2.0
         How strongly agreement counts; 0 gives every member the same weight.
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `agreement`.
 
     Returns
@@ -223,7 +223,7 @@ def member_weights(ens: Any, beta: float = 2.0, normalise: Normalise = "sqrt") -
     (M,) array that sums to 1.
     """
     beta = check_number("beta", beta, low=0)
-    weight = influence(ncai(ens, normalise), beta)
+    weight = influence(ncai(ens, normalize), beta)
     return weight / weight.sum()
 
 
@@ -337,10 +337,10 @@ def _chance_of_pairs(ens: Clusterings, pairs: Ints, common: Floats, share: float
     return mean, variance
 
 
-def _adjusted(known: _Information, chance: _Chance, normalise: Normalise) -> Floats:
-    """Return adjusted mutual information: (MI - E[MI]) / (normaliser - E[MI]), 0 where there is no room."""
+def _adjusted(known: _Information, chance: _Chance, normalize: Normalize) -> Floats:
+    """Return adjusted mutual information: (MI - E[MI]) / (normalizer - E[MI]), 0 where there is no room."""
     expected = ratio(chance.mean, chance.rows)
-    room = NORMALISERS[normalise](known.entropy, known.entropy.T) - expected
+    room = NORMALISERS[normalize](known.entropy, known.entropy.T) - expected
     informative = (known.entropy > 0) & (known.entropy.T > 0) & (room > 1e-12)
     ami = np.divide(known.mutual - expected, room, out=np.zeros_like(room), where=informative)
     return _symmetric(np.minimum(ami, 1.0), 1.0)
@@ -370,16 +370,16 @@ class CrowdTrust:
         return tuple(tuple(np.flatnonzero(group == g).tolist()) for g in np.flatnonzero(np.bincount(group) > 1))
 
 
-def crowd_trust(ens: Any, normalise: Normalise = "sqrt") -> CrowdTrust:
+def crowd_trust(ens: Any, normalize: Normalize = "sqrt") -> CrowdTrust:
     """Return how far members agree beyond chance, with how likely chance alone would agree as well.
 
     Under chance, n times mutual information is taken for gamma distributed with its exact mean; for clusters of many
     rows that is the usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
     """
     ens = as_clusterings(ens)
-    check_choice("normalise", normalise, tuple(NORMALISERS))
+    check_choice("normalize", normalize, tuple(NORMALISERS))
     known, chance = _information(ens), _chance(ens)
-    ami = _adjusted(known, chance, normalise)
+    ami = _adjusted(known, chance, normalize)
     variance = _variance(ens, known.common, chance)
     p_values = _p_values(chance.rows * known.mutual, chance, variance)
     level = _LEVEL / max(ens.n_members * (ens.n_members - 1) // 2, 1)
@@ -431,7 +431,7 @@ def _variance(ens: Clusterings, common: Floats, chance: _Chance) -> Floats:
     return chance.variance * factor * factor.T
 
 
-def trust(ens: Any, normalise: Normalise = "sqrt") -> Floats:
+def trust(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     """Return how far each member can be trusted: its mean agreement with the others beyond chance.
 
     It is the mean adjusted mutual information with the other members, each counting by the rows both label, clipped at
@@ -442,7 +442,7 @@ def trust(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `agreement`.
 
     Returns
@@ -461,7 +461,7 @@ def trust(ens: Any, normalise: Normalise = "sqrt") -> Floats:
     >>> qt.ncai(members).round(2)
     array([0.88, 0.88, 1.  , 0.41])
     """
-    return crowd_trust(ens, normalise).index
+    return crowd_trust(ens, normalize).index
 
 
 NO_AGREEMENT = "No agreement beyond chance: no two members agree more than random clusterings of their sizes would."
@@ -485,7 +485,7 @@ def resolve_influence(
     ens: Clusterings,
     weights: Any,
     beta: float,
-    normalise: Normalise = "sqrt",
+    normalize: Normalize = "sqrt",
     *,
     local: bool = False,
 ) -> Floats:
@@ -498,9 +498,9 @@ def resolve_influence(
     if isinstance(weights, str):
         check_choice("weights", weights, names)
         if weights == "trust":
-            return trusted_influence(crowd_trust(ens, normalise), beta)
+            return trusted_influence(crowd_trust(ens, normalize), beta)
         if weights == "ncai":
-            return influence(ncai(ens, normalise), beta)
+            return influence(ncai(ens, normalize), beta)
         return np.ones(ens.n_members)
     try:
         given = np.asarray(weights, dtype=np.float64)

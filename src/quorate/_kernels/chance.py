@@ -26,7 +26,7 @@ _LOGS = np.log(np.maximum(np.arange(1 << 12), 1.0))  # of whole numbers; 0 log 0
 def central_moments(a, b, n):
     """Return the central moments 0 to 10 of how many of b rows, drawn out of n, are among a given ones.
 
-    The ratio of neighbouring probabilities gives (n - r) m_{r+1} as a sum over the moments up to m_r.
+    The ratio of neighboring probabilities gives (n - r) m_{r+1} as a sum over the moments up to m_r.
     """
     mu = a * b / n
     product = (a - mu) * (b - mu)

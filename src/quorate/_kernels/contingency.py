@@ -72,7 +72,7 @@ def mutual_information(first, indptr, indices, shared, member, common, coverage,
 
 @jit
 def add_uncertainty(first, indptr, indices, shared, member, counted, coverage, out):
-    """Add up the entropies, in bits, of the labels of the rows of some clusters, each times the rows labelled.
+    """Add up the entropies, in bits, of the labels of the rows of some clusters, each times the rows labeled.
 
     Lines are those of some clusters, of which `first` is the first.
 

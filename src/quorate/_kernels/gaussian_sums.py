@@ -8,43 +8,43 @@ _NOTHING = -40.0  # the exponential of less, beside the largest of 1, is lost in
 
 
 @jit
-def weighted_mean(exponents, offset, centres, out):
-    """Write for each climber the mean of the centres, weighted by exp(exponents + offset).
+def weighted_mean(exponents, offset, centers, out):
+    """Write for each climber the mean of the centers, weighted by exp(exponents + offset).
 
-    The largest exponent is subtracted first, so that a tiny bandwidth does not underflow. Centres too far away to
+    The largest exponent is subtracted first, so that a tiny bandwidth does not underflow. Centers too far away to
     change any digit are skipped: with a small bandwidth, nearly all.
 
-    exponents : (b, n_centres)
-    offset : (n_centres,)
-    centres : (n_centres, d)
+    exponents : (b, n_centers)
+    offset : (n_centers,)
+    centers : (n_centers, d)
     out : (b, d)
     """
-    n_centres, d = centres.shape
+    n_centers, d = centers.shape
     for climber in range(len(exponents)):
         row = exponents[climber]
         largest = -np.inf
-        for i in range(n_centres):
+        for i in range(n_centers):
             row[i] += offset[i]
             largest = max(largest, row[i])
         total = 0.0
         mean = out[climber]
         mean[:] = 0.0
-        for i in range(n_centres):
+        for i in range(n_centers):
             if row[i] - largest > _NOTHING:
                 weight = np.exp(row[i] - largest)
                 total += weight
                 for c in range(d):
-                    mean[c] += weight * centres[i, c]
+                    mean[c] += weight * centers[i, c]
         mean /= total
 
 
 @jit
 def weighted_sum(exponents, offset, weights, out):
-    """Write for each point the sum over centres of weights * exp(exponents + offset); far centres add nothing.
+    """Write for each point the sum over centers of weights * exp(exponents + offset); far centers add nothing.
 
-    exponents : (b, n_centres)
-    offset : (n_centres,)
-    weights : (n_centres,)
+    exponents : (b, n_centers)
+    offset : (n_centers,)
+    weights : (n_centers,)
     out : (b,), on entry what is to be added to every exponent of the point
     """
     for point in range(len(exponents)):

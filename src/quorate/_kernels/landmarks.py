@@ -105,7 +105,7 @@ def _near(points, some, n_some, x, y, half, nearest, squared, kept, found, most)
 
 
 @jit
-def near_cells(points, corner, size, n_neighbours, most, first, found):
+def near_cells(points, corner, size, n_neighbors, most, first, found):
     """Write the landmarks that may be among the nearest of some row in each cell of a square grid over the plane.
 
     Those of a cell are sought among those of its tile. Cells where they are more than `most` stay empty.
@@ -114,7 +114,7 @@ def near_cells(points, corner, size, n_neighbours, most, first, found):
     first : (cells + 1,) written; found : (cells * most,) int32 written
     """
     half = size * np.float32(0.70710678)
-    nearest = np.empty(n_neighbours, dtype=np.float32)
+    nearest = np.empty(n_neighbors, dtype=np.float32)
     squared, kept = np.empty((2, points.shape[0]), dtype=np.float32)
     everywhere, in_tile = np.arange(points.shape[0]), np.empty(points.shape[0], dtype=np.int64)
     total = cell = 0
@@ -157,25 +157,25 @@ def label_cells(cells, near, own, labels):
 
 
 @jit_fused
-def _find(x, points, group_centres, first, member, candidates, index, distance):
+def _find(x, points, group_centers, first, member, candidates, index, distance):
     """Write the nearest landmarks of a row, nearest first, and their squared distances; ties to the smaller index.
 
-    They are the nearest among the candidates of the nearest landmark in the group of the nearest centre.
+    They are the nearest among the candidates of the nearest landmark in the group of the nearest center.
 
-    points : (p, d); group_centres : (z, d); first : (z + 1,), member : (p,) the landmarks of each group
+    points : (p, d); group_centers : (z, d); first : (z + 1,), member : (p,) the landmarks of each group
     candidates : (p, c) ascending; index, distance : (K,) written
     """
     nearest, group = _LARGEST, 0
-    for g in range(group_centres.shape[0]):
-        value = _distance(x, group_centres[g])
+    for g in range(group_centers.shape[0]):
+        value = _distance(x, group_centers[g])
         if value < nearest:
             nearest, group = value, g
-    nearest, centre = _LARGEST, 0
+    nearest, center = _LARGEST, 0
     for e in range(first[group], first[group + 1]):
         value = _distance(x, points[member[e]])
         if value < nearest:
-            nearest, centre = value, member[e]
-    _keep_nearest(x, points, candidates[centre], index, distance)
+            nearest, center = value, member[e]
+    _keep_nearest(x, points, candidates[center], index, distance)
 
 
 @jit
@@ -202,7 +202,7 @@ def find_nearest(
     shift,
     factor,
     points,
-    group_centres,
+    group_centers,
     first,
     member,
     candidates,
@@ -227,15 +227,15 @@ def find_nearest(
         if cell >= 0 and cells[cell + 1] > cells[cell]:
             _keep_nearest_in_plane(x, points, near, cells[cell], cells[cell + 1], index[i], distance[i])
         else:
-            _find(x, points, group_centres, first, member, candidates, index[i], distance[i])
+            _find(x, points, group_centers, first, member, candidates, index[i], distance[i])
 
 
 @jit_fused
 def _label(index, distance, width, vectors, products, squares, link, point, value):
-    """Return the centre nearest to a row in the embedding, from the row's links to its landmarks.
+    """Return the center nearest to a row in the embedding, from the row's links to its landmarks.
 
-    The row is the mean of its landmarks' vectors, at unit length. So its product with a centre is a mean of products of
-    landmarks with centres (products, (p, k)).
+    The row is the mean of its landmarks' vectors, at unit length. So its product with a center is a mean of products of
+    landmarks with centers (products, (p, k)).
     """
     total = np.float32(0)
     for a in range(index.shape[0]):
@@ -279,7 +279,7 @@ def label_rows(
     shift,
     factor,
     points,
-    group_centres,
+    group_centers,
     first,
     member,
     candidates,
@@ -287,7 +287,7 @@ def label_rows(
     per_unit,
     cells,
     near,
-    n_neighbours,
+    n_neighbors,
     width,
     vectors,
     products,
@@ -304,8 +304,8 @@ def label_rows(
     """
     plane = cells.shape[0] > 1
     x = np.empty(X.shape[1], dtype=np.float32)
-    index, distance = np.zeros(n_neighbours, dtype=np.int64), np.empty(n_neighbours, dtype=np.float32)
-    link, point = np.empty(n_neighbours, dtype=np.float32), np.empty(vectors.shape[1], dtype=np.float32)
+    index, distance = np.zeros(n_neighbors, dtype=np.int64), np.empty(n_neighbors, dtype=np.float32)
+    link, point = np.empty(n_neighbors, dtype=np.float32), np.empty(vectors.shape[1], dtype=np.float32)
     value = np.empty(products.shape[1], dtype=np.float32)
     for i in range(start, stop):
         _load(X, shift, factor, i, x)
@@ -315,7 +315,7 @@ def label_rows(
             if cell >= 0 and cells[cell + 1] > cells[cell]:
                 _keep_nearest_in_plane(x, points, near, cells[cell], cells[cell + 1], index, distance)
             else:
-                _find(x, points, group_centres, first, member, candidates, index, distance)
+                _find(x, points, group_centers, first, member, candidates, index, distance)
             label = _common(own, index)
         if label < 0:
             label = _label(index, distance, width, vectors, products, squares, link, point, value)

@@ -31,7 +31,7 @@ def joint_logarithms(indptr, indices, logarithms, shares, start, stop, out, larg
 
 
 @jit
-def normalise(start, stop, joint, total):
+def normalize(start, stop, joint, total):
     """Divide the rows start..stop of `joint` (m, k) by their sums, which are written to `total` (m,)."""
     for i in range(start, stop):
         row = joint[i]

@@ -6,32 +6,32 @@ from quorate._kernels._jit import jit
 
 
 @jit
-def squared_distances(points, centre, start, stop, out):
-    """Lower out[start:stop] to the squared distance of each point to `centre` where that is smaller."""
+def squared_distances(points, center, start, stop, out):
+    """Lower out[start:stop] to the squared distance of each point to `center` where that is smaller."""
     for i in range(start, stop):
         distance = 0.0
         for d in range(points.shape[1]):
-            difference = points[i, d] - centre[d]
+            difference = points[i, d] - center[d]
             distance += difference * difference
         if distance < out[i]:
             out[i] = distance
 
 
 @jit
-def assign(points, centres, scale, start, stop, labels, distances):
-    """Write the nearest centre of each point and the squared distance to it; ties go to the first centre.
+def assign(points, centers, scale, start, stop, labels, distances):
+    """Write the nearest center of each point and the squared distance to it; ties go to the first center.
 
     points : (m, d), rows start..stop are handled
-    centres : (d, k), one column per centre, so that the innermost loop runs over all centres at once
+    centers : (d, k), one column per center, so that the innermost loop runs over all centers at once
     scale : distances are compared after rounding to 1 / scale; 0 compares them as they are
     """
-    n_dims, k = centres.shape
+    n_dims, k = centers.shape
     distance = np.empty(k, dtype=np.float64)
     for i in range(start, stop):
         distance[:] = 0.0
         for d in range(n_dims):
             for j in range(k):
-                difference = points[i, d] - centres[d, j]
+                difference = points[i, d] - centers[d, j]
                 distance[j] += difference * difference
         nearest = 0
         nearest_key = np.inf

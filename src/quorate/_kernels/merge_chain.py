@@ -2,7 +2,7 @@
 
 A group g has a size and a histogram h_g over clusters, kept as the rows of a CSR matrix with sorted columns. The mean
 evidence of two groups is sum_c w_c h_a(c) h_b(c) / (size_a size_b). All comparisons are made after rounding to twelve
-decimals; among equals the group made last wins, as it does on top of a nearest-neighbour chain.
+decimals; among equals the group made last wins, as it does on top of a nearest-neighbor chain.
 """
 
 import numpy as np
@@ -160,7 +160,7 @@ def _follow(row, pairs, shares, link):
 
 @jit
 def chain_link(similarity, sizes, link):
-    """Agglomerate by nearest-neighbour chain with Lance-Williams updates on a dense matrix.
+    """Agglomerate by nearest-neighbor chain with Lance-Williams updates on a dense matrix.
 
     A row follows what was joined since when it is next read, so that no columns are written.
 

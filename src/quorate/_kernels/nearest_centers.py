@@ -1,4 +1,4 @@
-"""Nearest centres in float32: the centres of all members at once, a block of rows at a time.
+"""Nearest centers in float32: the centers of all members at once, a block of rows at a time.
 
 A block is held feature by feature, so that every loop over its rows uses all lanes of the processor. The value compared
 is |c|^2 - 2 x.c, the squared distance but for |x|^2. Every row is treated by the same operations wherever it stands in
@@ -11,7 +11,7 @@ from quorate._kernels._jit import jit, jit_fused
 
 BLOCK = 256
 _LARGEST = np.float32(3e38)
-_FAR = 1e15  # a row farther away than this is as near to each centre as at this distance: squares must not overflow
+_FAR = 1e15  # a row farther away than this is as near to each center as at this distance: squares must not overflow
 
 
 @jit
@@ -35,14 +35,14 @@ def _start(nearest):
         nearest[BLOCK + i] = 0
 
 
-# Centres come in fours, and so do features: sums stay in registers. What belongs to the rows of a block one after the
-# other is one array (x: features; values: of the four centres; nearest: smallest value, then the name of its centre),
+# Centers come in fours, and so do features: sums stay in registers. What belongs to the rows of a block one after the
+# other is one array (x: features; values: of the four centers; nearest: smallest value, then the name of its center),
 # since loops over too many arrays, which might overlap for all the compiler knows, do not use the processor's lanes.
 
 
 @jit_fused
 def _begin(x, factors, constants, values):
-    """Write the values of four centres by the first four features."""
+    """Write the values of four centers by the first four features."""
     a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
     b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
     c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
@@ -58,7 +58,7 @@ def _begin(x, factors, constants, values):
 
 @jit_fused
 def _add(x, factors, values):
-    """Add four features to the values of four centres."""
+    """Add four features to the values of four centers."""
     a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
     b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
     c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
@@ -73,7 +73,7 @@ def _add(x, factors, values):
 
 @jit_fused
 def _lower(i, v0, v1, v2, v3, n0, n1, n2, n3, nearest):
-    """Lower `nearest` of a row to the smallest of the values of four centres, the first of equals, and name it."""
+    """Lower `nearest` of a row to the smallest of the values of four centers, the first of equals, and name it."""
     second, fourth = v1 < v0, v3 < v2
     low, high = n1 if second else n0, n3 if fourth else n2
     v0, v2 = min(v0, v1), min(v2, v3)
@@ -85,7 +85,7 @@ def _lower(i, v0, v1, v2, v3, n0, n1, n2, n3, nearest):
 
 @jit_fused
 def _end(x, factors, values, names, nearest):
-    """Add the last four features to the values of four centres, and lower `nearest` by the smallest of them."""
+    """Add the last four features to the values of four centers, and lower `nearest` by the smallest of them."""
     a0, a1, a2, a3 = factors[0, 0], factors[0, 1], factors[0, 2], factors[0, 3]
     b0, b1, b2, b3 = factors[1, 0], factors[1, 1], factors[1, 2], factors[1, 3]
     c0, c1, c2, c3 = factors[2, 0], factors[2, 1], factors[2, 2], factors[2, 3]
@@ -102,7 +102,7 @@ def _end(x, factors, values, names, nearest):
 
 @jit_fused
 def _two_features(x, factors, constants, names, nearest):
-    """Lower `nearest` by the values of four centres for rows of two features."""
+    """Lower `nearest` by the values of four centers for rows of two features."""
     a0, a1, a2, a3 = factors[0, 0], factors[1, 0], factors[2, 0], factors[3, 0]
     b0, b1, b2, b3 = factors[0, 1], factors[1, 1], factors[2, 1], factors[3, 1]
     c0, c1, c2, c3 = constants[0], constants[1], constants[2], constants[3]
@@ -117,8 +117,8 @@ def _two_features(x, factors, constants, names, nearest):
 
 
 @jit
-def _four_centres(x, factors, constants, names, values, nearest):
-    """Lower `nearest` by the values of four centres: factors (4, width), constants and names (4,)."""
+def _four_centers(x, factors, constants, names, values, nearest):
+    """Lower `nearest` by the values of four centers: factors (4, width), constants and names (4,)."""
     width = factors.shape[1]
     if width == 2:
         _two_features(x, factors, constants, names, nearest)
@@ -135,12 +135,12 @@ def _four_centres(x, factors, constants, names, values, nearest):
 
 @jit
 def label_rows(X, offset, scale, factors, constants, names, first, start, stop, labels):
-    """Write the label of the nearest centre of each member for the rows start..stop.
+    """Write the label of the nearest center of each member for the rows start..stop.
 
-    X : (n, d) float32 or float64; offset, scale : (d,) float64, how rows are brought to the centres' scale
-    factors : (centres, features padded to a multiple of 4, or 2) float32, -2 c; constants : (centres,) float32, |c|^2
-    names : (centres,) float32, the label of each centre
-    first : (M + 1,) where the centres of each member begin, all multiples of 4; a centre that only fills up has a
+    X : (n, d) float32 or float64; offset, scale : (d,) float64, how rows are brought to the centers' scale
+    factors : (centers, features padded to a multiple of 4, or 2) float32, -2 c; constants : (centers,) float32, |c|^2
+    names : (centers,) float32, the label of each center
+    first : (M + 1,) where the centers of each member begin, all multiples of 4; a center that only fills up has a
         constant larger than any value
     labels : (M, stop - start), written
     """
@@ -154,6 +154,6 @@ def label_rows(X, offset, scale, factors, constants, names, first, start, stop, 
             _start(nearest)
             for c in range(first[member], first[member + 1], 4):
                 four = slice(c, c + 4)
-                _four_centres(x, factors[four], constants[four], names[four], values, nearest)
+                _four_centers(x, factors[four], constants[four], names[four], values, nearest)
             for i in range(high - low):
                 labels[member, low - start + i] = np.int64(nearest[BLOCK + i])

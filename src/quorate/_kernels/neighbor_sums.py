@@ -1,4 +1,4 @@
-"""Similarities of clusters through their common neighbours."""
+"""Similarities of clusters through their common neighbors."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ _SIDE_BY_SIDE = 64  # groups whose nearest are searched for at once
 
 
 @jit
-def shared_neighbours(indptr, indices, values, order, start, stop, width, out):
+def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
     """Write the sum over k of min(v_ki, v_kj) for each i in start..stop and each j not before it.
 
-    Successive clusters i are added up side by side, `width` at a time: the list of a cluster k that is a neighbour of
+    Successive clusters i are added up side by side, `width` at a time: the list of a cluster k that is a neighbor of
     any of them is read once for all. As the width is not known when this is compiled, the inner loop stays a loop, and
     runs on vector instructions.
 
@@ -23,16 +23,16 @@ def shared_neighbours(indptr, indices, values, order, start, stop, width, out):
     out : (n, n) float64, written in the rows of these i only
     """
     n = len(order)
-    neighbour = np.zeros(n, dtype=np.bool_)
+    neighbor = np.zeros(n, dtype=np.bool_)
     total = np.zeros((n, width))
     own = np.empty(width)
     for block in range(start, stop, width):
         n_rows = min(width, stop - block)
-        neighbour[indices[indptr[block] : indptr[block + n_rows]]] = True
+        neighbor[indices[indptr[block] : indptr[block + n_rows]]] = True
         for k in range(n):
-            if not neighbour[k]:
+            if not neighbor[k]:
                 continue
-            neighbour[k] = False
+            neighbor[k] = False
             end = indptr[k + 1]
             first = indptr[k] + np.searchsorted(indices[indptr[k] : end], block)
             own[:] = 0.0
@@ -102,8 +102,8 @@ def add_triples(indptr, indices, values, influence, x, start, stop, out):
     _clear(out)
     for k in range(start, stop):
         entries = slice(indptr[k], indptr[k + 1])
-        neighbours = indices[entries]
-        _add_triples_through(neighbours, values[entries], influence[k], x, _sum_of_rows(neighbours, x), out)
+        neighbors = indices[entries]
+        _add_triples_through(neighbors, values[entries], influence[k], x, _sum_of_rows(neighbors, x), out)
 
 
 @jit
@@ -116,10 +116,10 @@ def add_triples_beside(indptr, indices, values, influence, beside, x, start, sto
     _clear(out)
     for k in range(start, stop):
         entries = slice(indptr[k], indptr[k + 1])
-        neighbours = indices[entries]
-        together, own = _sums_of_rows(neighbours, beside[entries], x)
+        neighbors = indices[entries]
+        together, own = _sums_of_rows(neighbors, beside[entries], x)
         vector_lanes.store(product, k, own)
-        _add_triples_through(neighbours, values[entries], influence[k], x, together, out)
+        _add_triples_through(neighbors, values[entries], influence[k], x, together, out)
 
 
 @jit
@@ -130,18 +130,18 @@ def _clear(out):
 
 
 @jit
-def _add_triples_through(neighbours, values, influence, x, together, out):
-    """Add for each neighbour i of one k the sum over its neighbours j of I_k min(v_ki, v_kj) x_j.
+def _add_triples_through(neighbors, values, influence, x, together, out):
+    """Add for each neighbor i of one k the sum over its neighbors j of I_k min(v_ki, v_kj) x_j.
 
-    With the neighbours in ascending order of v, the step from one v to the next counts for all that are not smaller, so
+    With the neighbors in ascending order of v, the step from one v to the next counts for all that are not smaller, so
     that the sum of their x, at first that of all `together`, and that of the steps so far serve all i.
     """
     larger, total, value = together, vector_lanes.zeros(), 0.0
-    for e in range(len(neighbours)):
+    for e in range(len(neighbors)):
         total = vector_lanes.add(total, vector_lanes.scale(influence * (values[e] - value), larger))
-        larger = vector_lanes.subtract(larger, vector_lanes.load(x, neighbours[e]))
+        larger = vector_lanes.subtract(larger, vector_lanes.load(x, neighbors[e]))
         value = values[e]
-        vector_lanes.store(out, neighbours[e], vector_lanes.add(vector_lanes.load(out, neighbours[e]), total))
+        vector_lanes.store(out, neighbors[e], vector_lanes.add(vector_lanes.load(out, neighbors[e]), total))
 
 
 @jit
@@ -239,7 +239,7 @@ def step(indptr, indices, values, before, after):
 
 
 @jit
-def symmetrise(start, stop, out):
+def symmetrize(start, stop, out):
     """Give every two entries out[i, j], out[j, i] the larger value of both, for columns j in start..stop, i > j.
 
     Nothing in `out` is negative, and an entry not written yet is 0. It goes tile by tile, which is kind to the cache.

@@ -1,4 +1,4 @@
-"""Rival penalised competitive learning: the sequential pass over the rows."""
+"""Rival penalized competitive learning: the sequential pass over the rows."""
 
 import numpy as np
 from numpy.typing import NDArray

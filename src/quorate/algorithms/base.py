@@ -28,7 +28,7 @@ from quorate.persistence.method_arrays import pack_method
 from quorate.reliability import (
     NORMALISERS,
     CrowdTrust,
-    Normalise,
+    Normalize,
     cluster_certainty,
     crowd_trust,
     ncai,
@@ -101,7 +101,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     n_clusters: int | str
     beta: float
-    normalise: str
+    normalize: str
     weights: Any
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
@@ -223,12 +223,12 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Check all parameters; return the influence of each member."""
         self._check()
         check_number("beta", self.beta, low=0)
-        check_choice("normalise", self.normalise, tuple(NORMALISERS))
+        check_choice("normalize", self.normalize, tuple(NORMALISERS))
         self._check_n_clusters(ens)
         k = _MOST_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
         require_fit(self.name, ens, self._memory(ens.numbers, k), self._advice())
-        normalise = cast(Normalise, self.normalise)
-        return resolve_influence(ens, self.weights, self.beta, normalise, local=self.local_weights)
+        normalize = cast(Normalize, self.normalize)
+        return resolve_influence(ens, self.weights, self.beta, normalize, local=self.local_weights)
 
     def _certainty(self, ens: Clusterings, influence: Floats) -> Floats | None:
         """(n_clusters,) how much each cluster counts beside its member's influence; None: all the same."""
@@ -291,7 +291,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def ncai_(self) -> Floats:
         """(M,) the crowd agreement index of each member over the largest; found when asked for."""
         if self._ncai is None:
-            self._ncai = ncai(self.ensemble_, cast(Normalise, self.normalise))
+            self._ncai = ncai(self.ensemble_, cast(Normalize, self.normalize))
         return self._ncai
 
     @property
@@ -303,7 +303,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def crowd_(self) -> CrowdTrust:
         """How far members agree beyond chance; found when asked for."""
         if self._crowd is None:
-            self._crowd = crowd_trust(self.ensemble_, getattr(self, "normalise", "sqrt"))
+            self._crowd = crowd_trust(self.ensemble_, getattr(self, "normalize", "sqrt"))
         return self._crowd
 
     @property
@@ -369,7 +369,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self._cuts.cut(k), self.member_weights_
 
     def predict(self, X: Any) -> Labels:
-        """Return the consensus label of new rows labelled by the same members.
+        """Return the consensus label of new rows labeled by the same members.
 
         A known pattern gets its label, any other the cluster of highest mean evidence; label values never seen count
         as missing, and so does noise if every noise row was a cluster of its own (`noise="singletons"`). A row about
@@ -419,7 +419,7 @@ def describe_in_html(title: str, fitted: ConsensusMethod) -> str:
 def warn_of_surprises(n_lost: int, n_clusters: int, wanted: int, cuts: Cuts) -> None:
     """Warn of rows without any label, of fewer clusters than wanted, and of what the cut has to say."""
     if n_lost:
-        warn(f"{n_lost} row(s) are labelled by no member of positive weight: they get the label -1 and confidence 0.")
+        warn(f"{n_lost} row(s) are labeled by no member of positive weight: they get the label -1 and confidence 0.")
     if n_clusters < wanted:
         warn(f"Only {n_clusters} clusters came back, not {wanted}: no more groups of rows could be told apart.")
     elif caution := cuts.caution(wanted):

@@ -14,14 +14,14 @@ from quorate._utils.numbering import number_by_size
 from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import most_evident
 
 
 def mirkin_distances(ens: Ensemble) -> Floats:
     """(M, M) Mirkin distance of every two members: the ordered pairs of rows that one joins and the other parts.
 
-    It is sum s_a^2 + sum s_b^2 - 2 ||C_ab||^2 over the rows that both label. Pairs of rows that are not labelled by
+    It is sum s_a^2 + sum s_b^2 - 2 ||C_ab||^2 over the rows that both label. Pairs of rows that are not labeled by
     both count too: a member is trusted as far as it could be tested.
     """
     shared = ens.cooccurrence
@@ -95,8 +95,8 @@ class BestMember(ConsensusMethod):
         How much the distance to each member counts: all equal, by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -141,12 +141,12 @@ class BestMember(ConsensusMethod):
         *,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MemberCuts:
         return MemberCuts(ens, influence)

@@ -1,4 +1,4 @@
-"""Cluster-based similarity partitioning (Strehl and Ghosh 2002): the normalised cut of the co-association matrix."""
+"""Cluster-based similarity partitioning (Strehl and Ghosh 2002): the normalized cut of the co-association matrix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quorate.algorithms.graph import BipartiteMethod
 from quorate.ensemble import Clusterings
 from quorate.numerics.kmeans import Start
 from quorate.numerics.transfer_cut import SingularCut, TransferCut
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class CSPA(BipartiteMethod):
@@ -17,7 +17,7 @@ class CSPA(BipartiteMethod):
 
     What is known: the graph, the co-association matrix. What is chosen: it is cut by its leading eigenvectors, without
     METIS, so that clusters need not be of equal size. No matrix of rows is formed: with d_u the sizes of a row's
-    clusters together, the normalised cut of HH' is the cut of the graph that links each row to its clusters by their
+    clusters together, the normalized cut of HH' is the cut of the graph that links each row to its clusters by their
     sizes.
 
     Parameters
@@ -30,8 +30,8 @@ class CSPA(BipartiteMethod):
         given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
     start, n_init, random_state :
         How k-means starts, as in `GPMGLA`.
 
@@ -41,7 +41,7 @@ class CSPA(BipartiteMethod):
         Consensus label of each row; 0 is the largest cluster.
     n_clusters_ : int
     eigenvalues_ : array
-        Leading eigenvalues of the normalised co-association matrix.
+        Leading eigenvalues of the normalized co-association matrix.
     confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `GPMGLA`.
 
@@ -60,7 +60,7 @@ class CSPA(BipartiteMethod):
 
     name: ClassVar[str] = "cspa"
     idea: ClassVar[str] = "Cut the graph of rows linked by the members that join them."
-    equation: ClassVar[str] = "normalised cut of H H', by the eigenvectors of H' diag(w / d) H"
+    equation: ClassVar[str] = "normalized cut of H H', by the eigenvectors of H' diag(w / d) H"
     strength: ClassVar[str] = "A classical baseline, here without a matrix of rows."
     weakness: ClassVar[str] = "Clearly behind the other graph methods: large clusters dominate the degrees."
     when: ClassVar[str] = "Comparisons with the literature."
@@ -75,16 +75,16 @@ class CSPA(BipartiteMethod):
         *,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
-        start: Start = "ward",
+        normalize: Normalize = "sqrt",
+        init: Start = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
-        self.start = start
+        self.normalize = normalize
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
 

@@ -18,7 +18,7 @@ from quorate._utils.checks import check_flag
 from quorate.algorithms.partition import GroupCuts, SoftMethod, Solution, first_largest
 from quorate.ensemble import Ensemble
 from quorate.graphs import row_links
-from quorate.reliability import Normalise, ratio
+from quorate.reliability import Normalize, ratio
 from quorate.row_similarity import by_group, most_evident
 
 _PATTERNS_PER_TASK = 1 << 14
@@ -227,8 +227,8 @@ class CumulativeVoting(SoftMethod):
         Weights of the members' votes: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -286,13 +286,13 @@ class CumulativeVoting(SoftMethod):
         adaptive: bool = True,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.adaptive = adaptive
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         check_flag("adaptive", self.adaptive)

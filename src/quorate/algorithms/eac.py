@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from quorate.algorithms.tree import EvidenceMethod
 from quorate.numerics.linkage import Link
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class EAC(EvidenceMethod):
@@ -26,8 +26,8 @@ class EAC(EvidenceMethod):
         "local" lets each cluster count by its own certainty instead (then it is LWEA).
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -68,10 +68,10 @@ class EAC(EvidenceMethod):
         linkage: Link = "average",
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize

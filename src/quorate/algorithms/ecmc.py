@@ -19,7 +19,7 @@ from quorate.algorithms.tree import LinkageMethod
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, warn
 from quorate.numerics.linkage import Dendrogram, Link, link_similarity
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import covering_weight, pattern_evidence
 
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
@@ -128,7 +128,7 @@ def _complete_one(block: Block) -> CompletedBlock:
 
 
 def complete_block(block: Block, tolerance: float, max_iterations: int) -> CompletedBlock:
-    """Minimise ||X||_* + sum of price |E| with X + E = data where observed, by ADMM with over-relaxation.
+    """Minimize ||X||_* + sum of price |E| with X + E = data where observed, by ADMM with over-relaxation.
 
     X shrinks the eigenvalues of data - E + Y / mu by 1 / mu; E shrinks data - X + Y / mu by price / mu where observed
     and takes it whole elsewhere; Y follows the residual. Both residuals must be small: the primal one alone stops far
@@ -231,8 +231,8 @@ class ECMC(LinkageMethod):
         given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class ECMC(LinkageMethod):
         max_iterations: int = 3000,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
@@ -296,7 +296,7 @@ class ECMC(LinkageMethod):
         self.max_iterations = max_iterations
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         super()._check()

@@ -10,11 +10,11 @@ import numpy as np
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
 from quorate.algorithms.tree import LinkageMethod
-from quorate.cluster_similarity import neighbour_links
+from quorate.cluster_similarity import neighbor_links
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import Dendrogram, Link, link_through_clusters
 from quorate.random_walks import trajectories_within
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import ThroughClusters, covered_patterns
 
 
@@ -24,7 +24,7 @@ def enhanced_evidence(ens: Ensemble, influence: Floats, n_steps: int, leaves: In
     S_ij is the weighted mean over members of the propagated similarity of their clusters of i and j, 1 for the same
     cluster: no row is more similar to another than to those of its pattern.
     """
-    of_clusters = trajectories_within(neighbour_links(ens), ens.cluster_member, n_steps)
+    of_clusters = trajectories_within(neighbor_links(ens), ens.cluster_member, n_steps)
     np.fill_diagonal(of_clusters, 1.0)
     return ThroughClusters.of_members(ens, influence, of_clusters, leaves)
 
@@ -48,8 +48,8 @@ class ECPCSHC(LinkageMethod):
         given. The walks go through the clusters of all members alike.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -95,14 +95,14 @@ class ECPCSHC(LinkageMethod):
         n_steps: int = 20,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.n_steps = n_steps
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         super()._check()

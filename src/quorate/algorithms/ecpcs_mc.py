@@ -12,7 +12,7 @@ from quorate.algorithms.partition import MetaCuts, MetaMethod, Solution
 from quorate.ensemble import Ensemble
 from quorate.graphs import propagated_similarity
 from quorate.numerics.linkage import link_evidence
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class ECPCSMC(MetaMethod):
     """Propagated similarity of clusters, meta-clustered: group clusters by random walks, and let rows follow them.
 
     Random walks over the clusters of all members, linked by the rows they share, tell how similar two clusters are;
-    the clusters are grouped by a normalised cut, and a row joins the group its clusters are most in. No matrix of rows
-    is ever needed. What is chosen: the discretisation starts at the largest cluster instead of a random one, and a
+    the clusters are grouped by a normalized cut, and a row joins the group its clusters are most in. No matrix of rows
+    is ever needed. What is chosen: the discretization starts at the largest cluster instead of a random one, and a
     group that wins no row is given the one that votes for it most.
 
     Parameters
@@ -44,8 +44,8 @@ class ECPCSMC(MetaMethod):
         Weights of the votes of a member's clusters: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class ECPCSMC(MetaMethod):
     name: ClassVar[str] = "ecpcs-mc"
     idea: ClassVar[str] = "Group clusters that random walks find alike, and let rows follow their clusters."
     equation: ClassVar[str] = (
-        "Z = cosine of walks over Jaccard links; normalised cut of Z; row to the group its clusters are most in"
+        "Z = cosine of walks over Jaccard links; normalized cut of Z; row to the group its clusters are most in"
     )
     strength: ClassVar[str] = "Uses indirect links at a cost that does not grow with the rows."
     weakness: ClassVar[str] = "Small groups may win no row by themselves; cost grows with the cube of the clusters."
@@ -93,13 +93,13 @@ class ECPCSMC(MetaMethod):
         n_steps: int = 20,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.n_steps = n_steps
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         check_integer("n_steps", self.n_steps, low=1)

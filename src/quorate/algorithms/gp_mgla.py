@@ -17,7 +17,7 @@ from quorate.ensemble import Clusterings, Ensemble
 from quorate.graphs import multi_granularity_graph, row_links
 from quorate.numerics.kmeans import Start
 from quorate.numerics.transfer_cut import ReducedGraph
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class GPMGLA(GraphMethod):
@@ -33,12 +33,12 @@ class GPMGLA(GraphMethod):
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the influence of a member, for weights "ncai" and
         "trust"; (1, 4).
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`; "max" is the authors' program.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`; "max" is the authors' program.
     weights : {"ncai", "trust", "equal", "local"} or (M,) array, default "ncai"
         Influence of the members: by crowd agreement, by `trust`, all equal, or given; "local" lets each cluster count
         by its own certainty instead (`cluster_certainty`).
-    start : {"ward", "heaviest", "k-means++", "first-row"}, default "ward"
+    init : {"ward", "heaviest", "k-means++", "first-row"}, default "ward"
         How the k-means of the embedded patterns starts: from many seeds merged by Ward's criterion, which needs no luck
         and a quarter of the time of "k-means++" for answers as good (docs/starts.md); farthest-first from the heaviest
         pattern; at random, the best of `n_init`; or farthest-first from the first row, as in the authors' program.
@@ -81,7 +81,7 @@ class GPMGLA(GraphMethod):
 
     name: ClassVar[str] = "gp-mgla"
     idea: ClassVar[str] = (
-        "Cut a graph in which rows hold to their clusters and clusters to those they share neighbours with."
+        "Cut a graph in which rows hold to their clusters and clusters to those they share neighbors with."
     )
     equation: ClassVar[str] = "W = alpha B'D^-1 B + R' diag(1/R1) R; B links rows to clusters by NCAI^beta, R is SACT"
     strength: ClassVar[str] = (
@@ -103,18 +103,18 @@ class GPMGLA(GraphMethod):
         *,
         alpha: float = 0.5,
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
         weights: Any = "ncai",
-        start: Start = "ward",
+        init: Start = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
         self.weights = weights
-        self.start = start
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
 

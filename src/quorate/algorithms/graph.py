@@ -23,19 +23,19 @@ class GraphMethod(ConsensusMethod, abstract=True):
 
     limited_by_clusters: ClassVar[bool] = True
     cut_class: ClassVar[type[TransferCut]] = TransferCut
-    start: str
+    init: str
     n_init: int
     random_state: Any
 
     def _check(self) -> None:
-        check_choice("start", self.start, STARTS)
+        check_choice("init", self.init, STARTS)
         check_integer("n_init", self.n_init, low=1)
 
     def _memory(self, size: Numbers, k: int) -> float:
         return graph_cut(size, k, while_made=20, kept=12, dense_matrices=4)
 
     def _why_all_patterns(self) -> str | None:
-        return None if self.start in BLOCK_STARTS else f"start={self.start!r} keeps all of them in memory"
+        return None if self.init in BLOCK_STARTS else f"init={self.init!r} keeps all of them in memory"
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
@@ -50,9 +50,9 @@ class GraphMethod(ConsensusMethod, abstract=True):
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
         """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
-        if self.start == "first-row" and ens.first_row is None:
-            raise QuorateError('start="first-row" needs the rows in order; use start="ward" for a table of patterns.')
-        return self.cut_class(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
+        if self.init == "first-row" and ens.first_row is None:
+            raise QuorateError('init="first-row" needs the rows in order; use init="ward" for a table of patterns.')
+        return self.cut_class(ens, graph, links, cast(Start, self.init), self.n_init, self.random_state)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
         of_cluster = self._cluster_influence(ens, influence)

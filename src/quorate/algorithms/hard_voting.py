@@ -13,7 +13,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Solution, fill_empty, first_largest
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import Dendrogram, link_evidence
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 _MAX_ROUNDS = 100
 
@@ -85,8 +85,8 @@ class HardVoting(GroupMethod):
         Weights of the members' votes: all equal, by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -128,12 +128,12 @@ class HardVoting(GroupMethod):
         *,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MatchedCuts:
         return MatchedCuts(ens, influence)

@@ -15,7 +15,7 @@ from quorate.algorithms.graph import BipartiteMethod
 from quorate.ensemble import Ensemble
 from quorate.numerics.kmeans import Key, Points, Start, least_similar
 from quorate.numerics.transfer_cut import ReducedGraph, SingularCut, unit_rows
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 _STARTS = ("ward", "heaviest", "random")
 
@@ -26,7 +26,7 @@ class JointCut(SingularCut):
 
     @property
     def spread(self) -> Key:
-        """How centres of k-means spread out where they do not start otherwise."""
+        """How centers of k-means spread out where they do not start otherwise."""
         return least_similar
 
     def cluster_embedding(self, k: int) -> Floats:
@@ -45,7 +45,7 @@ class HBGF(BipartiteMethod):
 
     What is known: the spectral version by the authors' program, which divides the columns of the row-cluster matrix by
     the square roots of the cluster sizes, takes its leading singular vectors, scales rows and clusters to unit length
-    and clusters them together; centres start at a random row and go on to rows of least absolute cosine to those
+    and clusters them together; centers start at a random row and go on to rows of least absolute cosine to those
     chosen. What is chosen: k-means starts from merged seeds by default, so that neither rows nor luck matter, and a
     cluster in which no row remains is re-seeded at the farthest row. The other version, with METIS, is not here.
 
@@ -54,7 +54,7 @@ class HBGF(BipartiteMethod):
     n_clusters : int or "auto", default 8
         Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
         (`choose_k`).
-    start : {"ward", "heaviest", "random"}, default "ward"
+    init : {"ward", "heaviest", "random"}, default "ward"
         Where k-means starts: from many seeds merged by Ward's criterion, as good as the others and without luck
         (docs/starts.md); at the heaviest pattern and those of least cosine; or at a random row and those of least
         cosine (the original), the best of `n_init`.
@@ -67,8 +67,8 @@ class HBGF(BipartiteMethod):
         the links of each cluster count by its own certainty instead (`cluster_certainty`).
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -111,27 +111,27 @@ class HBGF(BipartiteMethod):
         self,
         n_clusters: int | str = 8,
         *,
-        start: Literal["ward", "heaviest", "random"] = "ward",
+        init: Literal["ward", "heaviest", "random"] = "ward",
         n_init: int = 10,
         random_state: Any = None,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
-        self.start = start
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
-        check_choice("start", self.start, _STARTS)
+        check_choice("init", self.init, _STARTS)
         check_integer("n_init", self.n_init, low=1)
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> JointCut:
-        return JointCut(ens, graph, links, cast(Start, self.start), self.n_init, self.random_state)
+        return JointCut(ens, graph, links, cast(Start, self.init), self.n_init, self.random_state)
 
     @property
     def singular_values_(self) -> Floats:

@@ -13,7 +13,7 @@ from quorate._utils.checks import check_choice, check_flag
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Solution, relocate
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.reliability import Normalise, ratio
+from quorate.reliability import Normalize, ratio
 
 Utility = Literal["cosine", "entropy", "category", "mode"]
 
@@ -24,12 +24,12 @@ _TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class CentreCuts(ImprovedCuts):
-    """Groups around centres: in each group, the distribution of every member's labels."""
+    """Groups around centers: in each group, the distribution of every member's labels."""
 
     utility: str = "cosine"
     norm: bool = False
 
-    def centres(self, groups: Ints, k: int) -> Floats:
+    def centers(self, groups: Ints, k: int) -> Floats:
         """(n_clusters, k) share of each cluster in the rows of each group that its member labels; uniform if none."""
         rows = np.zeros((len(groups), k))
         rows[np.arange(len(groups)), groups] = self.counts
@@ -46,26 +46,26 @@ class CentreCuts(ImprovedCuts):
         np.add.at(total, self.ensemble.cluster_member, values)
         return total
 
-    def costs(self, centres: Floats) -> Floats:
-        """(n_clusters, k) what a row in each cluster adds to its distance to each centre, over the member's weight."""
+    def costs(self, centers: Floats) -> Floats:
+        """(n_clusters, k) what a row in each cluster adds to its distance to each center, over the member's weight."""
         member = self.ensemble.cluster_member
         if self.utility == "entropy":
-            return -np.log2(centres + _LEAST_SHARE)
+            return -np.log2(centers + _LEAST_SHARE)
         if self.utility == "mode":
-            return 1.0 - self._modes(centres)
-        squared = self._by_member(centres**2)[member]
+            return 1.0 - self._modes(centers)
+        squared = self._by_member(centers**2)[member]
         if self.utility == "category":
-            return 1.0 + squared - 2.0 * centres
-        return 1.0 - centres / np.sqrt(squared)
+            return 1.0 + squared - 2.0 * centers
+        return 1.0 - centers / np.sqrt(squared)
 
-    def _modes(self, centres: Floats) -> Floats:
+    def _modes(self, centers: Floats) -> Floats:
         """(n_clusters, k) 1 for the most frequent label of each member in each group, the first of equals."""
-        modes = np.zeros_like(centres)
-        rounded = np.round(centres, 12)
+        modes = np.zeros_like(centers)
+        rounded = np.round(centers, 12)
         for member in range(self.ensemble.n_members):
             clusters = np.flatnonzero(self.ensemble.cluster_member == member)
             if len(clusters):
-                modes[clusters[np.argmax(rounded[clusters], axis=0)], np.arange(centres.shape[1])] = 1.0
+                modes[clusters[np.argmax(rounded[clusters], axis=0)], np.arange(centers.shape[1])] = 1.0
         return modes
 
     @property
@@ -83,16 +83,16 @@ class CentreCuts(ImprovedCuts):
         return self.share_of_cluster * ratio(1.0, score[:, 0])[self.ensemble.cluster_member]
 
     def distances(self, groups: Ints, k: int) -> Floats:
-        """(p, k) distance of each pattern to the centre of each group."""
-        return np.asarray(self.members_of @ (self._weights[:, None] * self.costs(self.centres(groups, k))))
+        """(p, k) distance of each pattern to the center of each group."""
+        return np.asarray(self.members_of @ (self._weights[:, None] * self.costs(self.centers(groups, k))))
 
     def improve(self, groups: Ints, k: int) -> Solution:
-        """Return what becomes of some first groups, as centres and rows take turns."""
+        """Return what becomes of some first groups, as centers and rows take turns."""
         return relocate(groups, self.counts, k, lambda found: self.distances(found, k), _TOLERANCE)
 
 
 class KCC(ImprovingMethod):
-    """K-means-based consensus clustering: k-means whose centres are distributions of every member's labels.
+    """K-means-based consensus clustering: k-means whose centers are distributions of every member's labels.
 
     What is known: the utilities, each with its distance, and the iterations. What is chosen: they start from LWEA
     rather than from random rows, and an emptied cluster is re-seeded at the farthest row.
@@ -102,12 +102,12 @@ class KCC(ImprovingMethod):
     n_clusters : int or "auto", default 8
         Number of clusters.
     utility : {"cosine", "entropy", "category", "mode"}, default "cosine"
-        What a centre gains: U_cos, U_H or U_c of the authors; or "mode", majority labels as centres and the number of
+        What a center gains: U_cos, U_H or U_c of the authors; or "mode", majority labels as centers and the number of
         members that differ as distance (iterative voting consensus; Nguyen and Caruana 2007).
     norm : bool, default False
-        Whether each member's part is divided by what its own labels would score, the authors' normalised utilities;
+        Whether each member's part is divided by what its own labels would score, the authors' normalized utilities;
         not with "mode".
-    start : {"lwea", "random"}, default "lwea"
+    init : {"lwea", "random"}, default "lwea"
         Where it starts: at the average-link cut of LWEA, or at random rows, the best of `n_init` (the original).
     n_init : int, default 10
         Number of random starts, for "random".
@@ -117,8 +117,8 @@ class KCC(ImprovingMethod):
         Weights of the members in the distance: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class KCC(ImprovingMethod):
         Consensus label of each row; 0 is the largest cluster.
     n_clusters_ : int
     objective_ : float
-        Sum of the distances of rows to their centres.
+        Sum of the distances of rows to their centers.
     confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
         As in `WEAC`.
 
@@ -144,7 +144,7 @@ class KCC(ImprovingMethod):
     """
 
     name: ClassVar[str] = "kcc"
-    idea: ClassVar[str] = "k-means on label tuples, whose centres are distributions of every member's labels."
+    idea: ClassVar[str] = "k-means on label tuples, whose centers are distributions of every member's labels."
     equation: ClassVar[str] = (
         "min over groups of sum over rows and members of 1 - g(c_l) / |g_l| (cosine), or entropy, category, mode"
     )
@@ -164,33 +164,33 @@ class KCC(ImprovingMethod):
         *,
         utility: Utility = "cosine",
         norm: bool = False,
-        start: str = "lwea",
+        init: str = "lwea",
         n_init: int = 10,
         random_state: Any = None,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.utility = utility
         self.norm = norm
-        self.start = start
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         super()._check()
         check_choice("utility", self.utility, UTILITIES)
         if check_flag("norm", self.norm) and self.utility == "mode":
-            raise QuorateError('norm must be False with utility="mode", which is not normalised; got True.')
+            raise QuorateError('norm must be False with utility="mode", which is not normalized; got True.')
 
     def _solve(self, ens: Ensemble, influence: Floats) -> CentreCuts:
-        return CentreCuts(ens, influence, self.start, self.n_init, self.random_state, self.utility, self.norm)
+        return CentreCuts(ens, influence, self.init, self.n_init, self.random_state, self.utility, self.norm)
 
     @property
     def objective_(self) -> float:
-        """Sum of the distances of rows to their centres."""
+        """Sum of the distances of rows to their centers."""
         return self._solution.value

@@ -16,7 +16,7 @@ from quorate.ensemble import Clusterings, Ensemble
 from quorate.graphs import bipartite_links, components
 from quorate.numerics.kmeans import Start
 from quorate.numerics.transfer_cut import ReducedGraph, Spectrum, TransferCut
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LCE(GraphMethod):
 
     Two clusters of a member are alike by the other clusters that both meet (weighted connected triples, as in WCT). The
     refined matrix of rows and clusters is partitioned by the transfer cut. What is known: the triples and the refined
-    matrix. What is chosen: triples are normalised within members, as in the journal's text.
+    matrix. What is chosen: triples are normalized within members, as in the journal's text.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class LCE(GraphMethod):
         a member's clusters count by its weight too.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
     start, n_init, random_state :
         How k-means starts, as in `GPMGLA`.
 
@@ -127,8 +127,8 @@ class LCE(GraphMethod):
         decay: float = 0.9,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
-        start: Start = "ward",
+        normalize: Normalize = "sqrt",
+        init: Start = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -136,8 +136,8 @@ class LCE(GraphMethod):
         self.decay = decay
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
-        self.start = start
+        self.normalize = normalize
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
 

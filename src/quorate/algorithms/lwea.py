@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from quorate.algorithms.base import LocallyWeighted
 from quorate.algorithms.tree import EvidenceMethod
 from quorate.numerics.linkage import Link
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class LWEA(LocallyWeighted, EvidenceMethod):
@@ -30,8 +30,8 @@ class LWEA(LocallyWeighted, EvidenceMethod):
         `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class LWEA(LocallyWeighted, EvidenceMethod):
         theta: float = 0.4,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.theta = theta
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from quorate.algorithms.base import LocallyWeighted
 from quorate.algorithms.graph import BipartiteMethod
 from quorate.numerics.kmeans import Start
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class LWGP(LocallyWeighted, BipartiteMethod):
@@ -28,8 +28,8 @@ class LWGP(LocallyWeighted, BipartiteMethod):
         by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
     start, n_init, random_state :
         How k-means starts, as in `GPMGLA`.
 
@@ -72,8 +72,8 @@ class LWGP(LocallyWeighted, BipartiteMethod):
         theta: float = 0.4,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
-        start: Start = "ward",
+        normalize: Normalize = "sqrt",
+        init: Start = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -81,7 +81,7 @@ class LWGP(LocallyWeighted, BipartiteMethod):
         self.theta = theta
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
-        self.start = start
+        self.normalize = normalize
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state

@@ -11,14 +11,14 @@ from quorate._utils.array_types import Floats
 from quorate.algorithms.partition import MetaCuts, MetaMethod
 from quorate.cluster_similarity import jaccard
 from quorate.ensemble import Ensemble
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class MCLA(MetaMethod):
     """Meta-clustering: group the clusters of all members by the rows they share, and let rows follow their clusters.
 
     What is known: the graph of clusters, linked by their Jaccard coefficients, and the vote of a row's clusters for
-    their groups. What is chosen: clusters are grouped by the normalised cut, without METIS, so that groups need not be
+    their groups. What is chosen: clusters are grouped by the normalized cut, without METIS, so that groups need not be
     of equal size; on the authors' kind of ensembles that is better (mean NMI .535 instead of .491). A group that wins
     no row is given the one that votes for it most.
 
@@ -30,8 +30,8 @@ class MCLA(MetaMethod):
         Weights of the votes of a member's clusters: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class MCLA(MetaMethod):
 
     name: ClassVar[str] = "mcla"
     idea: ClassVar[str] = "Group the clusters of all members by the rows they share, and let rows follow."
-    equation: ClassVar[str] = "Normalised cut of Jaccard coefficients; row to the group its clusters are most in"
+    equation: ClassVar[str] = "Normalized cut of Jaccard coefficients; row to the group its clusters are most in"
     strength: ClassVar[str] = "Simple to explain: clusters are matched by what they share."
     weakness: ClassVar[str] = "Behind the methods that also use indirect links or weights."
     when: ClassVar[str] = "A classical baseline, without the balance that METIS forces."
@@ -76,12 +76,12 @@ class MCLA(MetaMethod):
         *,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MetaCuts:
         similarity = jaccard(ens)

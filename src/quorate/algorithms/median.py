@@ -17,7 +17,7 @@ from quorate.algorithms.partition import GroupCuts, GroupMethod, Solution
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.numerics.linkage import Dendrogram, link_evidence
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import indicators
 
 _MAX_SWEEPS = 100
@@ -25,7 +25,7 @@ _MAX_SWEEPS = 100
 
 @dataclass(frozen=True)
 class MedianCuts(GroupCuts):
-    """Partitions that maximise Q, the sum over pairs of rows of one group of their evidence minus gamma."""
+    """Partitions that maximize Q, the sum over pairs of rows of one group of their evidence minus gamma."""
 
     gamma: float = 0.5
 
@@ -107,7 +107,7 @@ class MedianCuts(GroupCuts):
 class MedianPartition(GroupMethod):
     """The median partition: the clustering nearest to all members; it finds its own number of clusters.
 
-    It maximises, over all partitions, the sum over pairs of rows in one cluster of their evidence minus gamma. With
+    It maximizes, over all partitions, the sum over pairs of rows in one cluster of their evidence minus gamma. With
     gamma = 1/2 that is the least sum of Mirkin distances to the members: correlation clustering, clustering
     aggregation, and what Leiden finds on the co-association graph at resolution 1/2, here without building a graph. The
     search is local: it starts from average link and moves whole patterns, which an optimum never splits.
@@ -124,8 +124,8 @@ class MedianPartition(GroupMethod):
         Weights of the members: all equal, by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -168,13 +168,13 @@ class MedianPartition(GroupMethod):
         gamma: float = 0.5,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.gamma = gamma
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         check_number("gamma", self.gamma, low=0, high=1)

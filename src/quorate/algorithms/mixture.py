@@ -13,7 +13,7 @@ from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, SoftMethod, Solution, first_largest
 from quorate.ensemble import Ensemble
-from quorate.reliability import Normalise, ratio
+from quorate.reliability import Normalize, ratio
 
 _FLOOR = 1e-12
 _MAX_ROUNDS = 200
@@ -31,9 +31,9 @@ class Posterior(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureCuts(ImprovedCuts):
-    """P(u) = sum_g pi_g prod_l theta_g(c_l(u)), fitted by expectation and maximisation anew for every k."""
+    """P(u) = sum_g pi_g prod_l theta_g(c_l(u)), fitted by expectation and maximization anew for every k."""
 
-    def maximise(self, memberships: Floats) -> tuple[Floats, Floats]:
+    def maximize(self, memberships: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the shares pi (k,) and of the label probabilities theta (n_clusters, k)."""
         of_class, of_cluster = self._rows_of_classes(memberships)
         shares = of_class / self.counts.sum()
@@ -66,7 +66,7 @@ class MixtureCuts(ImprovedCuts):
         def of_patterns(some: slice) -> None:
             _kernels.latent_classes.joint_logarithms(*clusters, weighted, shares, some.start, some.stop, joint, largest)
             np.exp(joint[some], out=joint[some])
-            _kernels.latent_classes.normalise(some.start, some.stop, joint, total)
+            _kernels.latent_classes.normalize(some.start, some.stop, joint, total)
 
         threads.in_threads(of_patterns, threads.blocks(len(joint), _PATTERNS_PER_TASK))
         return Posterior(joint, float(self.counts @ (largest + np.log(total))))
@@ -79,10 +79,10 @@ class MixtureCuts(ImprovedCuts):
 
     def fit(self, memberships: Floats) -> Solution:
         """Return the classes that start with some memberships; the value is minus the log-likelihood."""
-        found = self.expect(*self.maximise(memberships))
+        found = self.expect(*self.maximize(memberships))
         for _ in range(_MAX_ROUNDS - 1):
             before = found.log_likelihood
-            found = self.expect(*self.maximise(found.memberships))
+            found = self.expect(*self.maximize(found.memberships))
             if abs(found.log_likelihood - before) <= _TOLERANCE * abs(before):
                 break
         return Solution(first_largest(found.memberships), -found.log_likelihood, found.memberships)
@@ -99,7 +99,7 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     ----------
     n_clusters : int or "auto", default 8
         Number of classes.
-    start : {"lwea", "random"}, default "lwea"
+    init : {"lwea", "random"}, default "lwea"
         Where the iterations start: at the average-link cut of LWEA, far better than at random rows, the best of
         `n_init` (the original).
     n_init : int, default 10
@@ -110,8 +110,8 @@ class MixtureModel(ImprovingMethod, SoftMethod):
         Exponents of the members' probabilities: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     name: ClassVar[str] = "mixture"
     idea: ClassVar[str] = "Classes of rows, in each of which every member has its own probabilities of labels."
     equation: ClassVar[str] = (
-        "P(u) = sum over g of pi_g prod over l of theta_g(c_l(u)), by expectation and maximisation"
+        "P(u) = sum over g of pi_g prod over l of theta_g(c_l(u)), by expectation and maximization"
     )
     strength: ClassVar[str] = "Among the best from its start at LWEA; posterior probabilities and a likelihood."
     weakness: ClassVar[str] = "Takes members to be independent, which they are not; a poor start stays poor."
@@ -161,23 +161,23 @@ class MixtureModel(ImprovingMethod, SoftMethod):
         self,
         n_clusters: int | str = 8,
         *,
-        start: str = "lwea",
+        init: str = "lwea",
         n_init: int = 10,
         random_state: Any = None,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
-        self.start = start
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MixtureCuts:
-        return MixtureCuts(ens, influence, self.start, self.n_init, self.random_state)
+        return MixtureCuts(ens, influence, self.init, self.n_init, self.random_state)
 
     @property
     def log_likelihood_(self) -> float:

@@ -66,7 +66,7 @@ class Solution(NamedTuple):
     groups: Ints
     """(p,) group of each covered pattern."""
     value: float = 0.0
-    """What the method minimises or maximises."""
+    """What the method minimizes or maximizes."""
     memberships: Floats | None = None
     """(p, k) how far each covered pattern belongs to each group, where the method tells."""
 
@@ -161,7 +161,7 @@ def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_clus
 
 @dataclass(frozen=True)
 class MetaCuts(GroupCuts):
-    """Rows in the group of clusters they are most in; clusters are grouped anew for every k by a normalised cut."""
+    """Rows in the group of clusters they are most in; clusters are grouped anew for every k by a normalized cut."""
 
     similarity: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     """(n_clusters, n_clusters) of clusters."""
@@ -241,7 +241,7 @@ class SoftMethod(GroupMethod, abstract=True):
 class ImprovedCuts(GroupCuts):
     """Base of answers that improve a start step by step: the tree of LWEA cut at k, or the best of random starts."""
 
-    start: str = "lwea"
+    init: str = "lwea"
     n_init: int = 10
     random_state: Any = None
 
@@ -256,7 +256,7 @@ class ImprovedCuts(GroupCuts):
         return min((self.improve(groups, k) for groups in self._starts(k)), key=lambda found: found.value)
 
     def _starts(self, k: int) -> list[Ints]:
-        if self.start == "lwea":
+        if self.init == "lwea":
             return [self.lwea_groups(k)]
         random = random_generator(self.random_state)
         return [self._random_start(k, random) for _ in range(self.n_init)]
@@ -275,12 +275,12 @@ class ImprovedCuts(GroupCuts):
 class ImprovingMethod(GroupMethod, abstract=True):
     """Base of the methods that improve a start step by step."""
 
-    start: str
+    init: str
     n_init: int
     random_state: Any
 
     def _check(self) -> None:
-        check_choice("start", self.start, GROUP_STARTS)
+        check_choice("init", self.init, GROUP_STARTS)
         check_integer("n_init", self.n_init, low=1)
 
 

@@ -13,7 +13,7 @@ from quorate.algorithms.tree import LinkageMethod
 from quorate.ensemble import Ensemble
 from quorate.graphs import trajectory_evidence
 from quorate.numerics.linkage import Dendrogram, Link, link_patterns
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import covered_patterns
 
 
@@ -29,7 +29,7 @@ class PTA(LinkageMethod):
         Number of clusters; "auto" takes the one the members speak for (`choose_k`).
     linkage : {"average", "complete", "single"}, default "average"
         How the similarity of two groups follows from that of their patterns.
-    n_neighbours, n_steps : int or None, default None
+    n_neighbors, n_steps : int or None, default None
         Links kept of each pattern, and length of the walks (K and T). None: half the root of the number of patterns, at
         least 1 and at most 20.
     row_weights : bool, default False
@@ -38,8 +38,8 @@ class PTA(LinkageMethod):
         Weights of the members in the evidence: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class PTA(LinkageMethod):
     --------
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> qt.PTA(n_clusters=2, n_neighbours=2, n_steps=2).fit_predict(members)
+    >>> qt.PTA(n_clusters=2, n_neighbors=2, n_steps=2).fit_predict(members)
     array([0, 0, 1, 0, 1, 1])
     """
 
@@ -85,31 +85,31 @@ class PTA(LinkageMethod):
         n_clusters: int | str = 8,
         *,
         linkage: Link = "average",
-        n_neighbours: int | None = None,
+        n_neighbors: int | None = None,
         n_steps: int | None = None,
         row_weights: bool = False,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
-        self.n_neighbours = n_neighbours
+        self.n_neighbors = n_neighbors
         self.n_steps = n_steps
         self.row_weights = row_weights
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         super()._check()
         check_flag("row_weights", self.row_weights)
-        for name, value in (("n_neighbours", self.n_neighbours), ("n_steps", self.n_steps)):
+        for name, value in (("n_neighbors", self.n_neighbors), ("n_steps", self.n_steps)):
             if value is not None:
                 check_integer(name, value, low=1)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = covered_patterns(ens, influence)
-        similarity = trajectory_evidence(ens, influence, leaves, self.n_neighbours, self.n_steps)
+        similarity = trajectory_evidence(ens, influence, leaves, self.n_neighbors, self.n_steps)
         sizes = ens.counts[leaves].astype(np.float64) if self.row_weights else np.ones(len(leaves))
         return link_patterns(ens, similarity, cast(Link, self.linkage), leaves, sizes)

@@ -16,7 +16,7 @@ from quorate.ensemble import Ensemble
 from quorate.graphs import components, trajectory_evidence
 from quorate.numerics.kmeans import Start, weighted_kmeans
 from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
-from quorate.reliability import Normalise, ratio
+from quorate.reliability import Normalize, ratio
 from quorate.row_similarity import covered_patterns
 
 
@@ -45,7 +45,7 @@ class PatternCut(TransferCut):
             points,
             np.ones(len(points)),
             k,
-            start=self.start,
+            init=self.init,
             first_seen=np.arange(len(points)),
             n_init=self.n_init,
             random_state=self.random_state,
@@ -64,15 +64,15 @@ class PTGP(GraphMethod):
     n_clusters : int or "auto", default 8
         Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
         (`choose_k`).
-    n_neighbours, n_steps : int or None, default None
+    n_neighbors, n_steps : int or None, default None
         Links kept of each pattern, and length of the walks (K and T). None: half the root of the number of patterns, at
         least 1 and at most 20.
     weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
         Weights of the members in the evidence: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
     start, n_init, random_state :
         How k-means starts, as in `GPMGLA`; "first-row" is the first pattern.
 
@@ -95,7 +95,7 @@ class PTGP(GraphMethod):
     --------
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> qt.PTGP(n_clusters=3, n_neighbours=2, n_steps=2).fit_predict(members)
+    >>> qt.PTGP(n_clusters=3, n_neighbors=2, n_steps=2).fit_predict(members)
     array([0, 0, 1, 1, 2, 2])
     """
 
@@ -118,28 +118,28 @@ class PTGP(GraphMethod):
         self,
         n_clusters: int | str = 8,
         *,
-        n_neighbours: int | None = None,
+        n_neighbors: int | None = None,
         n_steps: int | None = None,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
-        start: Start = "ward",
+        normalize: Normalize = "sqrt",
+        init: Start = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.n_neighbours = n_neighbours
+        self.n_neighbors = n_neighbors
         self.n_steps = n_steps
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
-        self.start = start
+        self.normalize = normalize
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
 
     def _check(self) -> None:
         super()._check()
-        for name, value in (("n_neighbours", self.n_neighbours), ("n_steps", self.n_steps)):
+        for name, value in (("n_neighbors", self.n_neighbors), ("n_steps", self.n_steps)):
             if value is not None:
                 check_integer(name, value, low=1)
 
@@ -148,7 +148,7 @@ class PTGP(GraphMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
         leaves = covered_patterns(ens, influence)
-        similarity = trajectory_evidence(ens, influence, leaves, self.n_neighbours, self.n_steps)
+        similarity = trajectory_evidence(ens, influence, leaves, self.n_neighbors, self.n_steps)
         members = ens.incidence[leaves]
         in_cluster = members.sum(axis=0)
         met = np.flatnonzero(in_cluster > 0)

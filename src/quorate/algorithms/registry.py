@@ -189,7 +189,7 @@ class ConsensusResult:
     """(n,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
     clusters: tuple[ConsensusCluster, ...] = field(repr=False)
     ncai: NDArray[np.float64] = field(repr=False)
-    """(M,) normalised crowd agreement index of each member."""
+    """(M,) normalized crowd agreement index of each member."""
     member_weights: NDArray[np.float64] = field(repr=False)
     """(M,) weights under which members were combined."""
     ensemble: Ensemble
@@ -217,7 +217,7 @@ class ConsensusResult:
         return describe_in_html(f"Consensus by {self.method}", self.estimator)
 
     def predict(self, labels: Any) -> Labels:
-        """Return the consensus label of new rows labelled by the same members."""
+        """Return the consensus label of new rows labeled by the same members."""
         return self.estimator.predict(labels)
 
 

@@ -1,4 +1,4 @@
-"""Spectral ensemble clustering (Liu et al. 2017): the normalised cut of the co-association matrix by k-means."""
+"""Spectral ensemble clustering (Liu et al. 2017): the normalized cut of the co-association matrix by k-means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Solution, relocate
 from quorate.ensemble import Ensemble
-from quorate.reliability import Normalise, ratio
+from quorate.reliability import Normalize, ratio
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class SpectralCuts(ImprovedCuts):
 
 
 class SEC(ImprovingMethod):
-    """Spectral ensemble clustering: the normalised cut of the co-association matrix, as a weighted k-means of rows.
+    """Spectral ensemble clustering: the normalized cut of the co-association matrix, as a weighted k-means of rows.
 
     The objective is that of CSPA; it is improved directly, in time linear in the rows. What is known: the weighted
     k-means. What is chosen: it starts from LWEA rather than from random rows, and an emptied cluster is re-seeded at
@@ -60,7 +60,7 @@ class SEC(ImprovingMethod):
     ----------
     n_clusters : int or "auto", default 8
         Number of clusters.
-    start : {"lwea", "random"}, default "lwea"
+    init : {"lwea", "random"}, default "lwea"
         Where it starts: at the average-link cut of LWEA, or at random rows, the best of `n_init` (the original).
     n_init : int, default 10
         Number of random starts, for "random".
@@ -71,8 +71,8 @@ class SEC(ImprovingMethod):
         given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class SEC(ImprovingMethod):
     """
 
     name: ClassVar[str] = "sec"
-    idea: ClassVar[str] = "The normalised cut of the co-association matrix, improved directly as a weighted k-means."
+    idea: ClassVar[str] = "The normalized cut of the co-association matrix, improved directly as a weighted k-means."
     equation: ClassVar[str] = "min over groups of sum w_u d_u |h_u / d_u - mean|^2"
     strength: ClassVar[str] = "Time linear in the rows after its start."
     weakness: ClassVar[str] = "From random starts among the weakest methods."
@@ -114,23 +114,23 @@ class SEC(ImprovingMethod):
         self,
         n_clusters: int | str = 8,
         *,
-        start: str = "lwea",
+        init: str = "lwea",
         n_init: int = 10,
         random_state: Any = None,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
-        self.start = start
+        self.init = init
         self.n_init = n_init
         self.random_state = random_state
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> SpectralCuts:
-        return SpectralCuts(ens, influence, self.start, self.n_init, self.random_state)
+        return SpectralCuts(ens, influence, self.init, self.n_init, self.random_state)
 
     @property
     def objective_(self) -> float:

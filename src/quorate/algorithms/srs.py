@@ -18,7 +18,7 @@ from quorate.ensemble import Ensemble
 from quorate.graphs import row_links
 from quorate.numerics.linkage import Dendrogram, Link, link_similarity
 from quorate.random_walks import simrank
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import ThroughClusters, covering_weight
 
 
@@ -58,8 +58,8 @@ class SRS(LinkageMethod):
         Weights of the members: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class SRS(LinkageMethod):
     weakness: ClassVar[str] = "A matrix over patterns; slow for many clusters."
     when: ClassVar[str] = "A baseline for indirect links."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett 2008"
-    cost: ClassVar[str] = "n_c^2 per neighbour and iteration + m^2 M; memory m^2 + n_c^2"
+    cost: ClassVar[str] = "n_c^2 per neighbor and iteration + m^2 M; memory m^2 + n_c^2"
     exact: ClassVar[str] = "dendrogram of all rows; a pattern whose rows part gets the label of its first row"
     exceptions: ClassVar[Mapping[str, str]] = {
         **LinkageMethod.exceptions,
@@ -106,7 +106,7 @@ class SRS(LinkageMethod):
         n_iterations: int = 5,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
@@ -114,7 +114,7 @@ class SRS(LinkageMethod):
         self.n_iterations = n_iterations
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         super()._check()

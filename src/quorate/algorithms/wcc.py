@@ -20,7 +20,7 @@ from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.ensemble import Ensemble
 from quorate.graphs import bipartite_graph, bipartite_links
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import covering_weight
 
 _TINY = 1e-12
@@ -101,7 +101,7 @@ class Connectivity:
 
 
 def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_updates: int) -> Factorisation:
-    """Minimise || M(w) - Q S Q' ||^2 over Q, S >= 0 with Q'Q near I by multiplicative updates from given labels.
+    """Minimize || M(w) - Q S Q' ||^2 over Q, S >= 0 with Q'Q near I by multiplicative updates from given labels.
 
     Q <- Q o sqrt(M Q S / (Q Q' M Q S)), S <- S o sqrt(Q' M Q / (Q'Q S Q'Q)).
     """
@@ -132,7 +132,7 @@ def _objective(matrix: Connectivity, weights: Floats, rows: Floats, links: Float
 
 
 def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
-    """Return the w >= 0 with sum 1 that minimises w'Gw - 2 b'w, by an active-set method.
+    """Return the w >= 0 with sum 1 that minimizes w'Gw - 2 b'w, by an active-set method.
 
     A trace of the identity is added to G, as members that agree in everything make it singular.
     """
@@ -207,13 +207,13 @@ class WeightedConsensus:
         )
         matrix = Connectivity(self.ensemble)
         speaks = np.flatnonzero(np.diag(matrix.gram) > 0)  # a member that labels nothing has no weight
-        penalised = (matrix.gram + self.ridge * np.eye(self.ensemble.n_members))[np.ix_(speaks, speaks)]
+        penalized = (matrix.gram + self.ridge * np.eye(self.ensemble.n_members))[np.ix_(speaks, speaks)]
         labels = self.start.cut(k)
         with threads.linear_algebra(k):
             found = factorise(matrix, self._first_weights(speaks), labels, k, self.n_updates)
             for _ in range(self.n_iterations):
                 weights = np.zeros(self.ensemble.n_members)
-                weights[speaks] = simplex_minimum(penalised, matrix.fit_to(found.rows, found.links)[speaks])
+                weights[speaks] = simplex_minimum(penalized, matrix.fit_to(found.rows, found.links)[speaks])
                 moved = np.abs(weights - found.weights).max()
                 found = factorise(matrix, weights, labels, k, self.n_updates)
                 if moved < self.tolerance:
@@ -275,8 +275,8 @@ class WCC(ConsensusMethod):
         Weights that learning starts from: all equal (the original), by crowd agreement, by `trust`, or given.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ class WCC(ConsensusMethod):
     name: ClassVar[str] = "wcc"
     idea: ClassVar[str] = "Learn the weights of members together with a factorised consensus."
     equation: ClassVar[str] = "min over w, Q, S of |sum w_l M_l - Q S Q'|^2"
-    strength: ClassVar[str] = "Weights come out of the optimisation."
+    strength: ClassVar[str] = "Weights come out of the optimization."
     weakness: ClassVar[str] = "The joint problem is degenerate: all weight may go to one member."
     when: ClassVar[str] = "A baseline for learnt weights."
     saved_facts: ClassVar[tuple[str, ...]] = ("objective_",)
@@ -328,7 +328,7 @@ class WCC(ConsensusMethod):
         ridge: float = 0.0,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.n_iterations = n_iterations
@@ -337,7 +337,7 @@ class WCC(ConsensusMethod):
         self.ridge = ridge
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         check_integer("n_iterations", self.n_iterations, low=0)

@@ -15,7 +15,7 @@ from quorate.algorithms.tree import LinkageMethod
 from quorate.cluster_similarity import weighted_triples
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import Dendrogram, Link, link_through_clusters
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 from quorate.row_similarity import ThroughClusters, covered_patterns
 
 
@@ -34,7 +34,7 @@ def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: In
 class WCT(LinkageMethod):
     """Weighted connected triples: clusters of a member that meet the same other clusters make their rows similar.
 
-    What is known: the triples, their normalisation by the largest value and the decay are those of LinkCluE's CTS.
+    What is known: the triples, their normalization by the largest value and the decay are those of LinkCluE's CTS.
     What is chosen: the journal version refines an association matrix of rows and clusters and partitions that; the
     comparison of Huang et al. (2015) uses WCT with three linkages, so the similarity of rows is linked here. The decay
     is 0.8 as in LinkCluE (0.9 is also found).
@@ -52,8 +52,8 @@ class WCT(LinkageMethod):
         member's clusters count by its weight too, so that a member of weight 0 has no say at all.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class WCT(LinkageMethod):
     weakness: ClassVar[str] = "LCE uses the same links better and faster."
     when: ClassVar[str] = "A baseline for indirect links, with a dendrogram."
     citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
-    cost: ClassVar[str] = "n_c^2 per neighbour + m^2 M at most; memory m M + n_c^2; complete and single link m^2"
+    cost: ClassVar[str] = "n_c^2 per neighbor + m^2 M at most; memory m M + n_c^2; complete and single link m^2"
     exact: ClassVar[str] = "dendrogram of all rows"
 
     def __init__(
@@ -96,21 +96,21 @@ class WCT(LinkageMethod):
         decay: float = 0.8,
         weights: Any = "equal",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.decay = decay
         self.weights = weights
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
 
     def _check(self) -> None:
         super()._check()
         check_number("decay", self.decay, low=0, high=1)
 
     def _memory(self, size: Numbers, k: int) -> float:
-        """The similarity of clusters, while it is made with its neighbours, then with that of patterns."""
+        """The similarity of clusters, while it is made with its neighbors, then with that of patterns."""
         of_clusters = 8.0 * size.clusters**2
         of_patterns = linkage_through_clusters(size) if self.linkage == "average" else similarities(size)
         return of_clusters + max(of_clusters / 4 + 40.0 * size.overlaps, of_patterns)

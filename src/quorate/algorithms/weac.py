@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from quorate.algorithms.tree import EvidenceMethod
 from quorate.numerics.linkage import Link
-from quorate.reliability import Normalise
+from quorate.reliability import Normalize
 
 
 class WEAC(EvidenceMethod):
@@ -21,8 +21,8 @@ class WEAC(EvidenceMethod):
         the ensemble; complete link a matrix over patterns.
     beta : float, default 2.0
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalised, as in `agreement`; "max" is the authors' program.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`; "max" is the authors' program.
     weights : {"ncai", "trust", "equal", "local"} or (M,) array, default "ncai"
         Weights of the members: by crowd agreement, by `trust`, all equal (then it is EAC), or given; "local" lets each
         cluster count by its own certainty instead (then it is LWEA).
@@ -74,11 +74,11 @@ class WEAC(EvidenceMethod):
         *,
         linkage: Link = "average",
         beta: float = 2.0,
-        normalise: Normalise = "sqrt",
+        normalize: Normalize = "sqrt",
         weights: Any = "ncai",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.beta = beta
-        self.normalise = normalise
+        self.normalize = normalize
         self.weights = weights

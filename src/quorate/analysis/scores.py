@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
-from quorate.reliability import normalised_mutual_information
+from quorate.reliability import normalized_mutual_information
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Scores:
     """Agreement of a clustering with known classes; 1 is perfect."""
 
     nmi_sqrt: float
-    """Normalised mutual information, over the geometric mean of the entropies (equation 16)."""
+    """Normalized mutual information, over the geometric mean of the entropies (equation 16)."""
     nmi_max: float
-    """Normalised mutual information, over the larger entropy (the authors' program)."""
+    """Normalized mutual information, over the larger entropy (the authors' program)."""
     ari: float
     """Adjusted Rand index."""
     ami: float
@@ -80,7 +80,7 @@ def score_table(table: NDArray[Any]) -> Scores:
 
 
 def table_nmi(table: NDArray[np.float64]) -> float:
-    """Return the NMI (square-root normalisation) of two clusterings from the rows their clusters share, not all 0."""
+    """Return the NMI (square-root normalization) of two clusterings from the rows their clusters share, not all 0."""
     return _nmi(*_information(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]), "sqrt")
 
 
@@ -92,8 +92,8 @@ def _information(table: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]
     return mutual, np.array([-np.sum(side / n * np.log(side / n)) for side in (rows, columns)])
 
 
-def _nmi(mutual: float, entropies: NDArray[np.float64], normalise: str) -> float:
-    return float(normalised_mutual_information(np.array(mutual), entropies[0], entropies[1], normalise))
+def _nmi(mutual: float, entropies: NDArray[np.float64], normalize: str) -> float:
+    return float(normalized_mutual_information(np.array(mutual), entropies[0], entropies[1], normalize))
 
 
 def _adjusted(value: float, expected: float, largest: float) -> float:

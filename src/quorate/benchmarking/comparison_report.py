@@ -119,7 +119,7 @@ def draw_ranks(ranking: Ranking, title: str) -> Figure | None:
         left = place < half
         line = -(depth + (place if left else len(names) - 1 - place) + 0.5)
         edge = low - 0.02 * (high - low) if left else high + 0.02 * (high - low)
-        axes.plot([rank, rank, edge], [0, line, line], color="grey", linewidth=0.7)
+        axes.plot([rank, rank, edge], [0, line, line], color="gray", linewidth=0.7)
         axes.text(
             edge,
             line,

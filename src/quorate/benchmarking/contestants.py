@@ -159,9 +159,9 @@ def _checked(answer: Any, n_rows: int) -> Ints:
     answer = np.asarray(answer)
     if answer.shape != (n_rows,):
         raise QuorateError(f"an answer must hold one label per row, shape ({n_rows},); got shape {answer.shape}")
-    labelled = answer >= 0 if answer.dtype.kind in "if" else np.ones(n_rows, dtype=bool)
+    labeled = answer >= 0 if answer.dtype.kind in "if" else np.ones(n_rows, dtype=bool)
     codes = np.full(n_rows, -1, dtype=np.int64)
-    codes[labelled] = np.unique(answer[labelled], return_inverse=True)[1]
+    codes[labeled] = np.unique(answer[labeled], return_inverse=True)[1]
     return codes
 
 

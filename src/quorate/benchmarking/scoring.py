@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from quorate._utils.array_types import Floats
 from quorate.ensemble import Ensemble
-from quorate.reliability import normalised_mutual_information
+from quorate.reliability import normalized_mutual_information
 
 SCORES = ("sqrt", "max")
-"""The normalisations of NMI that results are scored with: the paper's equation, and the authors' program."""
+"""The normalizations of NMI that results are scored with: the paper's equation, and the authors' program."""
 
 
 def class_counts(ens: Ensemble, classes: NDArray[Any]) -> Floats:
@@ -24,7 +24,7 @@ def class_counts(ens: Ensemble, classes: NDArray[Any]) -> Floats:
 
 
 def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
-    """Return the scores of each column of labels against the classes: NMI in each normalisation (equation 16), ARI.
+    """Return the scores of each column of labels against the classes: NMI in each normalization (equation 16), ARI.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def _score_tables(tables: Floats, column: NDArray[np.int64], n_columns: int) -> 
     terms = tables / total * np.log(np.divide(tables, independent, out=np.ones_like(tables), where=tables > 0))
     mutual, entropy = added(terms.sum(axis=1)), added(_entropy_terms(size / total))
     class_entropy = np.full(n_columns, _entropy_terms(of_class / total).sum())
-    scores = {norm: normalised_mutual_information(mutual, entropy, class_entropy, norm) for norm in SCORES}
+    scores = {norm: normalized_mutual_information(mutual, entropy, class_entropy, norm) for norm in SCORES}
     together, pairs = added(_pairs(tables).sum(axis=1)), added(_pairs(size))
     of_classes, all_pairs = _pairs(of_class).sum(), max(float(_pairs(total)), 1.0)
     expected, most = pairs * of_classes / all_pairs, (pairs + of_classes) / 2

@@ -155,7 +155,7 @@ def evaluate(
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Score clusterings against known classes: NMI (both normalisations), ARI, AMI and purity."""
+    """Score clusterings against known classes: NMI (both normalizations), ARI, AMI and purity."""
     from quorate.cli.evaluate import run_evaluate
     from quorate.cli.table_source import Source
 
@@ -296,7 +296,7 @@ def cluster(
     how = {
         "members": member or "kmeans",
         "n_members": n_members,
-        "consensus": method,
+        "method": method,
         "fit_rows": fit_rows or "auto",
         "k_range": "auto" if k_range is None else parse_range(k_range),
     }

@@ -20,7 +20,7 @@ from quorate.cli.repeat_command import cluster_command
 from quorate.cli.table_source import Source, listed
 from quorate.errors import QuorateError
 from quorate.persistence.feature_models import load_model, save_model
-from quorate.reporting.clustered_files import summarise_clusters
+from quorate.reporting.clustered_files import summarize_clusters
 from quorate.tables.clustering import (
     FileClusters,
     Progress,
@@ -115,7 +115,7 @@ def _summary(
     source: Source, columns: Columns, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
 ) -> dict[str, Any]:
     """Return what came out, in the numbers of all rows; for a report, at the usual numbers of clusters."""
-    return summarise_clusters(
+    return summarize_clusters(
         found,
         name="standard input" if source.file == STREAM else Path(source.file).name,
         id_column=columns.id,
@@ -129,7 +129,7 @@ def _summary(
 
 @contextmanager
 def row_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Show on standard error, if that is a terminal, how many rows are read or labelled, how fast, and what is left."""
+    """Show on standard error, if that is a terminal, how many rows are read or labeled, how fast, and what is left."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

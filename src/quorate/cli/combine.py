@@ -23,7 +23,7 @@ from quorate.cli.repeat_command import labels_command
 from quorate.cli.table_source import Source, say_guesses
 from quorate.errors import QuorateError
 from quorate.reliability import crowd_trust
-from quorate.reporting import KnownClasses, Origin, summarise
+from quorate.reporting import KnownClasses, Origin, summarize
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
 from quorate.reporting.sentences import cluster_values, describe_choice, describe_structure, explain_choice, outlook
 from quorate.reporting.summary import crowd_notes, describe_crowd, describe_trust
@@ -130,7 +130,7 @@ def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict
     """Return what came out; where patterns were read in blocks, as much of it as can be known then."""
     if found.fitted is None:
         return _outline(request, found)
-    return summarise(found.fitted, _origin(request, found, ks), n_clusters=_swept(request, ks, found.fitted))
+    return summarize(found.fitted, _origin(request, found, ks), n_clusters=_swept(request, ks, found.fitted))
 
 
 def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from quorate.datasets import Dataset, load
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.features import METHODS, draw_pool, ill_clusterings
-from quorate.reporting import Origin, known_classes, render_report, summarise
+from quorate.reporting import Origin, known_classes, render_report, summarize
 from quorate.tables.io import make_folder, write_text
 
 _DATASET = "seeds"
@@ -49,7 +49,7 @@ def run_demo(folder: str | None = None, *, seed: int | None = None, quiet: bool 
     with progress("Clustering the seeds", quiet=quiet):
         shown = demonstrate(_SEED if seed is None else seed)
     best = shown.fitted[AUTO]
-    summary = summarise(best, _origin(shown))
+    summary = summarize(best, _origin(shown))
     if not quiet:
         _print(shown, summary)
     report = target / "report.html"

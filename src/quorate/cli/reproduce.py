@@ -163,9 +163,9 @@ def print_findings(folder: str, page: str, *, quiet: bool, json: bool) -> None:
     from quorate.cli.output import console, note, print_json, table
     from quorate.paper.claims import check_claims
     from quorate.paper.reproduction_page import read_results
-    from quorate.paper.summaries import agreements, summarise
+    from quorate.paper.summaries import agreements, summarize
 
-    summaries = summarise(read_results(folder))
+    summaries = summarize(read_results(folder))
     near = [row for row in agreements(summaries["compare"]) if row.columns]
     claims = check_claims(summaries)
     if json:

@@ -26,7 +26,7 @@ CATALOGUE = {
             "normal_nucleoli",
             "mitoses",
         ),
-        "683 fine-needle aspirates of breast tumours, nine features graded 1 to 10; class 2 is benign, 4 malignant. "
+        "683 fine-needle aspirates of breast tumors, nine features graded 1 to 10; class 2 is benign, 4 malignant. "
         "The 16 incomplete records of the source are left out.",
         "W. H. Wolberg, O. L. Mangasarian. Multisurface method of pattern separation for medical diagnosis applied to "
         "breast cytology. PNAS 87 (1990) 9193-9196. UCI: Breast Cancer Wisconsin (Original), doi 10.24432/C5HP4Z.",

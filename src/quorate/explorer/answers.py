@@ -18,7 +18,7 @@ from quorate.errors import QuorateError
 from quorate.explorer.help import parameter_help
 from quorate.explorer.requests import MOST_CLUSTERS, Ask, offered_methods, parameters_of
 from quorate.explorer.workbench import Answer, Workbench, is_large
-from quorate.reporting.palette import page_colours
+from quorate.reporting.palette import page_colors
 from quorate.reporting.sentences import describe_choice
 from quorate.reporting.summary import describe_trust
 from quorate.reporting.views import Cut, contingency, sampled_matrix, seriate, transition, tree_view
@@ -62,7 +62,7 @@ def start(bench: Workbench) -> dict[str, Any]:
             for info in offered_methods()
         ],
         "most_clusters": min(MOST_CLUSTERS, max(2, ens.n_patterns)),
-        "colours": page_colours(MOST_CLUSTERS),
+        "colors": page_colors(MOST_CLUSTERS),
         "points": _points(bench),
     }
 
@@ -108,7 +108,7 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
             }
             for c in range(cut.n_clusters)
         ],
-        "unlabelled": float(ens.counts[cut.labels < 0].sum()),
+        "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 6),
         "agreement": round(cut.agreement, 6),
         "histogram": cut.histogram.tolist(),
@@ -171,7 +171,7 @@ def evidence_view(answer: Answer) -> dict[str, Any]:
         view = tree_view(fitted, k)
         tree = {
             "segments": np.round(view.segments, 6).tolist(),
-            "colours": view.colours.tolist(),
+            "colors": view.colors.tolist(),
             "rows": view.rows.tolist(),
             "labels": view.labels.tolist(),
             "cut": view.cut_height,
@@ -358,16 +358,16 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
     }
 
 
-def points_view(bench: Workbench, answer: Answer, colour: str) -> dict[str, Any]:
-    """Return what colours the drawn points: the cluster, confidence, margin, a class, or a member's label."""
+def points_view(bench: Workbench, answer: Answer, color: str) -> dict[str, Any]:
+    """Return what colors the drawn points: the cluster, confidence, margin, a class, or a member's label."""
     rows = _drawn(bench)
-    if colour == "confidence":
+    if color == "confidence":
         return {"kind": "share", "values": np.round(answer.row_confidence[rows], 3).tolist(), "names": None}
-    if colour == "margin":
+    if color == "margin":
         return {"kind": "share", "values": np.round(np.maximum(answer.row_margin[rows], 0), 3).tolist(), "names": None}
-    if colour == "cluster":
+    if color == "cluster":
         return {"kind": "cluster", "values": answer.row_labels[rows].tolist(), "names": None}
-    _, codes, names = truth_of(bench) if colour == "truth" else clustering_of(bench, int(colour))
+    _, codes, names = truth_of(bench) if color == "truth" else clustering_of(bench, int(color))
     return {"kind": "cluster", "values": codes[rows].tolist(), "names": names[:MOST_CLUSTERS]}
 
 

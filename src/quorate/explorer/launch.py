@@ -196,7 +196,7 @@ def coordinates(ens: Ensemble, features: Any = None, xy: Any = None) -> dict[str
 
 
 def _main_directions(features: Floats) -> Floats:
-    """(n, 2) the two principal components of standardised features."""
+    """(n, 2) the two principal components of standardized features."""
     spread = features.std(axis=0)
     scaled = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     values, vectors = np.linalg.eigh(scaled.T @ scaled)

@@ -345,13 +345,13 @@ def _row(bench: Workbench, data: Any, job: Job) -> bytes:
 
 
 def _points(bench: Workbench, data: Any, job: Job) -> bytes:
-    fields, _, answer = _with_answer(bench, data, job, "colour")
+    fields, _, answer = _with_answer(bench, data, job, "color")
     if bench.xy is None:
         raise QuorateError("There are no coordinates. Start the explorer with --xy or --features.")
-    colour = fields.get("colour", "cluster")
-    if colour not in ("cluster", "confidence", "margin", "truth"):
-        colour = str(check_whole("colour", colour, 0, bench.ensemble.n_members - 1))
-    return _encoded(answers.points_view(bench, answer, colour))
+    color = fields.get("color", "cluster")
+    if color not in ("cluster", "confidence", "margin", "truth"):
+        color = str(check_whole("color", color, 0, bench.ensemble.n_members - 1))
+    return _encoded(answers.points_view(bench, answer, color))
 
 
 def _selection(bench: Workbench, data: Any, job: Job) -> bytes:

@@ -22,7 +22,7 @@ from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.explorer.jobs import Job
 from quorate.explorer.requests import Ask
-from quorate.reliability import Normalise, agreement, resolve_influence
+from quorate.reliability import Normalize, agreement, resolve_influence
 from quorate.reporting.sentences import describe_structure
 from quorate.reporting.views import Cut, MemberRow, cut_view, member_rows
 
@@ -31,7 +31,7 @@ Found = TypeVar("Found")
 _SOLVED_KEPT, _CUTS_KEPT = 24, 200
 _WAIT_SECONDS = 0.05
 _LARGE = 100_000  # labels of patterns
-_USUAL = (("beta", 2.0), ("normalise", "sqrt"))
+_USUAL = (("beta", 2.0), ("normalize", "sqrt"))
 
 
 class Kept:
@@ -164,8 +164,8 @@ class Workbench:
         by = params.get("weights", defaults["weights"])
         if by == "local":
             raise QuorateError("Weights by hand do not go with weights of clusters (local). Forget those by hand.")
-        beta, normalise = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
-        influence = resolve_influence(ens, by, beta, normalise)
+        beta, normalize = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
+        influence = resolve_influence(ens, by, beta, normalize)
         for place, weight in by_hand.items():
             influence[place] = weight
         return {**params, "weights": influence.tolist()}
@@ -199,10 +199,10 @@ class Workbench:
 
     def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
         """Return what there is to know about each member that takes part; only its weight depends on the method."""
-        normalise: Normalise = getattr(answer.fitted, "normalise", "sqrt")
+        normalize: Normalize = getattr(answer.fitted, "normalize", "sqrt")
         weights = answer.cut.weights
         known = self._solved.get(
-            ("crowd", ask.members, normalise), lambda: member_rows(answer.fitted.ensemble_, normalise=normalise)
+            ("crowd", ask.members, normalize), lambda: member_rows(answer.fitted.ensemble_, normalize=normalize)
         )
         return [
             replace(row, weight=float(weight), influence=float(weight / weights.max()))

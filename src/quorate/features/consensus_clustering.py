@@ -88,7 +88,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         clusterers. Several take turns.
     n_members : int, default=20
         How many members are fitted.
-    consensus : str or consensus estimator, default="auto"
+    method : str or consensus estimator, default="auto"
         How they are combined: a name from `quorate.methods()`, "auto" as in `quorate.consensus`, or an estimator such
         as `WEAC(linkage="single")`, whose own `n_clusters` is not used.
     fit_rows : int, "auto" or None, default="auto"
@@ -159,7 +159,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         members: Any = "kmeans",
         n_members: int = 20,
-        consensus: str | ConsensusMethod = AUTO,
+        method: str | ConsensusMethod = AUTO,
         fit_rows: int | str | None = "auto",
         k_range: tuple[int, int] | str = "auto",
         random_state: int | np.random.RandomState | None = None,
@@ -168,7 +168,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_clusters = n_clusters
         self.members = members
         self.n_members = n_members
-        self.consensus = consensus
+        self.method = method
         self.fit_rows = fit_rows
         self.k_range = k_range
         self.random_state = random_state
@@ -233,12 +233,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back.
 
-        Members of k-means, RPCL and U-SPEC can be saved: as the centres or landmarks they label rows by.
+        Members of k-means, RPCL and U-SPEC can be saved: as the centers or landmarks they label rows by.
         """
         check_is_fitted(self)
-        parameters, own_method = self.get_params(deep=False), isinstance(self.consensus, ConsensusMethod)
+        parameters, own_method = self.get_params(deep=False), isinstance(self.method, ConsensusMethod)
         if own_method:
-            parameters["consensus"] = self.consensus_.name
+            parameters["method"] = self.consensus_.name
         method, arrays = pack_method(self.consensus_)
         manifest = {
             "kind": "clustering",
@@ -340,9 +340,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise QuorateError(
                 f"n_clusters must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}."
             )
-        if isinstance(self.consensus, ConsensusMethod):
-            return clone(self.consensus).set_params(n_clusters=self.n_clusters)
-        return make_method(self.consensus, self.n_clusters, {})
+        if isinstance(self.method, ConsensusMethod):
+            return clone(self.method).set_params(n_clusters=self.n_clusters)
+        return make_method(self.method, self.n_clusters, {})
 
     def _takes_sparse(self) -> bool:
         """Tell whether every member takes sparse features."""

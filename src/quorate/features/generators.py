@@ -14,7 +14,7 @@ from quorate._utils.array_types import Ints
 from quorate.errors import QuorateError
 from quorate.features.clusterers.feature_checks import spread
 from quorate.features.clusterers.hmac import HMAC
-from quorate.features.clusterers.od_isvc import ODISVC, tenth_neighbour_distance
+from quorate.features.clusterers.od_isvc import ODISVC, tenth_neighbor_distance
 from quorate.features.clusterers.rpcl import RPCL
 from quorate.features.clusterers.uspec import USPEC
 from quorate.features.labeling import Merged
@@ -35,7 +35,7 @@ class Data:
     k_range: tuple[int, int] | None = None
     """Fewest and most clusters of k-means and units of RPCL; None for what each generator draws by itself."""
     is_part: bool = False
-    """Whether these are only some of the rows to be labelled."""
+    """Whether these are only some of the rows to be labeled."""
 
     @property
     def n_rows(self) -> int:
@@ -58,9 +58,9 @@ class Data:
         return float(2 * np.linalg.norm(self.X - self.X.mean(axis=0), axis=1).max())
 
     @cached_property
-    def neighbour_distance(self) -> float:
-        """The median distance to the tenth neighbour; a thousandth of the spread where rows repeat too much."""
-        return tenth_neighbour_distance(self.X) or self.spread / 1000
+    def neighbor_distance(self) -> float:
+        """The median distance to the tenth neighbor; a thousandth of the spread where rows repeat too much."""
+        return tenth_neighbor_distance(self.X) or self.spread / 1000
 
     def number_of_clusters(self, rng: np.random.Generator, low: float) -> int:
         """Draw k uniformly from the range, but not below `low`, as far as there are rows enough."""
@@ -113,9 +113,9 @@ def draw_hmac(data: Data, rng: np.random.Generator) -> Draw:
 def draw_od_isvc(data: Data, rng: np.random.Generator) -> Draw:
     """Run OD-ISVC with a log-uniform kernel width and an outlier fraction uniform in [0, 0.2].
 
-    The width runs from 1 / diameter^2 to 4 / (median distance to the tenth neighbour)^2.
+    The width runs from 1 / diameter^2 to 4 / (median distance to the tenth neighbor)^2.
     """
-    q = log_uniform(rng, 1 / data.diameter**2, 4 / data.neighbour_distance**2)
+    q = log_uniform(rng, 1 / data.diameter**2, 4 / data.neighbor_distance**2)
     fraction = float(rng.uniform(0, 0.2))
     chunk_size = max(500, data.n_rows // 10)
     model = ODISVC(q, outlier_fraction=fraction, chunk_size=chunk_size, random_state=draw_seed(rng)).fit(data.X)

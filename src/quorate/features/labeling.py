@@ -1,7 +1,7 @@
-"""Labelling any rows by members fitted before, all of them in one pass over the rows.
+"""Labeling any rows by members fitted before, all of them in one pass over the rows.
 
-Members that put a row to its nearest centre (k-means, RPCL) are labelled together: a block of rows is read once and
-compared with the centres of all of them, in float32 and in threads. Nothing of the size rows x centres is ever held.
+Members that put a row to its nearest center (k-means, RPCL) are labeled together: a block of rows is read once and
+compared with the centers of all of them, in float32 and in threads. Nothing of the size rows x centers is ever held.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate.features.clusterers.feature_checks import nearest
 from quorate.features.clusterers.rpcl import RPCL
-from quorate.features.clusterers.uspec import USPEC, LandmarkLabeller
+from quorate.features.clusterers.uspec import USPEC, LandmarkLabeler
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Labels from 0, in the smallest type that holds them."""
@@ -28,29 +28,29 @@ Codes = NDArray[np.unsignedinteger[Any]]
 _TASK = 1 << 14
 
 
-class Centres(NamedTuple):
-    """What a row is compared with: the label of the nearest centre is the row's label."""
+class Centers(NamedTuple):
+    """What a row is compared with: the label of the nearest center is the row's label."""
 
     points: Floats
     """(k, d)"""
     labels: Ints
-    """(k,) labels of the centres."""
+    """(k,) labels of the centers."""
 
     def predict(self, X: Any) -> Ints:
         """Return the label of each row."""
         return self.labels[nearest(np.asarray(X, dtype=np.float64), self.points)]
 
 
-def centres_of(model: Any) -> Centres | None:
-    """Return the centres of a model that labels a row by the nearest of them; None for any other model."""
-    if isinstance(model, Centres):
+def centres_of(model: Any) -> Centers | None:
+    """Return the centers of a model that labels a row by the nearest of them; None for any other model."""
+    if isinstance(model, Centers):
         return model
     if isinstance(model, Merged):
         inner = centres_of(model.model)
-        return None if inner is None else Centres(inner.points, model.new_label[inner.labels])
+        return None if inner is None else Centers(inner.points, model.new_label[inner.labels])
     if isinstance(model, KMeans | MiniBatchKMeans | RPCL):
         points = np.asarray(model.cluster_centers_, dtype=np.float64)
-        return Centres(points, np.arange(len(points)))
+        return Centers(points, np.arange(len(points)))
     return None
 
 
@@ -89,7 +89,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The centres of several members, laid out for the kernel."""
+    """The centers of several members, laid out for the kernel."""
 
     shift: Floats
     factor: Floats
@@ -97,12 +97,12 @@ class Nearest:
     factors: NDArray[np.float32]
     constants: NDArray[np.float32]
     names: NDArray[np.float32]
-    """(centres,) label of each; whole numbers, since values and names are chosen by the same lanes."""
+    """(centers,) label of each; whole numbers, since values and names are chosen by the same lanes."""
     first: Ints
 
     @classmethod
-    def of(cls, members: Sequence[Centres], scaling: Scaling | None) -> Nearest:
-        """Lay out centres, which are compared with rows on their own scale, or brought there by `scaling`."""
+    def of(cls, members: Sequence[Centers], scaling: Scaling | None) -> Nearest:
+        """Lay out centers, which are compared with rows on their own scale, or brought there by `scaling`."""
         points = np.concatenate([member.points for member in members])
         middle = points.mean(axis=0)
         size = float(np.abs(points - middle).max()) or 1.0
@@ -160,24 +160,24 @@ class Crew:
     scaling: Scaling | None = None
 
     @cached_property
-    def _centres(self) -> dict[int, Centres]:
+    def _centers(self) -> dict[int, Centers]:
         found = {j: centres_of(model) for j, model in enumerate(self.models)}
-        return {j: centres for j, centres in found.items() if centres is not None}
+        return {j: centers for j, centers in found.items() if centers is not None}
 
     @cached_property
     def _nearest(self) -> Nearest:
-        return Nearest.of(list(self._centres.values()), self.scaling)
+        return Nearest.of(list(self._centers.values()), self.scaling)
 
     @cached_property
-    def _landmarks(self) -> dict[int, LandmarkLabeller]:
-        return {j: model.labeller() for j, model in enumerate(self.models) if isinstance(model, USPEC)}
+    def _landmarks(self) -> dict[int, LandmarkLabeler]:
+        return {j: model.labeler() for j, model in enumerate(self.models) if isinstance(model, USPEC)}
 
     def label(self, X: Any) -> NDArray[Any]:
         """Return (members, n) labels of the rows of X, an array of float32 or float64, or a sparse matrix."""
         if not isinstance(X, np.ndarray):
             return np.array([model.predict(X) for model in self.models])
         labels = np.empty((len(self.models), len(X)), dtype=self._type)
-        together = list(self._centres)
+        together = list(self._centers)
         if len(together) == len(labels):
             self._nearest.label(X, labels)
             return labels
@@ -185,7 +185,7 @@ class Crew:
             part = np.empty((len(together), len(X)), dtype=self._type)
             self._nearest.label(X, part)
             labels[together] = part
-        alone = [j for j in range(len(self.models)) if j not in self._centres and j not in self._landmarks]
+        alone = [j for j in range(len(self.models)) if j not in self._centers and j not in self._landmarks]
         rows = X if not alone or self.scaling is None else self.scaling.apply(X)
         for j in alone:
             labels[j] = self.models[j].predict(rows)
@@ -198,13 +198,13 @@ class Crew:
             return
         order = next(iter(self._landmarks.values())).order(X, self.scaling)
         rows, found = X[order], np.empty(len(X), dtype=labels.dtype)
-        for j, labeller in self._landmarks.items():
-            labeller.label(rows, self.scaling, found)
+        for j, labeler in self._landmarks.items():
+            labeler.label(rows, self.scaling, found)
             labels[j, order] = found
 
     @cached_property
     def _type(self) -> np.dtype[Any]:
         """The smallest type that holds all labels; with a sign where a clusterer may know noise."""
-        known = [centres.labels.max() for centres in self._centres.values()]
+        known = [centers.labels.max() for centers in self._centers.values()]
         known += [len(model.cluster_centers_) - 1 for model in self.models if isinstance(model, USPEC)]
         return np.dtype(np.int32) if len(known) < len(self.models) else np.min_scalar_type(int(max(known)))

@@ -1,4 +1,4 @@
-"""AnnData objects: recognised without importing AnnData, read and written through their `obs`."""
+"""AnnData objects: recognized without importing AnnData, read and written through their `obs`."""
 
 from __future__ import annotations
 

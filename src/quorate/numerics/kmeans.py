@@ -28,7 +28,7 @@ ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compar
 _SEEDS_PER_CLUSTER = 4
 _FEWEST_SEEDS = 50
 _BLOCK = 1024
-_POINTS_PER_TASK = 1 << 14  # of the quick distances to one centre
+_POINTS_PER_TASK = 1 << 14  # of the quick distances to one center
 
 
 class Points(NamedTuple):
@@ -54,7 +54,7 @@ def weighted_kmeans(
     weights: Floats,
     k: int,
     *,
-    start: Start = "ward",
+    init: Start = "ward",
     key: Key | None = None,
     along: Blocks = (),
     first_seen: Ints | None = None,
@@ -69,12 +69,12 @@ def weighted_kmeans(
     weights : (m,)
     k : int
         Number of clusters; fewer come back only if fewer points are distinct.
-    start : {"ward", "heaviest", "k-means++", "first-row", "random"}
-        Many seeds, merged by Ward's criterion (`ward_centres`); centres spread out from the heaviest point; the best of
-        `n_init` random starts; centres spread out from the point seen first, with plain comparisons and ties to the
+    init : {"ward", "heaviest", "k-means++", "first-row", "random"}
+        Many seeds, merged by Ward's criterion (`ward_centers`); centers spread out from the heaviest point; the best of
+        `n_init` random starts; centers spread out from the point seen first, with plain comparisons and ties to the
         point seen first, as in the authors' program; or spread out from a random point, the best of `n_init`.
     key : function, default `farthest`
-        How centres spread out (`spread_out`), for "heaviest" and "random".
+        How centers spread out (`spread_out`), for "heaviest" and "random".
     along : sequence of Points
         Points that are clustered along.
     first_seen : (m,), optional
@@ -83,47 +83,47 @@ def weighted_kmeans(
         For "k-means++" and "random".
     """
     tell(f"The {k} clusters of {len(points):,} patterns")
-    if start == "first-row":
+    if init == "first-row":
         assert first_seen is not None
         order = np.argsort(first_seen)
         labels = np.empty(len(points), dtype=np.int64)
         labels[order], inertia = _from_first(Points(points[order], weights[order]), k)
         return KMeansResult(labels, inertia)
     blocks = [Points(points, weights), *along]
-    if start in BLOCK_STARTS:
-        best = blocked_kmeans(blocks, k, start, key or farthest, hold=True)
+    if init in BLOCK_STARTS:
+        best = blocked_kmeans(blocks, k, init, key or farthest, hold=True)
     else:
         random = random_generator(random_state)
-        if start == "k-means++":
+        if init == "k-means++":
             starts = (_plus_plus(points, weights, k, random) for _ in range(n_init))
         else:
             firsts = random.choice(len(points), size=n_init, p=weights / weights.sum())
             starts = (spread_out(blocks, points[first], k, key or farthest, hold=True) for first in firsts)
-        best = min((lloyd(blocks, centres, len(centres)) for centres in starts), key=lambda run: run.inertia)
+        best = min((lloyd(blocks, centers, len(centers)) for centers in starts), key=lambda run: run.inertia)
     return KMeansResult(best.labels(points, 0)[0], best.inertia)
 
 
-def blocked_kmeans(blocks: Blocks, k: int, start: Start, key: Key, *, hold: bool = False) -> Assignment:
-    """Cluster weighted points that are read in blocks; `start` is "ward" or "heaviest"; `hold` as in `spread_out`."""
-    if start == "heaviest":
-        centres = spread_out(blocks, heaviest(blocks), k, key, hold=hold)
-        return lloyd(blocks, centres, len(centres))
-    centres, k = ward_centres(blocks, k, hold=hold)
-    return lloyd(blocks, centres, k)
+def blocked_kmeans(blocks: Blocks, k: int, init: Start, key: Key, *, hold: bool = False) -> Assignment:
+    """Cluster weighted points that are read in blocks; `init` is "ward" or "heaviest"; `hold` as in `spread_out`."""
+    if init == "heaviest":
+        centers = spread_out(blocks, heaviest(blocks), k, key, hold=hold)
+        return lloyd(blocks, centers, len(centers))
+    centers, k = ward_centers(blocks, k, hold=hold)
+    return lloyd(blocks, centers, k)
 
 
 def _from_first(points: Points, k: int) -> KMeansResult:
-    """Cluster points as the authors' program does: centres spread out from the first, nothing is rounded."""
-    centres = spread_out([points], points.values[0], k, farthest_unrounded, hold=True)
-    run = lloyd([points], centres, len(centres), scale=0.0)
+    """Cluster points as the authors' program does: centers spread out from the first, nothing is rounded."""
+    centers = spread_out([points], points.values[0], k, farthest_unrounded, hold=True)
+    run = lloyd([points], centers, len(centers), scale=0.0)
     return KMeansResult(run.labels(points.values, 0)[0], run.inertia)
 
 
-# Where centres start
+# Where centers start
 
 
 class Seen(NamedTuple):
-    """What points have seen of the centres chosen so far."""
+    """What points have seen of the centers chosen so far."""
 
     distances: Floats
     """The squared distance to the nearest."""
@@ -132,26 +132,26 @@ class Seen(NamedTuple):
 
 
 Key = Callable[[Seen, Floats], Floats]
-"""How much each weighted point suggests itself as the next centre: -inf if it is one; never more than before."""
+"""How much each weighted point suggests itself as the next center: -inf if it is one; never more than before."""
 
 
 def farthest(seen: Seen, weights: Floats) -> Floats:
-    """Return the distance to the nearest centre."""
+    """Return the distance to the nearest center."""
     return _where_apart(seen, np.rint(seen.distances * ROUNDING))
 
 
 def farthest_unrounded(seen: Seen, weights: Floats) -> Floats:
-    """Return the distance to the nearest centre, with all its digits."""
+    """Return the distance to the nearest center, with all its digits."""
     return np.where(seen.distances > 0, seen.distances, -np.inf)
 
 
 def heavy_and_far(seen: Seen, weights: Floats) -> Floats:
-    """Return the weight times the distance to the nearest centre."""
+    """Return the weight times the distance to the nearest center."""
     return _where_apart(seen, weights * np.rint(seen.distances * ROUNDING))
 
 
 def least_similar(seen: Seen, weights: Floats) -> Floats:
-    """Return minus the sum of the absolute cosines to the centres (Fern and Brodley 2004)."""
+    """Return minus the sum of the absolute cosines to the centers (Fern and Brodley 2004)."""
     return _where_apart(seen, -np.rint(seen.similarity * ROUNDING))
 
 
@@ -201,24 +201,24 @@ def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = 
     return np.array(chosen)
 
 
-def _look(points: Floats, centres: list[Floats], seen: Seen, *, with_similarity: bool) -> None:
-    """Take more centres into account."""
-    for centre in centres:
-        _lower_distances(points, centre, seen.distances)
+def _look(points: Floats, centers: list[Floats], seen: Seen, *, with_similarity: bool) -> None:
+    """Take more centers into account."""
+    for center in centers:
+        _lower_distances(points, center, seen.distances)
         if with_similarity:
-            np.add(seen.similarity, np.abs(points @ centre), out=seen.similarity)
+            np.add(seen.similarity, np.abs(points @ center), out=seen.similarity)
 
 
-def _lower_distances(points: Floats, centre: Floats, distances: Floats) -> None:
-    """Lower `distances` to the squared distance of each point to `centre` where that is smaller."""
+def _lower_distances(points: Floats, center: Floats, distances: Floats) -> None:
+    """Lower `distances` to the squared distance of each point to `center` where that is smaller."""
     threads.in_threads(
-        lambda rows: _kernels.lloyd.squared_distances(points, centre, rows.start, rows.stop, distances),
+        lambda rows: _kernels.lloyd.squared_distances(points, center, rows.start, rows.stop, distances),
         threads.blocks(len(points), _POINTS_PER_TASK),
     )
 
 
-def ward_centres(blocks: Blocks, k: int, *, hold: bool = False) -> tuple[Floats, int]:
-    """Return up to k centres and the number of clusters that can be had, k unless fewer points are distinct.
+def ward_centers(blocks: Blocks, k: int, *, hold: bool = False) -> tuple[Floats, int]:
+    """Return up to k centers and the number of clusters that can be had, k unless fewer points are distinct.
 
     Many more seeds than clusters, from the heaviest point on wherever much weight is far away, gather the points
     around them, twice; the groups are merged by Ward's criterion. No luck is involved, and nothing is started anew.
@@ -249,9 +249,9 @@ def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Genera
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which cluster points belong to: that of the nearest centre, but for some that were moved to empty clusters."""
+    """Which cluster points belong to: that of the nearest center, but for some that were moved to empty clusters."""
 
-    centres: Floats
+    centers: Floats
     moved: dict[int, int] = field(default_factory=dict)
     scale: float = ROUNDING
     """Distances are compared after rounding to 1 / scale; 0 compares them as they are."""
@@ -262,7 +262,7 @@ class Assignment:
         """Return the cluster of each point, and its squared distance, of which the first is point `offset` of all."""
         labels = np.empty(len(points), dtype=np.int64)
         distances = np.empty(len(points))
-        columns = np.ascontiguousarray(self.centres.T)
+        columns = np.ascontiguousarray(self.centers.T)
         threads.in_threads(
             lambda rows: _kernels.lloyd.assign(points, columns, self.scale, rows.start, rows.stop, labels, distances),
             _tasks(len(points)),
@@ -285,26 +285,26 @@ class _Gathered(NamedTuple):
     inertia: float
 
 
-def lloyd(blocks: Blocks, centres: Floats, k: int, *, scale: float = ROUNDING) -> Assignment:
-    """Return the assignment to k clusters at which Lloyd's iterations from some centres, at most k, come to rest.
+def lloyd(blocks: Blocks, centers: Floats, k: int, *, scale: float = ROUNDING) -> Assignment:
+    """Return the assignment to k clusters at which Lloyd's iterations from some centers, at most k, come to rest.
 
-    A cluster without any point that is not fixed is re-seeded. Labels follow from the centres alone: once these stay
+    A cluster without any point that is not fixed is re-seeded. Labels follow from the centers alone: once these stay
     the same, so do the labels.
     """
     for _ in range(MAX_ITERATIONS):
-        assignment = Assignment(centres, {}, scale)
+        assignment = Assignment(centers, {}, scale)
         found = _gather(blocks, assignment, k)
         if not found.sizes.all():
-            assignment = Assignment(centres, _reseed(blocks, assignment, found.sizes), scale)
+            assignment = Assignment(centers, _reseed(blocks, assignment, found.sizes), scale)
             found = _gather(blocks, assignment, k)
-        if np.array_equal(found.means, centres):
+        if np.array_equal(found.means, centers):
             break
-        centres = found.means
-    return Assignment(assignment.centres, assignment.moved, scale, found.inertia)
+        centers = found.means
+    return Assignment(assignment.centers, assignment.moved, scale, found.inertia)
 
 
 def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
-    n_dims = assignment.centres.shape[1]
+    n_dims = assignment.centers.shape[1]
     sizes, sums, weights, inertia = np.zeros(k, dtype=np.int64), np.zeros((k, n_dims)), np.zeros(k), 0.0
     offset = 0
     for block in blocks:
@@ -319,7 +319,7 @@ def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
 
 
 def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, int]:
-    """Give each empty cluster the point farthest from its centre that does not leave its own cluster empty."""
+    """Give each empty cluster the point farthest from its center that does not leave its own cluster empty."""
     sizes, moved = sizes.copy(), {}
     candidates = _farthest_points(blocks, assignment, n=len(sizes))
     for empty in np.flatnonzero(sizes == 0):
@@ -332,7 +332,7 @@ def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, in
 
 
 def _farthest_points(blocks: Blocks, assignment: Assignment, n: int) -> list[tuple[int, int]]:
-    """Return index and cluster of the n points farthest from their centres, first come first among equals.
+    """Return index and cluster of the n points farthest from their centers, first come first among equals.
 
     Of all that are farther than the one wanted, each has gone to a cluster that was empty or is the last of its own.
     """

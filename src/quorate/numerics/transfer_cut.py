@@ -28,7 +28,7 @@ from quorate.numerics.kmeans import Key, Points, Start, farthest, weighted_kmean
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
 DENSE_NODES = 1200
-# Eigenvectors are computed in multiples of this, so that neighbouring numbers of clusters share the very same ones.
+# Eigenvectors are computed in multiples of this, so that neighboring numbers of clusters share the very same ones.
 EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
 _LINES_AT_ONCE = 128
@@ -173,7 +173,7 @@ class TransferCut:
     graph: ReducedGraph = field(repr=False)
     links: sp.csr_array = field(repr=False)
     """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
-    start: Start = "ward"
+    init: Start = "ward"
     n_init: int = 10
     random_state: Any = None
     _known: list[Spectrum] = field(default_factory=list, init=False, repr=False)
@@ -200,7 +200,7 @@ class TransferCut:
 
     @property
     def spread(self) -> Key:
-        """How centres of k-means spread out where they do not start otherwise."""
+        """How centers of k-means spread out where they do not start otherwise."""
         return farthest
 
     def companions(self, k: int) -> tuple[Points, ...]:
@@ -225,7 +225,7 @@ class TransferCut:
             np.ascontiguousarray(self.embedding(k)[linked]),
             self.ensemble.counts[linked].astype(np.float64),
             k,
-            start=self.start,
+            init=self.init,
             key=self.spread,
             along=self.companions(k),
             first_seen=None if first_row is None else first_row[linked],
@@ -255,7 +255,7 @@ class SingularCut(TransferCut):
     """A cut whose patterns are embedded by singular vectors: every eigenvector counts the same, whatever its value."""
 
     def _singular_values(self, k: int) -> Floats:
-        """(k,) singular values of the normalised links; infinite where they are 0, so that dividing by them gives 0."""
+        """(k,) singular values of the normalized links; infinite where they are 0, so that dividing by them gives 0."""
         values = self.spectrum(k).values[:k]
         return np.where(values > _RANK_TOLERANCE, np.sqrt(values), np.inf)
 

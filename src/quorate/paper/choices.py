@@ -108,7 +108,7 @@ def claims_elsewhere(spec: Spec, summaries: Summaries, others: Mapping[str, Summ
             text += (
                 f"\nThe same with another choice ({choice}), and with ours on the same "
                 f"methods and datasets ({', '.join(f'{name} {n}' for name, n in extent.items())}), both with "
-                '`normalise="sqrt"`:\n\n' + markdown.claim_pairs_table(judged)
+                '`normalize="sqrt"`:\n\n' + markdown.claim_pairs_table(judged)
             )
     return text
 

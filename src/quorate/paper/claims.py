@@ -48,7 +48,7 @@ class Statement(NamedTuple):
 def check_claims(
     summaries: Summaries, score: str = "max", preset: str = "sqrt", *, explain: bool = False
 ) -> list[Claim]:
-    """Check every statement by one normalisation of the score, with the paper's own methods in one preset.
+    """Check every statement by one normalization of the score, with the paper's own methods in one preset.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def _slowest(summaries: Summaries) -> Finding:
 _OUTLYING = (
     "The k-means of GP-MGLA starts farthest-first, as in the authors' program, and gives clusters to outlying patterns "
     "(at true-k, 6.2 of 10 clusters on Yeast and 2.4 of 7 on Image Segmentation hold at most 2 % of the rows; first 40 "
-    'runs). With start="k-means++" its mean over the same runs and columns is 0.568, ahead of all others (HBGF from '
+    'runs). With init="k-means++" its mean over the same runs and columns is 0.568, ahead of all others (HBGF from '
     "random starts: 0.563). Without OD-ISVC, whose reconstruction leaves many tiny clusters, it is 0.614 "
     "farthest-first, against 0.625 of HBGF."
 )

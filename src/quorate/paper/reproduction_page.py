@@ -20,7 +20,7 @@ from quorate.paper.drawn_pools import drawing_seconds
 from quorate.paper.experiments import measurements, timings
 from quorate.paper.figures import save_figures, title
 from quorate.paper.spec import EXPERIMENTS, Spec, select
-from quorate.paper.summaries import BestK, Results, Summary, agreement, agreements, run_rows, summarise
+from quorate.paper.summaries import BestK, Results, Summary, agreement, agreements, run_rows, summarize
 from quorate.tables.io import write_text
 
 _COMPLETE = "A number is shown once all its runs are there.\n\n"
@@ -70,9 +70,9 @@ def write_report(
     folder = Path(folder)
     results = read_results(folder, best_k)
     read = [read_results(other, best_k) for other in beside]
-    others = {choice_name(results.spec, other.spec): summarise(other) for other in read}
+    others = {choice_name(results.spec, other.spec): summarize(other) for other in read}
     page = folder / "report.md" if page is None else Path(page)
-    summaries = summarise(results)
+    summaries = summarize(results)
     hours = drawing_seconds(folder) / 3600
     with clear_disk_errors(page.parent):
         assets = page.with_suffix("")
@@ -145,7 +145,7 @@ Seed {spec.seed}; pools of {len(spec.generators) * spec.per_generator} members (
 without replacement, the same for all methods; {spec.runs} runs. Best-k is the best of {spec.grid[0]} to \
 {spec.grid[-1]} and the number of classes, {"for each run" if results.best_k == "run" else "one k for all runs"}. \
 Scores are NMI over the larger entropy (max), as the authors' program computes it and the published tables most likely \
-did, unless marked sqrt (the paper's equation). Methods marked (max) use the same normalisation in the crowd index \
+did, unless marked sqrt (the paper's equation). Methods marked (max) use the same normalization in the crowd index \
 too. ± is the standard deviation over runs. The pools are not the paper's: two of its four generators had to be \
 reconstructed.
 
@@ -229,7 +229,7 @@ def _claims_section(results: Results, summaries: Summaries) -> str:
         claims = check_claims(summaries, preset=preset, explain=explain)
         verdicts = Counter(claim.verdict for claim in claims)
         text += (
-            f'\nWith GP-MGLA and WEAC {words} (`normalise="{preset}"`): {verdicts[HOLDS]} hold, '
+            f'\nWith GP-MGLA and WEAC {words} (`normalize="{preset}"`): {verdicts[HOLDS]} hold, '
             f"{verdicts[FAILS]} do not.\n\n" + markdown.claims_table(claims)
         )
     return text.lstrip("\n")

@@ -54,14 +54,14 @@ def _with_linkages(name: str, slow: bool = False, **params: Any) -> list[Method]
     ]
 
 
-_FARTHEST_FIRST = {"start": "heaviest"}
+_FARTHEST_FIRST = {"init": "heaviest"}
 """As in the authors' programs, but from the heaviest pattern instead of the first or a random row."""
 
 METHODS = (
     Method("GP-MGLA", "gp-mgla", _FARTHEST_FIRST),
-    Method("GP-MGLA" + MAX_PRESET, "gp-mgla", {**_FARTHEST_FIRST, "normalise": "max"}),
+    Method("GP-MGLA" + MAX_PRESET, "gp-mgla", {**_FARTHEST_FIRST, "normalize": "max"}),
     *_with_linkages("WEAC"),
-    Method("WEAC-AL" + MAX_PRESET, "weac", {"linkage": "average", "normalise": "max"}),
+    Method("WEAC-AL" + MAX_PRESET, "weac", {"linkage": "average", "normalize": "max"}),
     Method("HBGF", "hbgf", _FARTHEST_FIRST),
     Method("WCC", "wcc", slow=True),
     *_with_linkages("EAC"),
@@ -116,8 +116,8 @@ class Spec:
     scale: str | None = "minmax"
     """How features are scaled before members are drawn; the paper does not say.
 
-    In the authors' published k-means members of Pen Digits and Letters every row is nearest to its own centre where
-    features keep their range; with standardised features 5 to 8 % of rows are not.
+    In the authors' published k-means members of Pen Digits and Letters every row is nearest to its own center where
+    features keep their range; with standardized features 5 to 8 % of rows are not.
     """
     seed: int = 0
     betas: tuple[float, ...] = (0, 1, 2, 4, 8)

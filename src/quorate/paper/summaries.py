@@ -31,7 +31,7 @@ class Summary(NamedTuple):
     k: str
     """best-k, true-k or same-k."""
     score: str
-    """NMI normalised by sqrt or max; percentages of wins by either; seconds."""
+    """NMI normalized by sqrt or max; percentages of wins by either; seconds."""
     runs: int
     mean: float
     spread: float
@@ -95,7 +95,7 @@ def n_classes(dataset: str) -> int:
     return load(dataset).n_classes
 
 
-def summarise(results: Results) -> dict[str, list[Summary]]:
+def summarize(results: Results) -> dict[str, list[Summary]]:
     """Return the summaries of every experiment, as far as it was run."""
     return {
         "compare": list(_compare(results)),
@@ -213,7 +213,7 @@ class Agreement(NamedTuple):
     """How near our numbers come to the published ones."""
 
     preset: str
-    """Normalisation of NMI in the crowd index of the paper's own methods."""
+    """Normalization of NMI in the crowd index of the paper's own methods."""
     score: str
     columns: int
     gp_mgla: float
@@ -229,12 +229,12 @@ class Agreement(NamedTuple):
 
 
 def agreements(compared: list[Summary]) -> list[Agreement]:
-    """Return the agreement with Tables 6 and 7, for both presets and both normalisations of the score."""
+    """Return the agreement with Tables 6 and 7, for both presets and both normalizations of the score."""
     return [agreement(compared, preset, score) for preset in SCORES for score in reversed(SCORES)]
 
 
 def agreement(compared: list[Summary], preset: str, score: str) -> Agreement:
-    """Return the agreement with Tables 6 and 7, for one preset and one normalisation of the score."""
+    """Return the agreement with Tables 6 and 7, for one preset and one normalization of the score."""
     chosen = [row for row in in_preset(compared, preset) if row.score == score and row.published is not None]
     differences = {
         name: [abs(row.difference) for row in chosen if row.method == name and row.difference is not None]

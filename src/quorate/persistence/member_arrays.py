@@ -1,4 +1,4 @@
-"""Fitted members as plain arrays, for saved models: by centres (k-means, RPCL) or by landmarks (U-SPEC)."""
+"""Fitted members as plain arrays, for saved models: by centers (k-means, RPCL) or by landmarks (U-SPEC)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.errors import QuorateError
 from quorate.features.clusterers.uspec import USPEC, Landmarks
-from quorate.features.labeling import Centres, centres_of
+from quorate.features.labeling import Centers, centres_of
 from quorate.persistence.archive import Archive, Arrays, require
 
 
@@ -24,38 +24,38 @@ def unpack_members(arrays: Arrays, n_members: int, n_features: int) -> tuple[Any
     for j in range(n_members):
         start = f"member_{j}_"
         part = {name.removeprefix(start): values for name, values in arrays.items() if name.startswith(start)}
-        found.append(_centres(part, n_features) if "points" in part else _landmarks(part, n_features))
+        found.append(_centers(part, n_features) if "points" in part else _landmarks(part, n_features))
     return tuple(found)
 
 
 def _pack(model: Any) -> Arrays:
-    centres = centres_of(model)
-    if centres is not None:
-        return {"points": centres.points, "labels": centres.labels}
+    centers = centres_of(model)
+    if centers is not None:
+        return {"points": centers.points, "labels": centers.labels}
     if isinstance(model, USPEC):
         return model.to_arrays()
     raise QuorateError(f"Members of {type(model).__name__} cannot be saved; those of kmeans, rpcl and spectral can.")
 
 
-def _centres(part: Arrays, n_features: int) -> Centres:
+def _centers(part: Arrays, n_features: int) -> Centers:
     points, labels = part["points"], part["labels"]
     require(points.shape == (len(labels), n_features), labels.ndim == 1, labels.min() >= 0, np.isfinite(points).all())
-    return Centres(points.astype(np.float64), labels.astype(np.int64))
+    return Centers(points.astype(np.float64), labels.astype(np.int64))
 
 
 def _landmarks(part: Arrays, n_features: int) -> USPEC:
     points, group, vectors = part["landmarks"], part["group"], part["vectors"]
     require(
-        points.ndim == vectors.ndim == part["centres"].ndim == part["group_centres"].ndim == 2,
-        points.shape[1] == part["group_centres"].shape[1] == n_features,
-        group.shape == (len(points),) and group.min() >= 0 and group.max() < len(part["group_centres"]),
-        len(vectors) == len(points) and part["centres"].shape[1] == vectors.shape[1],
+        points.ndim == vectors.ndim == part["centers"].ndim == part["group_centers"].ndim == 2,
+        points.shape[1] == part["group_centers"].shape[1] == n_features,
+        group.shape == (len(points),) and group.min() >= 0 and group.max() < len(part["group_centers"]),
+        len(vectors) == len(points) and part["centers"].shape[1] == vectors.shape[1],
         part["links"].shape == (2,) and 1 <= part["links"][0] <= len(points),
     )
     points, vectors = points.astype(np.float64), vectors.astype(np.float64)
-    model = USPEC(len(part["centres"]))
-    model.landmarks_ = Landmarks(points, group.astype(np.int64), part["group_centres"], int(part["links"][0]))
-    model.sigma_, model.vectors_, model.cluster_centers_ = float(part["links"][1]), vectors, part["centres"]
+    model = USPEC(len(part["centers"]))
+    model.landmarks_ = Landmarks(points, group.astype(np.int64), part["group_centers"], int(part["links"][0]))
+    model.sigma_, model.vectors_, model.cluster_centers_ = float(part["links"][1]), vectors, part["centers"]
     model.n_features_in_ = n_features
     return model
 

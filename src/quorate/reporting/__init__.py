@@ -3,7 +3,7 @@
 from quorate.reporting import plot
 from quorate.reporting.html import render_report, report
 from quorate.reporting.origin import KnownClasses, Origin, known_classes
-from quorate.reporting.summary import SUMMARY_VERSION, summarise
+from quorate.reporting.summary import SUMMARY_VERSION, summarize
 
 __all__ = [
     "SUMMARY_VERSION",
@@ -13,5 +13,5 @@ __all__ = [
     "plot",
     "render_report",
     "report",
-    "summarise",
+    "summarize",
 ]

@@ -12,11 +12,11 @@ from quorate.reporting.feature_view import FeatureRows
 from quorate.reporting.origin import Origin, known_classes
 from quorate.reporting.row_facts import facts_in_memory
 from quorate.reporting.sentences import verdict
-from quorate.reporting.summary import summarise
+from quorate.reporting.summary import summarize
 from quorate.tables.clustering import FileClusters
 
 
-def summarise_clusters(
+def summarize_clusters(
     found: FileClusters,
     *,
     name: str,
@@ -39,7 +39,7 @@ def summarise_clusters(
     plane : two column names, optional
         By which rows are drawn: features, or columns that were traced.
     command, command_at, n_clusters
-        As in `Origin` and `summarise`.
+        As in `Origin` and `summarize`.
     """
     ens = found.estimator.ensemble_
     names = _row_names(found, id_column)
@@ -53,7 +53,7 @@ def summarise_clusters(
         features=sampled_features(found, plane),
         structure=found.estimator.structure_,
     )
-    return _of_all_rows(summarise(found.estimator.consensus_, origin, n_clusters=n_clusters), found)
+    return _of_all_rows(summarize(found.estimator.consensus_, origin, n_clusters=n_clusters), found)
 
 
 def sampled_features(found: FileClusters, plane: Sequence[str] | None) -> FeatureRows:
@@ -87,14 +87,14 @@ def _row_names(found: FileClusters, id_column: str | None) -> list[str]:
 def _of_all_rows(summary: dict[str, Any], found: FileClusters) -> dict[str, Any]:
     """Put the numbers of all rows in place of those of the sample: counted as written, estimated at other k."""
     ens = found.estimator.ensemble_
-    n_labelled = int(found.sizes.sum())
+    n_labeled = int(found.sizes.sum())
     for answer in summary["answers"]:
         written = answer["k"] == found.n_clusters
         total = sum(cluster["size"] for cluster in answer["clusters"]) or 1.0
         for cluster in answer["clusters"]:
-            size = found.sizes[cluster["label"]] if written else np.rint(cluster["size"] / total * n_labelled)
+            size = found.sizes[cluster["label"]] if written else np.rint(cluster["size"] / total * n_labeled)
             cluster["size"], cluster["share"] = float(size), round(float(size) / max(found.n_rows, 1), 6)
-        answer["unlabelled"] = float(found.n_rows - n_labelled)
+        answer["unlabeled"] = float(found.n_rows - n_labeled)
     whole = ens.n_rows == found.n_rows
     summary["source"]["rows"] = found.n_rows
     summary["rows"]["all"] &= whole

@@ -41,7 +41,7 @@ class FeatureRows:
     """(n,) how many rows each stands for."""
     labels_at: LabelsAt
     plane: Floats | None = None
-    """(n, 2) where rows are drawn; None: along the two main directions of the standardised features."""
+    """(n, 2) where rows are drawn; None: along the two main directions of the standardized features."""
     axes: tuple[str, str] = ("first", "second")
 
     def with_columns(self, names: Sequence[str], columns: Sequence[Floats]) -> FeatureRows:

@@ -11,12 +11,12 @@ from typing import Any
 
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
-from quorate.reporting.clustered_files import summarise_clusters
+from quorate.reporting.clustered_files import summarize_clusters
 from quorate.reporting.feature_view import FeatureRows, features_of
 from quorate.reporting.origin import Origin, known_classes
-from quorate.reporting.palette import page_colours
+from quorate.reporting.palette import page_colors
 from quorate.reporting.row_facts import facts_in_memory
-from quorate.reporting.summary import SUMMARY_VERSION, crowd_notes, summarise
+from quorate.reporting.summary import SUMMARY_VERSION, crowd_notes, summarize
 from quorate.reporting.views import Fitted, fitted_method
 from quorate.tables.clustering import FileClusters
 from quorate.tables.io import check_output, write_text
@@ -48,7 +48,7 @@ def report(
     ids : (n,) names of the rows, optional
         By which rows are found in the report. Default: their numbers, counted from 0.
     columns : frame or list of vectors, optional
-        Further columns of the same rows, to be summarised for each cluster.
+        Further columns of the same rows, to be summarized for each cluster.
     features : (n, d) array or frame of numbers, optional
         Features of the same rows: some rows are drawn in a plane, and the features that set each cluster apart are
         named. A `ConsensusClustering` and what `cluster_file` returned bring their own.
@@ -74,7 +74,7 @@ def report(
     check_output(path, force=True)
     if isinstance(fitted, FileClusters):
         _refuse_rows(truth=truth, ids=ids, columns=columns, features=features)
-        summary = summarise_clusters(fitted, name=name, plane=plane, n_clusters=n_clusters)
+        summary = summarize_clusters(fitted, name=name, plane=plane, n_clusters=n_clusters)
         write_text(path, render_report(summary))
         return Path(path)
     method = fitted_method(fitted)
@@ -90,7 +90,7 @@ def report(
         features=_drawn(fitted, features, plane),
         structure=fitted.structure_ if isinstance(fitted, ConsensusClustering) else None,
     )
-    write_text(path, render_report(summarise(method, origin, n_clusters=n_clusters)))
+    write_text(path, render_report(summarize(method, origin, n_clusters=n_clusters)))
     return Path(path)
 
 
@@ -113,7 +113,7 @@ def render_report(summary: dict[str, Any]) -> str:
     Parameters
     ----------
     summary : dict
-        What `summarise` returned, or the same read back from JSON.
+        What `summarize` returned, or the same read back from JSON.
     """
     if summary.get("schema") != "quorate-summary" or summary.get("version") != SUMMARY_VERSION:
         raise QuorateError(
@@ -128,14 +128,14 @@ def render_report(summary: dict[str, Any]) -> str:
     )
     environment.filters["count"] = _count
     script = bundle("report.js")
-    colours = page_colours(max(answer["k"] for answer in summary["answers"]))
+    colors = page_colors(max(answer["k"] for answer in summary["answers"]))
     page = environment.from_string(web_text("report.html"))
     return str(
         page.render(
             summary=summary,
             notes=crowd_notes(summary["crowd"]),
             data=Markup(_embedded(summary)),
-            colours=Markup(_embedded(colours)),
+            colors=Markup(_embedded(colors)),
             style=Markup(web_text("look.css")),
             script=Markup(script),
             script_hash=Markup("sha256-" + b64encode(sha256(script.encode()).digest()).decode()),

@@ -1,9 +1,9 @@
-"""Colours that people of every colour vision tell apart, shared by plots and report."""
+"""Colors that people of every color vision tell apart, shared by plots and report."""
 
 # Eight hues that differ in lightness as well, chosen so that any two of them stay apart (by 19 in Lab at least) for
 # people without red, green or blue receptors too.
 _HUES = ("#0a4f79", "#e8b91a", "#19946a", "#d76ea3", "#5dbde7", "#8f3b16", "#6e52b7", "#8b8d00")
-# With more clusters than hues the hues come again, lighter or darker; neighbours always differ in hue.
+# With more clusters than hues the hues come again, lighter or darker; neighbors always differ in hue.
 _SHIFTS = (0.0, 0.4, -0.3, 0.66, -0.45)
 
 SEQUENTIAL = ("#fbfcfe", "#d5e3f0", "#9dc3df", "#5a9bc9", "#2a6fa8", "#0c3f73", "#06264a")
@@ -11,21 +11,21 @@ SEQUENTIAL = ("#fbfcfe", "#d5e3f0", "#9dc3df", "#5a9bc9", "#2a6fa8", "#0c3f73", 
 # Dark pages start from their own background, so that "nothing" looks like nothing there too.
 _SEQUENTIAL_DARK = ("#1b2028", "#1d3a57", "#215a88", "#3380b5", "#5fa8d6", "#a3d0ec", "#eef7fd")
 NO_CLUSTER = "#9aa0a6"
-"""The colour of what belongs to no cluster."""
+"""The color of what belongs to no cluster."""
 
 
-def cluster_colours(n_clusters: int) -> list[str]:
-    """Return a colour for each cluster."""
+def cluster_colors(n_clusters: int) -> list[str]:
+    """Return a color for each cluster."""
     return [_shift(_HUES[c % len(_HUES)], _SHIFTS[c // len(_HUES) % len(_SHIFTS)]) for c in range(n_clusters)]
 
 
-def page_colours(n_clusters: int) -> dict[str, list[str]]:
-    """Return the colours a page needs: of clusters, and from nothing to all on light and dark pages."""
-    return {"clusters": cluster_colours(n_clusters), "light": list(SEQUENTIAL), "dark": list(_SEQUENTIAL_DARK)}
+def page_colors(n_clusters: int) -> dict[str, list[str]]:
+    """Return the colors a page needs: of clusters, and from nothing to all on light and dark pages."""
+    return {"clusters": cluster_colors(n_clusters), "light": list(SEQUENTIAL), "dark": list(_SEQUENTIAL_DARK)}
 
 
-def _shift(colour: str, amount: float) -> str:
-    """Return a colour mixed with white (amount > 0) or black (amount < 0)."""
+def _shift(color: str, amount: float) -> str:
+    """Return a color mixed with white (amount > 0) or black (amount < 0)."""
     target = 255 if amount > 0 else 0
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part + (target - part) * abs(amount)):02x}" for part in parts)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from quorate._utils.optional_imports import import_extra
 from quorate.analysis.scores import evaluate
 from quorate.errors import QuorateError
-from quorate.reliability import Normalise
-from quorate.reporting.palette import NO_CLUSTER, SEQUENTIAL, cluster_colours
+from quorate.reliability import Normalize
+from quorate.reporting.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
 from quorate.reporting.views import (
     Fitted,
     agreement_view,
@@ -34,42 +34,42 @@ _SMALLEST_FONT = 4.5
 _NAME_LENGTH = 22
 
 
-def agreement(ens: Any, *, normalise: Normalise = "sqrt", order: bool = True, ax: Any = None) -> Any:
+def agreement(ens: Any, *, normalize: Normalize = "sqrt", order: bool = True, ax: Any = None) -> Any:
     """Draw how similar every two members are, members that agree standing side by side.
 
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `quorate.agreement`.
     order : bool, default True
         Whether members may change places.
     ax : matplotlib axes, optional
     """
-    view = agreement_view(ens, normalise=normalise, order=order)
+    view = agreement_view(ens, normalize=normalize, order=order)
     ax = _axes(ax, square=True)
-    image = ax.imshow(view.values, cmap=_colour_map(), vmin=0, vmax=1, interpolation="nearest")
+    image = ax.imshow(view.values, cmap=_color_map(), vmin=0, vmax=1, interpolation="nearest")
     _name_ticks(ax, view.names, both=True)
-    _colour_bar(ax, image, "agreement (NMI)")
+    _color_bar(ax, image, "agreement (NMI)")
     ax.set_title("Agreement of members")
     return ax
 
 
-def crowd(ens: Any, *, normalise: Normalise = "sqrt", ax: Any = None) -> Any:
-    """Draw the normalised crowd agreement index of each member, highest first.
+def crowd(ens: Any, *, normalize: Normalize = "sqrt", ax: Any = None) -> Any:
+    """Draw the normalized crowd agreement index of each member, highest first.
 
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
-    normalise : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `quorate.agreement`.
     ax : matplotlib axes, optional
     """
-    rows = sorted(member_rows(ens, normalise=normalise), key=lambda row: -row.ncai)
+    rows = sorted(member_rows(ens, normalize=normalize), key=lambda row: -row.ncai)
     ax = _axes(ax, height=min(max(0.26 * len(rows) + 1.2, 2.4), 11.0))
     values = [row.ncai for row in rows]
     places = np.arange(len(rows))
-    ax.barh(places, values, height=0.8, color=[_trust_colour(v) for v in values])
+    ax.barh(places, values, height=0.8, color=[_trust_color(v) for v in values])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, 1.08 if len(rows) <= 30 else 1.0)
     _name_ticks(ax, [row.name for row in rows], horizontal=False)
@@ -95,8 +95,8 @@ def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any =
     view = matrix_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, square=True)
     edges = np.concatenate([[0.0], np.cumsum(view.rows)]) / view.rows.sum()
-    mesh = ax.pcolormesh(edges, edges, view.evidence, cmap=_colour_map(), vmin=0, vmax=1, rasterized=True)
-    colours = cluster_colours(int(view.labels.max()) + 1)
+    mesh = ax.pcolormesh(edges, edges, view.evidence, cmap=_color_map(), vmin=0, vmax=1, rasterized=True)
+    colors = cluster_colors(int(view.labels.max()) + 1)
     changes = np.flatnonzero(np.diff(view.labels)) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(view.labels)]])
     every = -(-len(starts) // 25)
@@ -104,7 +104,7 @@ def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any =
         low, high, label = edges[start], edges[end], int(view.labels[start])
         ax.add_patch(_patch("Rectangle")((low, low), high - low, high - low, fill=False, ec=_INK, lw=0.6))
         for corner, width, height in (((low, -0.035), high - low, 0.025), ((-0.035, low), 0.025, high - low)):
-            ax.add_patch(_patch("Rectangle")(corner, width, height, color=colours[label], lw=0, clip_on=False))
+            ax.add_patch(_patch("Rectangle")(corner, width, height, color=colors[label], lw=0, clip_on=False))
         if i % every == 0 and high - low > 0.015:
             ax.text((low + high) / 2, -0.045, str(label), ha="center", va="bottom", fontsize=8, color=_INK)
     ax.set_xlim(-0.04, 1)
@@ -113,7 +113,7 @@ def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any =
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[:].set_visible(False)
-    _colour_bar(ax, mesh, "evidence")
+    _color_bar(ax, mesh, "evidence")
     ax.set_title("Consensus matrix", pad=18)
     return ax
 
@@ -131,11 +131,11 @@ def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None)
     view = tree_view(fitted_method(fitted), n_clusters)
     collections = import_extra("matplotlib.collections", "Plotting")
     ax = _axes(ax, width=9.0)
-    colours = cluster_colours(int(view.labels.max(initial=0)) + 1)
-    inks = [NO_CLUSTER if c < 0 else colours[c] for c in view.colours]
+    colors = cluster_colors(int(view.labels.max(initial=0)) + 1)
+    inks = [NO_CLUSTER if c < 0 else colors[c] for c in view.colors]
     ax.add_collection(collections.LineCollection(view.segments, colors=inks, linewidths=1.4))
     depth = 0.03 * max(float(view.segments[:, :, 1].max(initial=0.0)), 1e-9)
-    ax.bar(view.places, -depth, width=0.9, color=[colours[c] for c in view.labels])
+    ax.bar(view.places, -depth, width=0.9, color=[colors[c] for c in view.labels])
     _label_runs(ax, view.labels, -1.3 * depth)
     ax.axhline(view.cut_height, color=_QUIET, lw=0.8, ls="--")
     ax.set_xlim(-0.8, len(view.places) - 0.2)
@@ -171,9 +171,9 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
     """
     cut = cut_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, width=min(max(0.32 * cut.n_clusters + 2.5, 5.0), 14.0))
-    colour_map = _colour_map()
+    color_map = _color_map()
     places = np.arange(cut.n_clusters)
-    ax.bar(places, cut.sizes, width=0.85, color=colour_map(cut.stability), edgecolor=_INK, linewidth=0.5)
+    ax.bar(places, cut.sizes, width=0.85, color=color_map(cut.stability), edgecolor=_INK, linewidth=0.5)
     for place, cluster in zip(places, cut.clusters, strict=True):
         turned = cut.n_clusters > 6
         ax.annotate(
@@ -285,17 +285,17 @@ def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax
     name = ens.names[ens._position(member)]
     most = max(len(view.left), len(view.right))
     ax = _axes(ax, width=7.0, height=min(max(0.22 * most + 2.0, 4.5), 12.0))
-    colours = cluster_colours(len(view.right))
+    colors = cluster_colors(len(view.right))
     left, right = _stack(view.table.sum(axis=1)), _stack(view.table.sum(axis=0))
     total = view.table.sum()
     left_used, right_used = left.copy(), right.copy()
     for i, j in np.argwhere(view.table > 0):
         thick = view.table[i, j] / total * _ROOM
-        _band(ax, left_used[i], right_used[j], thick, colours[j])
+        _band(ax, left_used[i], right_used[j], thick, colors[j])
         left_used[i] += thick
         right_used[j] += thick
     _pillar(ax, 0.0, left, view.table.sum(axis=1), view.left, [_QUIET] * len(left), "right")
-    _pillar(ax, 1.0, right, view.table.sum(axis=0), view.right, colours, "left")
+    _pillar(ax, 1.0, right, view.table.sum(axis=0), view.right, colors, "left")
     ax.set_xlim(-0.3, 1.3)
     ax.set_ylim(1.02, -0.02)
     ax.axis("off")
@@ -313,23 +313,23 @@ def _stack(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(heights + gap)[:-1]])
 
 
-def _band(ax: Any, y_left: float, y_right: float, thick: float, colour: str) -> None:
+def _band(ax: Any, y_left: float, y_right: float, thick: float, color: str) -> None:
     path = import_extra("matplotlib.path", "Plotting").Path
     corners = [
         (0.03, y_left), (0.5, y_left), (0.5, y_right), (0.97, y_right),
         (0.97, y_right + thick), (0.5, y_right + thick), (0.5, y_left + thick), (0.03, y_left + thick), (0.03, y_left),
     ]  # fmt: skip
     steps = [path.MOVETO, *[path.CURVE4] * 3, path.LINETO, *[path.CURVE4] * 3, path.CLOSEPOLY]
-    ax.add_patch(_patch("PathPatch")(path(corners, steps), facecolor=colour, alpha=0.45, lw=0))
+    ax.add_patch(_patch("PathPatch")(path(corners, steps), facecolor=color, alpha=0.45, lw=0))
 
 
 def _pillar(
-    ax: Any, x: float, starts: NDArray[np.float64], sizes: NDArray[np.float64], names: Any, colours: Any, side: str
+    ax: Any, x: float, starts: NDArray[np.float64], sizes: NDArray[np.float64], names: Any, colors: Any, side: str
 ) -> None:
     heights = sizes / max(sizes.sum(), 1e-300) * _ROOM
     font = 9 if len(names) <= 20 else 7
-    for start, height, name, colour in zip(starts, heights, names, colours, strict=True):
-        ax.add_patch(_patch("Rectangle")((x - 0.03, start), 0.06, height, color=colour, lw=0))
+    for start, height, name, color in zip(starts, heights, names, colors, strict=True):
+        ax.add_patch(_patch("Rectangle")((x - 0.03, start), 0.06, height, color=color, lw=0))
         place = x - 0.05 if side == "right" else x + 0.05
         ax.text(place, start + height / 2, _shorten(name), ha=side, va="center", fontsize=font, color=_INK)
 
@@ -346,19 +346,19 @@ def _patch(name: str) -> Any:
     return getattr(import_extra("matplotlib.patches", "Plotting"), name)
 
 
-def _colour_map() -> Any:
-    colours = import_extra("matplotlib.colors", "Plotting")
-    return colours.LinearSegmentedColormap.from_list("quorate", SEQUENTIAL)
+def _color_map() -> Any:
+    colors = import_extra("matplotlib.colors", "Plotting")
+    return colors.LinearSegmentedColormap.from_list("quorate", SEQUENTIAL)
 
 
-def _colour_bar(ax: Any, drawn: Any, title: str) -> None:
+def _color_bar(ax: Any, drawn: Any, title: str) -> None:
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, pad=0.03)
     bar.set_label(title, color=_QUIET)
     bar.outline.set_visible(False)
 
 
-def _trust_colour(value: float) -> str:
-    """Return the colour of a member by how much it counts, NCAI squared; the bar's length says the same."""
+def _trust_color(value: float) -> str:
+    """Return the color of a member by how much it counts, NCAI squared; the bar's length says the same."""
     return "#0b62a4" if value**2 >= 0.5 else "#e8a317" if value**2 >= 0.2 else "#c44e0e"
 
 

@@ -34,12 +34,12 @@ class NumberColumn:
             if len(n) == 0:
                 found.append(None)
                 continue
-            centre = float(n @ mean / n.sum())
-            spread = float(np.sqrt(n @ (variance + (mean - centre) ** 2) / n.sum()))
+            center = float(n @ mean / n.sum())
+            spread = float(np.sqrt(n @ (variance + (mean - center) ** 2) / n.sum()))
             found.append(
                 {
                     "n": float(n.sum()),
-                    "mean": centre,
+                    "mean": center,
                     "sd": spread,
                     "least": float(low.min()),
                     "most": float(high.max()),

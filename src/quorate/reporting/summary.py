@@ -62,7 +62,7 @@ _COPIES_NAMED = 5
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
 
 
-def summarise(
+def summarize(
     fitted: ConsensusMethod, origin: Origin | None = None, *, n_clusters: Iterable[int] | None = None
 ) -> dict[str, Any]:
     """Return the summary of a consensus: plain values that `json.dumps` takes.
@@ -87,7 +87,7 @@ def summarise(
     if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
         for answer, cut in zip(answers, sweep.cuts, strict=True):
             answer["separated"] = _separated(ens, cut)
-    members = member_rows(ens, fitted.member_weights_, normalise=fitted.normalise)  # type: ignore[arg-type]
+    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize)  # type: ignore[arg-type]
     summary = {
         "schema": "quorate-summary",
         "version": SUMMARY_VERSION,
@@ -228,7 +228,7 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
         ranked = np.argsort([-row.trust_index for row in members], kind="stable")
         shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
         ens = ens.select(shown.tolist())
-    view = agreement_view(ens, normalise=fitted.normalise)  # type: ignore[arg-type]
+    view = agreement_view(ens, normalize=fitted.normalize)  # type: ignore[arg-type]
     return {
         "names": list(view.names),
         "members": shown[view.order].tolist(),
@@ -260,7 +260,7 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
         "k": cut.n_clusters,
         "clusters": [cluster_values(cluster, ens.total) for cluster in cut.clusters],
         "outlook": outlook(cut.clusters, split),
-        "unlabelled": float(ens.counts[cut.labels < 0].sum()),
+        "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 4),
         "chance_confidence": round(cut.chance_confidence, 4),
         "beside_chance": beside_chance(cut.mean_confidence, cut.chance_confidence),

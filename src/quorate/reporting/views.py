@@ -28,7 +28,7 @@ from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.numerics.linkage import Dendrogram
-from quorate.reliability import Normalise, agreement, cai, crowd_trust
+from quorate.reliability import Normalize, agreement, cai, crowd_trust
 from quorate.row_similarity import covering_weight
 
 MATRIX_SAMPLES = 150
@@ -74,10 +74,10 @@ class AgreementView:
     """(M,) the member at each place."""
 
 
-def agreement_view(ens: Any, *, normalise: Normalise = "sqrt", order: bool = True) -> AgreementView:
-    """Return the agreement of every two members, ordered so that similar members are neighbours."""
+def agreement_view(ens: Any, *, normalize: Normalize = "sqrt", order: bool = True) -> AgreementView:
+    """Return the agreement of every two members, ordered so that similar members are neighbors."""
     ens = ensemble_of(ens)
-    values = agreement(ens, normalise)
+    values = agreement(ens, normalize)
     places = seriate(values) if order else np.arange(ens.n_members)
     return AgreementView(tuple(ens.names[j] for j in places), values[np.ix_(places, places)], places)
 
@@ -117,14 +117,14 @@ class MemberRow:
     weight: float
 
 
-def member_rows(ens: Any, weights: Floats | None = None, *, normalise: Normalise = "sqrt") -> tuple[MemberRow, ...]:
+def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize = "sqrt") -> tuple[MemberRow, ...]:
     """Return what there is to know about each member, in the ensemble's order; weights default to NCAI squared."""
     ens = ens if isinstance(ens, Clusterings) else ensemble_of(ens)
-    mean_agreement = cai(ens, normalise)
+    mean_agreement = cai(ens, normalize)
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass
     weights = index**2 / np.sum(index**2) if weights is None else weights
-    crowd = crowd_trust(ens, normalise)
+    crowd = crowd_trust(ens, normalize)
     coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total
     return tuple(
         MemberRow(
@@ -189,7 +189,7 @@ def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> 
     order = order[labels[order] >= 0]
     counts = ens.counts[order].astype(np.float64)
     if len(order) == 0:
-        raise QuorateError("No row is labelled by any member of positive weight; there is nothing to show.")
+        raise QuorateError("No row is labeled by any member of positive weight; there is nothing to show.")
     step = max(counts.sum() / size, 1e-300)
     _, first, cluster = np.unique(labels[order], return_index=True, return_inverse=True)
     before = np.cumsum(counts) - counts
@@ -336,7 +336,7 @@ class TreeView:
 
     segments: Floats
     """(s, 4, 2) corners (place, height) of the bracket of each merge."""
-    colours: Ints
+    colors: Ints
     """(s,) the consensus cluster a bracket lies in, -1 above the cut."""
     places: Floats
     """(b,) where each branch stands."""
@@ -366,7 +366,7 @@ def tree_view(fitted: ConsensusMethod, n_clusters: int | None = None, *, branche
     ordered = _depth_first(tree, children, tops)
     for position, node in enumerate(ordered):
         place[node] = float(position)
-    segments, colours = [], []
+    segments, colors = [], []
     for i in range(first, n_leaves - 1):
         left, right = sorted((int(node) for node in tree.merges[i]), key=lambda node: place[node])
         height = float(tree.heights[i])
@@ -375,12 +375,12 @@ def tree_view(fitted: ConsensusMethod, n_clusters: int | None = None, *, branche
         segments.append(corners)
         place[n_leaves + i] = (place[left] + place[right]) / 2
         inside = i < n_leaves - k
-        colours.append(int(labels[node_pattern[n_leaves + i]]) if inside else -1)
+        colors.append(int(labels[node_pattern[n_leaves + i]]) if inside else -1)
     below = float(tree.heights[n_leaves - k - 1]) if n_leaves > k else 0.0
     above = float(tree.heights[n_leaves - k]) if k > 1 else float(tree.heights[-1] if n_leaves > 1 else 1.0)
     return TreeView(
         segments=np.array(segments).reshape(-1, 4, 2),
-        colours=np.array(colours, dtype=np.int64),
+        colors=np.array(colors, dtype=np.int64),
         places=np.arange(len(ordered), dtype=np.float64),
         rows=np.array([node_rows[node] for node in ordered]),
         labels=np.array([labels[node_pattern[node]] for node in ordered], dtype=np.int64),
@@ -450,8 +450,8 @@ def flow_view(fitted: ConsensusMethod, member: int | str, n_clusters: int | None
 def untangle(table: Floats) -> Ints:
     """Return an order of the rows of a table in which they flow to its columns with few crossings."""
     rows = table.sum(axis=1)
-    centre = table @ np.arange(table.shape[1]) / np.where(rows > 0, rows, 1.0)
-    return np.lexsort((np.arange(len(rows)), centre))
+    center = table @ np.arange(table.shape[1]) / np.where(rows > 0, rows, 1.0)
+    return np.lexsort((np.arange(len(rows)), center))
 
 
 def transition(one: Sequence[int] | Ints, other: Sequence[int] | Ints, counts: Any) -> list[list[int | float]]:

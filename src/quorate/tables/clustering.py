@@ -89,7 +89,7 @@ def cluster_frame(
 ) -> Any:
     """Cluster the rows of a frame by their features, and return the frame with the answer in four more columns.
 
-    Members and their consensus are found on a sample of the rows, drawn by what is in them; all rows are then labelled
+    Members and their consensus are found on a sample of the rows, drawn by what is in them; all rows are then labeled
     where they are. The labels depend neither on the engine nor on the order or partitions of the rows.
 
     Parameters
@@ -106,7 +106,7 @@ def cluster_frame(
     return_model : bool, default False
         Whether to return the `FeatureModel` too, which labels new rows and can be saved.
     **how
-        Further parameters of `ConsensusClustering`: members, n_members, consensus, fit_rows, k_range.
+        Further parameters of `ConsensusClustering`: members, n_members, method, fit_rows, k_range.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def cluster_file(
     progress : callable, optional
         Called with what is done, how many rows of it, and of how many if that is known.
     **how
-        Further parameters of `ConsensusClustering`: members, n_members, consensus, fit_rows, k_range.
+        Further parameters of `ConsensusClustering`: members, n_members, method, fit_rows, k_range.
 
     Examples
     --------
@@ -405,7 +405,7 @@ def label_table(
 
     traced = [] if trace is None else list(trace.cells)
 
-    def labelled() -> Iterator[Any]:
+    def labeled() -> Iterator[Any]:
         done = 0
         for batch, values in read_blocks(table, model.features, [*kept, *traced]):
             found = model.assign(values)
@@ -414,12 +414,12 @@ def label_table(
             sizes[:] += np.bincount(found.labels % len(sizes), minlength=len(sizes))  # -1 counts last
             done += len(values)
             if progress is not None:
-                progress("Labelling", done, n_rows)
+                progress("Labeling", done, n_rows)
             yield pa.RecordBatch.from_arrays([*batch.columns[: len(kept)], *map(pa.array, found)], names=names)
 
     names = [*(f"k{j}" for j in range(len(kept))), *ANSWERS]
     if out is None:
-        for _ in labelled():
+        for _ in labeled():
             pass
         return
     with ExitStack() as stack:
@@ -427,9 +427,9 @@ def label_table(
         types = [] if not kept else list(_schema(table, kept))
         kinds = (pa.int32(), pa.float32(), pa.float32(), pa.int32())
         schema = pa.schema(list(zip(names, [*types, *kinds], strict=True)))
-        writer.register("quorate_labelled", pa.RecordBatchReader.from_batches(schema, labelled()))
+        writer.register("quorate_labeled", pa.RecordBatchReader.from_batches(schema, labeled()))
         shown = ", ".join(f"{one} AS {quoted(name)}" for one, name in zip(names, [*kept, *ANSWERS], strict=True))
-        write_table(writer.sql(f"SELECT {shown} FROM quorate_labelled"), out, format=format, force=force)
+        write_table(writer.sql(f"SELECT {shown} FROM quorate_labeled"), out, format=format, force=force)
 
 
 def _schema(table: LabelTable, kept: Sequence[str]) -> Iterator[Any]:

@@ -31,7 +31,7 @@ class FileConsensus:
     clusters: tuple[ConsensusCluster, ...] = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
     ncai: Floats = field(repr=False)
-    """(M,) normalised crowd agreement index of each member."""
+    """(M,) normalized crowd agreement index of each member."""
     member_weights: Floats = field(repr=False)
     """(M,) weights under which members were combined."""
     method: str

@@ -1,4 +1,4 @@
-"""Is there anything to find? Whether clusters are apart in the features, by the dip between neighbours.
+"""Is there anything to find? Whether clusters are apart in the features, by the dip between neighbors.
 
 Two clusters that are one look unimodal along the line that parts them best; two that are apart do not. The dip of
 Hartigan and Hartigan (1985) measures how far a sample is from having one mode.
@@ -55,7 +55,7 @@ def _quantiles() -> tuple[Floats, Floats, Floats]:
 
 
 def dip_p_value(value: float, n: int) -> float:
-    """Return how often the dip of n uniform draws is as large, the least favourable case of one mode.
+    """Return how often the dip of n uniform draws is as large, the least favorable case of one mode.
 
     Between the simulated sizes quantiles are interpolated in 1 / sqrt(n). Less than the smallest simulated probability
     is never claimed.
@@ -70,7 +70,7 @@ def dip_p_value(value: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Two neighbouring clusters, and whether anything parts them."""
+    """Two neighboring clusters, and whether anything parts them."""
 
     first: int
     second: int
@@ -90,13 +90,13 @@ class Structure:
     p_value: float
     """How often rows without clusters would look as clustered; Simes over boundaries and numbers of clusters."""
     boundaries: tuple[Boundary, ...]
-    """Each cluster of the answer with its nearest neighbour."""
+    """Each cluster of the answer with its nearest neighbor."""
     n_clusters: int
     """Clusters of the answer."""
     sampled: bool
     """Whether large clusters were tested on a part of their rows."""
     testable: bool = True
-    """Whether any two neighbouring clusters have enough rows for a test."""
+    """Whether any two neighboring clusters have enough rows for a test."""
 
     @property
     def sentence(self) -> str:
@@ -125,11 +125,11 @@ def examine(X: Floats, partitions: Mapping[int, Labels], answer: int) -> Structu
     ----------
     X : (n, d)
     partitions : mapping from numbers of clusters to (n,) labels
-        Rows labelled -1 are left out.
+        Rows labeled -1 are left out.
     answer : int
         The partition whose boundaries are told one by one.
     """
-    found = {k: _neighbours(X, labels) for k, labels in partitions.items()}
+    found = {k: _neighbors(X, labels) for k, labels in partitions.items()}
     n_tests = sum(len(pairs) for pairs in found.values())
     tested: dict[int, list[Boundary]] = {}
     p_values = []
@@ -154,7 +154,7 @@ def simes(p_values: Sequence[float]) -> float:
     return min([1.0, *(n * ascending / np.arange(1, n + 1)).tolist()])
 
 
-def _neighbours(X: Floats, labels: Labels) -> list[tuple[int, int]]:
+def _neighbors(X: Floats, labels: Labels) -> list[tuple[int, int]]:
     """Return each cluster with the one of the nearest mean, every pair once."""
     present = np.unique(labels[labels >= 0])
     if len(present) < 2:
@@ -171,7 +171,7 @@ def _boundary_p_value(one: Floats, two: Floats, most: int) -> float:
     """Return the dip test of the rows of two clusters along the line that parts them best, on at most so many rows.
 
     A line drawn by the very rows that are tested parts any cloud of many features, so each of twenty parts of the rows
-    is seen along the line that the others draw. And two neighbouring cells of an even cloud are narrow where they meet,
+    is seen along the line that the others draw. And two neighboring cells of an even cloud are narrow where they meet,
     so two modes have to show without the rows farthest from the line as well: the larger p-value counts.
     """
     if not _enough(one, two):
@@ -215,15 +215,15 @@ def spread_within(one: Floats, two: Floats) -> Floats:
     O. Ledoit, M. Wolf: A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices. Journal of Multivariate
     Analysis 88 (2004).
     """
-    centred = np.concatenate([rows - rows.mean(axis=0) for rows in (one, two)])
-    n, d = centred.shape
-    within = centred.T @ centred / max(n - 2, 1)
+    centered = np.concatenate([rows - rows.mean(axis=0) for rows in (one, two)])
+    n, d = centered.shape
+    within = centered.T @ centered / max(n - 2, 1)
     scale = float(np.trace(within)) / d
     if scale <= 0:  # each cluster is one point
         return np.eye(d)
     squared = np.sum(within**2)
     distance = squared - d * scale**2
-    noise = np.sum(np.sum(centred**2, axis=1) ** 2) / n**2 - squared / n
+    noise = np.sum(np.sum(centered**2, axis=1) ** 2) / n**2 - squared / n
     share = float(np.clip(noise / distance, _LEAST_SHRINKAGE, 1.0)) if distance > _TINY * squared else 1.0
     return (1 - share) * within + share * scale * np.eye(d)
 

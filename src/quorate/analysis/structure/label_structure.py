@@ -31,7 +31,7 @@ _MOST_ROWS = 10_000
 def structure(X: Any, labels: Any) -> Structure:
     """Tell whether rows fall into clusters at all, and which boundaries between clusters are real.
 
-    For every number of clusters from 2 to 8 each cluster is compared with its nearest neighbour: if the rows of both,
+    For every number of clusters from 2 to 8 each cluster is compared with its nearest neighbor: if the rows of both,
     seen along the line that parts them best, have one mode, the two are one (Hartigan's dip). The p-value counts all
     comparisons (Simes), that of one boundary too (Bonferroni).
 

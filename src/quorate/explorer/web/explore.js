@@ -1,6 +1,6 @@
 // The explorer: what is asked for is in `state`; every change asks the server anew and draws what comes back.
 import { byId, el, hideTip, saveFile } from "./dom.js";
-import { clusterColour, followTheme, setColours } from "./colours.js";
+import { clusterColor, followTheme, setColors } from "./colors.js";
 import { count, decimals, many, percent, share, shorten } from "./words.js";
 import { clusterName, drawTable, gauge } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
@@ -84,7 +84,7 @@ async function getRow() {
   await get("row", question({ row: state.row }), (found) => { shown.row = found; drawRow(); });
 }
 async function getPoints() {
-  if (S.points) await get("points", question({ colour: state.colour }), (found) => { shown.points = found; drawPoints(); });
+  if (S.points) await get("points", question({ color: state.color }), (found) => { shown.points = found; drawPoints(); });
 }
 async function getSelection() {
   byId("selection").hidden = !state.polygon;
@@ -111,7 +111,7 @@ function drawControls() {
   byId("auto").setAttribute("aria-pressed", String(state.k === null));
   drawCandidates();
   byId("chip").hidden = state.cluster === null;
-  if (state.cluster !== null) { byId("chip").textContent = `Cluster ${state.cluster} \u00d7`; byId("chip").style.borderColor = clusterColour(state.cluster); }
+  if (state.cluster !== null) { byId("chip").textContent = `Cluster ${state.cluster} \u00d7`; byId("chip").style.borderColor = clusterColor(state.cluster); }
   for (const button of document.querySelectorAll("[data-tab]")) {
     const now = button.dataset.tab === state.tab;
     button.setAttribute("aria-selected", String(now));
@@ -256,7 +256,7 @@ function drawAnswer() {
     [String(now.k), now.k === 1 ? "cluster" : "clusters"], [count(Math.max(0, ...sizes)), "rows in the largest"], [count(Math.min(...sizes, Infinity)), "rows in the smallest"],
     [percent(now.mean_confidence), "mean confidence of a row"], [percent(now.agreement), "agreement with the members"],
   ];
-  if (now.unlabelled) tiles.push([count(now.unlabelled), "rows no member labels"]);
+  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows no member labels"]);
   if (now.scores) tiles.push([now.scores.ari.toFixed(3), "ARI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(tile));
   drawTake();
@@ -458,7 +458,7 @@ function listen() {
   on("find", "input", (event) => { state.find = event.target.value; state.offset = 0; writeAddress(); clearTimeout(waiting); waiting = setTimeout(getRows, 120); });
   on("back", "click", () => { state.offset = Math.max(0, state.offset - page); getRows(); });
   on("next", "click", () => { state.offset += page; getRows(); });
-  on("colour", "change", (event) => { const value = event.target.value; state.colour = /^\d+$/.test(value) ? Number(value) : value; writeAddress(); followTab(); });
+  on("color", "change", (event) => { const value = event.target.value; state.color = /^\d+$/.test(value) ? Number(value) : value; writeAddress(); followTab(); });
   on("clear", "click", () => { state.polygon = null; state.offset = 0; writeAddress(); followTab(); });
   on("csv", "click", () => saveLabels("csv"));
   on("parquet", "click", () => saveLabels("parquet"));
@@ -478,7 +478,7 @@ function fillAgainst() {
 async function begin() {
   const ok = await get("start", {}, (found) => { S = found; });
   if (!ok) return;
-  setColours(S.colours);
+  setColors(S.colors);
   const names = S.methods.map((method) => method.name);
   readAddress(S.members.length, names);
   document.title = `${shorten(S.name, 60)} \u2013 Quorate explorer`;
@@ -493,7 +493,7 @@ async function begin() {
   byId("find").value = state.find;
   byId("find-label").textContent = S.id ? shorten(S.id, 40) : "Row number";
   byId("picture").hidden = !S.points;
-  options("colour", [["cluster", "cluster"], ["confidence", "confidence"], ["margin", "margin"], ...(S.truth ? [["truth", shorten(S.truth, 40)]] : []), ...members.map(([j, name]) => [j, `member ${name}`])], String(state.colour));
+  options("color", [["cluster", "cluster"], ["confidence", "confidence"], ["margin", "margin"], ...(S.truth ? [["truth", shorten(S.truth, 40)]] : []), ...members.map(([j, name]) => [j, `member ${name}`])], String(state.color));
   options("figure", [...document.querySelectorAll("[data-figure]")].filter((box) => S.points || box.id !== "scatter").map((box) => [box.id, box.dataset.figure]), "sizes");
   listen();
   followTheme(byId("theme"), drawAll);

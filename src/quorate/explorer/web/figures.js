@@ -1,6 +1,6 @@
 // Figures the report has no use for: the dendrogram with a cut to drag, eigenvalues, evidence of a row, points to draw around.
 import { canvasOf, el, hover, press, saveFile, shape, svgOf } from "./dom.js";
-import { clusterColour, css, inkOn, ramp } from "./colours.js";
+import { clusterColor, css, inkOn, ramp } from "./colors.js";
 import { drawTable } from "./table.js";
 import { count, decimals, figure, percent, shorten } from "./words.js";
 
@@ -16,15 +16,15 @@ export function drawTree(box, tree, { k, cluster, pick, cutAt }) {
     shape(node, "text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end", class: "quiet" }, tick);
   }
   tree.segments.forEach((corners, i) => {
-    const c = tree.colours[i];
+    const c = tree.colors[i];
     const path = corners.map(([px, py], j) => `${j ? "L" : "M"}${x(px)},${y(py)}`).join("");
-    shape(node, "path", { d: path, fill: "none", stroke: c < 0 ? css("--quiet") : clusterColour(c), "stroke-width": 1.6, opacity: cluster === null || c === cluster || c < 0 ? 1 : 0.25 });
+    shape(node, "path", { d: path, fill: "none", stroke: c < 0 ? css("--quiet") : clusterColor(c), "stroke-width": 1.6, opacity: cluster === null || c === cluster || c < 0 ? 1 : 0.25 });
   });
   const step = (right - left) / places;
   for (let from = 0; from < places;) {
     let to = from;
     while (to < places && tree.labels[to] === tree.labels[from]) to++;
-    const label = tree.labels[from], fill = clusterColour(label);
+    const label = tree.labels[from], fill = clusterColor(label);
     const bar = shape(node, "rect", { x: left + from * step + 1, y: bottom + 5, width: Math.max(1, (to - from) * step - 2), height: 18, rx: 3, fill });
     hover(bar, `Cluster ${label}`);
     press(bar, `Look at cluster ${label}`, () => pick(label));
@@ -81,7 +81,7 @@ export function drawRowEvidence(box, shares, label) {
   const { node, width } = svgOf(box, shown.length * 24 + 4, "Evidence for each cluster");
   shown.forEach(([c, value], i) => {
     shape(node, "text", { x: 66, y: i * 24 + 17, "text-anchor": "end", "font-weight": c === label ? 700 : 400 }, `cluster ${c}`);
-    shape(node, "rect", { x: 74, y: i * 24 + 4, width: Math.max(1, value * (width - 130)), height: 17, rx: 3, fill: clusterColour(c) });
+    shape(node, "rect", { x: 74, y: i * 24 + 4, width: Math.max(1, value * (width - 130)), height: 17, rx: 3, fill: clusterColor(c) });
     shape(node, "text", { x: 80 + value * (width - 130), y: i * 24 + 17, class: "quiet" }, percent(value, 1));
   });
 }
@@ -95,8 +95,8 @@ export function drawContingency(box, found) {
     ...columns.map((name, j) => [shorten(name, 20), (r) => found.table[r][j], (r) => cell(found.table[r][j], j), "number"])], found.left.slice(0, 200).map((_, i) => i));
 }
 
-// points: {x, y, names}; colours: {kind, values, names}; drawn(polygon) when points were drawn around.
-export function drawScatter(box, points, colours, { cluster = null, polygon = null, drawn }) {
+// points: {x, y, names}; colors: {kind, values, names}; drawn(polygon) when points were drawn around.
+export function drawScatter(box, points, colors, { cluster = null, polygon = null, drawn }) {
   const width = Math.max(240, Math.floor(box.clientWidth)), height = Math.min(width, 560), pad = 34;
   const { canvas, pen } = canvasOf(box, width, height, "Rows as points");
   canvas.classList.add("scatter");
@@ -110,9 +110,9 @@ export function drawScatter(box, points, colours, { cluster = null, polygon = nu
     pen.strokeStyle = css("--line");
     pen.strokeRect(pad - 8, pad - 8, width - 2 * pad + 16, height - 2 * pad + 16);
     points.x.forEach((_, i) => {
-      const value = colours.values[i];
-      pen.globalAlpha = colours.kind === "cluster" && !colours.names && cluster !== null && value !== cluster ? 0.12 : 0.85;
-      pen.fillStyle = colours.kind === "share" ? ramp(0.15 + 0.85 * value) : clusterColour(value);
+      const value = colors.values[i];
+      pen.globalAlpha = colors.kind === "cluster" && !colors.names && cluster !== null && value !== cluster ? 0.12 : 0.85;
+      pen.fillStyle = colors.kind === "share" ? ramp(0.15 + 0.85 * value) : clusterColor(value);
       pen.beginPath();
       pen.arc(px(points.x[i]), py(points.y[i]), size, 0, 7);
       pen.fill();

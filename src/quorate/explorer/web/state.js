@@ -1,7 +1,7 @@
 // What is asked for and looked at, kept in the address: it can be bookmarked, and the way back works.
 export const state = {
   tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, row: null,
-  pair: [0, 1], against: "answer", otherMethod: "weac", otherK: null, pinned: null, colour: "cluster", find: "", offset: 0, polygon: null,
+  pair: [0, 1], against: "answer", otherMethod: "weac", otherK: null, pinned: null, color: "cluster", find: "", offset: 0, polygon: null,
 };
 const KEPT = Object.keys(state).filter((name) => !["offset"].includes(name));
 const first = JSON.parse(JSON.stringify(state));

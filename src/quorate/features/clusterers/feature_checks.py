@@ -48,9 +48,9 @@ def same_everywhere(X: Floats) -> bool:
     return True
 
 
-def nearest(points: Floats, centres: Floats) -> Ints:
-    """Return the index of the centre nearest to each point; the lower index on ties."""
-    return pairwise_distances_argmin(points, centres).astype(np.int64)
+def nearest(points: Floats, centers: Floats) -> Ints:
+    """Return the index of the center nearest to each point; the lower index on ties."""
+    return pairwise_distances_argmin(points, centers).astype(np.int64)
 
 
 def spread(X: Floats) -> float:
@@ -68,7 +68,7 @@ class Starts(NamedTuple):
 
 
 def starting_points(X: Floats, max_points: int, rng: np.random.RandomState) -> Starts:
-    """Return the rows of X, or `max_points` centres of mini-batch k-means, weighted by the rows nearest to them."""
+    """Return the rows of X, or `max_points` centers of mini-batch k-means, weighted by the rows nearest to them."""
     exact = len(X) <= max_points
     if exact:
         points, of_row = np.unique(X, axis=0, return_inverse=True)
@@ -76,6 +76,6 @@ def starting_points(X: Floats, max_points: int, rng: np.random.RandomState) -> S
     else:
         clusters = MiniBatchKMeans(max_points, init="random", n_init=1, max_iter=10, batch_size=4096, random_state=rng)
         points = clusters.fit(X).cluster_centers_
-        used, of_row = np.unique(nearest(X, points), return_inverse=True)  # some centres may be nearest to no row
+        used, of_row = np.unique(nearest(X, points), return_inverse=True)  # some centers may be nearest to no row
         points = points[used]
     return Starts(points, np.bincount(of_row).astype(np.float64), of_row, exact)

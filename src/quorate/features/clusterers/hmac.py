@@ -91,7 +91,7 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     level : int or None, default=None
         The level that `labels_` shows, 0 the finest; None: the one whose number of clusters lasts longest.
     max_points : int, default=3000
-        Up to this many rows the density is exact. Above, it is a density over this many representatives (the centres
+        Up to this many rows the density is exact. Above, it is a density over this many representatives (the centers
         of mini-batch k-means, weighted by the number of rows nearest to each), and a row follows its representative.
     random_state : int, RandomState instance or None, default=None
         Used only to find representatives.
@@ -128,7 +128,7 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from quorate.features import HMAC
     >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(centre, 0.3, size=(50, 2)) for centre in ((0, 0), (4, 0), (2, 3))])
+    >>> X = np.concatenate([rng.normal(center, 0.3, size=(50, 2)) for center in ((0, 0), (4, 0), (2, 3))])
     >>> model = HMAC().fit(X)
     >>> model.n_clusters_
     3

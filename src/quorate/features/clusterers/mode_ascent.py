@@ -21,33 +21,33 @@ MERGE_DISTANCE = 0.2  # of the bandwidth: end points this close are one mode (ne
 
 
 class Density(NamedTuple):
-    """The density sum of weights[i] N(. | centres[i], bandwidth^2 I), up to a constant."""
+    """The density sum of weights[i] N(. | centers[i], bandwidth^2 I), up to a constant."""
 
-    centres: Floats
+    centers: Floats
     weights: Floats
     bandwidth: float
 
 
 def mean_shift(points: Floats, density: Density) -> Floats:
-    """Return where one step of modal expectation-maximisation takes each point.
+    """Return where one step of modal expectation-maximization takes each point.
 
     p_i proportional to weights_i exp(-|x - x_i|^2 / (2 bandwidth^2)); x <- sum of p_i x_i.
     """
     moved = np.empty_like(points)
-    scaled = density.centres / density.bandwidth**2
-    # |x|^2 is the same for every centre and cancels in p
-    offset = np.log(density.weights) - (density.centres * scaled).sum(1) / 2
+    scaled = density.centers / density.bandwidth**2
+    # |x|^2 is the same for every center and cancels in p
+    offset = np.log(density.weights) - (density.centers * scaled).sum(1) / 2
 
     def move(block: slice) -> None:
-        _kernels.gaussian_sums.weighted_mean(points[block] @ scaled.T, offset, density.centres, moved[block])
+        _kernels.gaussian_sums.weighted_mean(points[block] @ scaled.T, offset, density.centers, moved[block])
 
     in_blocks(move, points, density)
     return moved
 
 
 def in_blocks(task: Callable[[slice], None], points: Floats, density: Density) -> None:
-    """Run `task` on blocks of points, in threads, so that no table of all points x centres is ever held."""
-    threads.in_threads(task, threads.blocks(len(points), max(1, BLOCK // len(density.centres))))
+    """Run `task` on blocks of points, in threads, so that no table of all points x centers is ever held."""
+    threads.in_threads(task, threads.blocks(len(points), max(1, BLOCK // len(density.centers))))
 
 
 def climb(starts: Floats, density: Density) -> Floats:
@@ -64,9 +64,9 @@ def _climb(starts: Floats, density: Density) -> Floats:
     next_meeting = FIRST_MEETING
     for step in range(1, MAX_STEPS + 1):
         moved = mean_shift(position[active], density)
-        travelled = np.linalg.norm(moved - position[active], axis=1)
+        traveled = np.linalg.norm(moved - position[active], axis=1)
         position[active] = moved
-        active = active[travelled >= STEP_TOLERANCE * density.bandwidth]
+        active = active[traveled >= STEP_TOLERANCE * density.bandwidth]
         if len(active) == 0:
             break
         if step == next_meeting:

@@ -56,7 +56,7 @@ class Sphere(NamedTuple):
         return sums
 
     def squared_distance(self, X: Floats) -> Floats:
-        """Return R^2(x) = 1 - 2 sum of beta_j K(x_j, x) + beta' K beta, the squared distance from the centre."""
+        """Return R^2(x) = 1 - 2 sum of beta_j K(x_j, x) + beta' K beta, the squared distance from the center."""
         return 1 - 2 * self.kernel_sums(X) + self.norm
 
     def outside(self, X: Floats) -> Bools:
@@ -65,7 +65,7 @@ class Sphere(NamedTuple):
 
 
 def smallest_sphere(X: Floats, rows: Ints, q: float, bound: float) -> Sphere:
-    """Minimise beta' K beta with 0 <= beta <= bound, sum of beta = 1, over X[rows].
+    """Minimize beta' K beta with 0 <= beta <= bound, sum of beta = 1, over X[rows].
 
     The dual of the one-class support vector machine is the same problem with multipliers nu n beta, nu = 1/(n bound).
     The squared radius is the largest squared distance of a free support vector; the mean of all if none is free.
@@ -112,13 +112,13 @@ def learn_sphere(X: Floats, order: Ints, q: float, outlier_fraction: float, chun
     return sphere
 
 
-def near_pairs(points: Floats, n_neighbours: int) -> Ints:
+def near_pairs(points: Floats, n_neighbors: int) -> Ints:
     """Return each point with its nearest others, as pairs of indices, near pairs first."""
-    n_neighbours = min(n_neighbours, len(points) - 1)
-    if n_neighbours < 1:
+    n_neighbors = min(n_neighbors, len(points) - 1)
+    if n_neighbors < 1:
         return np.empty((0, 2), dtype=np.int64)
-    distance, neighbour = NearestNeighbors(n_neighbors=n_neighbours).fit(points).kneighbors()
-    pairs = np.column_stack([np.repeat(np.arange(len(points)), n_neighbours), neighbour.ravel()])
+    distance, neighbor = NearestNeighbors(n_neighbors=n_neighbors).fit(points).kneighbors()
+    pairs = np.column_stack([np.repeat(np.arange(len(points)), n_neighbors), neighbor.ravel()])
     return pairs[np.argsort(distance.ravel(), kind="stable")]
 
 
@@ -157,14 +157,14 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     q : float or None, default=None
         Width of the kernel exp(-q |x - y|^2); a larger q gives more and tighter clusters. None: a tenth of one
-        over the squared median distance of rows to their tenth neighbour.
+        over the squared median distance of rows to their tenth neighbor.
     outlier_fraction : float, default=0.05
         The largest share p of rows that may be outliers; the trade-off is C = 1 / (p n). 0: no outliers.
     chunk_size : int, default=500
         Rows learnt at a time.
     max_points : int, default=3000
         Limits the work on many rows: up to this many rows each descends to its equilibrium; above, representatives do
-        (centres of mini-batch k-means), and a row follows its representative. A sphere with more support vectors than
+        (centers of mini-batch k-means), and a row follows its representative. A sphere with more support vectors than
         this takes in no further rows.
     random_state : int, RandomState instance or None, default=None
         Shuffles the rows into chunks and finds representatives.
@@ -273,7 +273,7 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return climb(points, Density(self.support_vectors_, self.multipliers_, self._bandwidth))
 
     def squared_distance(self, X: Any) -> Floats:
-        """Return the squared distance of each row of X from the centre of the sphere; outliers exceed its radius."""
+        """Return the squared distance of each row of X from the center of the sphere; outliers exceed its radius."""
         check_is_fitted(self)
         return self._sphere.squared_distance(check_features(self, X, fitting=False))
 
@@ -289,15 +289,15 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self._cluster_of_equilibrium[nearest(self._descend(X), self.equilibria_)]
 
 
-def tenth_neighbour_distance(X: Floats) -> float:
-    """Return the median distance of rows (at most a thousand, evenly spaced) to their tenth neighbour."""
-    n_neighbours = min(10, len(X) - 1)
+def tenth_neighbor_distance(X: Floats) -> float:
+    """Return the median distance of rows (at most a thousand, evenly spaced) to their tenth neighbor."""
+    n_neighbors = min(10, len(X) - 1)
     some = X[:: max(1, len(X) // 1000)]
-    distance = NearestNeighbors(n_neighbors=n_neighbours + 1).fit(X).kneighbors(some)[0][:, -1]
+    distance = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X).kneighbors(some)[0][:, -1]
     return float(np.median(distance))
 
 
 def default_width(X: Floats) -> float:
     """Return the kernel width used where none is given."""
-    distance = tenth_neighbour_distance(X)
+    distance = tenth_neighbor_distance(X)
     return 0.1 / distance**2 if distance > 0 else 1.0

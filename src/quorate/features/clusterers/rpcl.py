@@ -1,4 +1,4 @@
-"""Rival penalised competitive learning (Xu, Krzyzak, Oja 1993): k-means that drives surplus units away."""
+"""Rival penalized competitive learning (Xu, Krzyzak, Oja 1993): k-means that drives surplus units away."""
 
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ FAR = 1e6  # data scales: a unit driven further away is held there; it can win n
 
 
 class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Rival penalised competitive learning.
+    """Rival penalized competitive learning.
 
     Units compete for one row at a time. The winner learns the row; the rival, second best, is pushed away from it. The
     score of a unit is its share of past wins times the squared distance, so frequent winners hold back. Units that are
@@ -65,7 +65,7 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from quorate.features import RPCL
     >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(centre, 0.3, size=(200, 2)) for centre in ((0, 0), (4, 0), (2, 3))])
+    >>> X = np.concatenate([rng.normal(center, 0.3, size=(200, 2)) for center in ((0, 0), (4, 0), (2, 3))])
     >>> RPCL(n_units=5, random_state=0).fit(X).n_clusters_
     3
     """

@@ -39,14 +39,14 @@ class Landmarks:
     """(p, d)"""
     group: Ints
     """(p,) group of each point."""
-    group_centres: Floats
-    n_neighbours: int
+    group_centers: Floats
+    n_neighbors: int
     """Landmarks to which a row is linked."""
 
     @cached_property
     def candidates(self) -> NDArray[np.int32]:
-        """(p, c) the landmarks near each, itself included, ascending: where the neighbours of a row are sought."""
-        n_candidates = min(_CANDIDATES_PER_NEIGHBOUR * self.n_neighbours + 1, len(self.points))
+        """(p, c) the landmarks near each, itself included, ascending: where the neighbors of a row are sought."""
+        n_candidates = min(_CANDIDATES_PER_NEIGHBOUR * self.n_neighbors + 1, len(self.points))
         squares = (self.points**2).sum(axis=1)
         distances = squares[:, None] + squares - 2 * self.points @ self.points.T
         np.fill_diagonal(distances, -1.0)
@@ -59,19 +59,19 @@ class Landmarks:
         shift = self.points.mean(axis=0)
         size = float(np.abs(self.points - shift).max()) or 1.0
         order = np.argsort(self.group, kind="stable")
-        first = np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=len(self.group_centres)))])
-        near, centres = (((points - shift) / size).astype(np.float32) for points in (self.points, self.group_centres))
+        first = np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=len(self.group_centers)))])
+        near, centers = (((points - shift) / size).astype(np.float32) for points in (self.points, self.group_centers))
         factor = np.full(len(shift), 1 / size)
-        return shift, factor, near, centres, first, order, self.candidates, *_grid(near, self.n_neighbours)
+        return shift, factor, near, centers, first, order, self.candidates, *_grid(near, self.n_neighbors)
 
     @property
     def size(self) -> float:
-        """The unit of the distances that `neighbours` and the kernels find."""
+        """The unit of the distances that `neighbors` and the kernels find."""
         return float(1 / self._layout[1][0])
 
-    def neighbours(self, X: NDArray[Any]) -> tuple[Ints, Floats]:
+    def neighbors(self, X: NDArray[Any]) -> tuple[Ints, Floats]:
         """Return (n, K) nearest landmarks of each row, nearest first, and their distances."""
-        index = np.zeros((len(X), self.n_neighbours), dtype=np.int64)
+        index = np.zeros((len(X), self.n_neighbors), dtype=np.int64)
         squared = np.empty(index.shape, dtype=np.float32)
         threads.in_threads(
             lambda rows: _kernels.landmarks.find_nearest(X, *self._layout, rows.start, rows.stop, index, squared),
@@ -80,7 +80,7 @@ class Landmarks:
         return index, np.sqrt(squared.astype(np.float64)) * self.size
 
 
-def _grid(points: NDArray[np.float32], n_neighbours: int) -> tuple[Any, ...]:
+def _grid(points: NDArray[np.float32], n_neighbors: int) -> tuple[Any, ...]:
     """Return the landmarks near each cell of a grid over the plane; without cells where rows have not two features."""
     if points.shape[1] != 2 or np.ptp(points) == 0:
         return np.zeros(2, dtype=np.float32), np.float32(0), np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32)
@@ -89,17 +89,17 @@ def _grid(points: NDArray[np.float32], n_neighbours: int) -> tuple[Any, ...]:
     size = np.float32(np.ptp(points, axis=0).max() * 1.0001 / n_cells)
     first = np.empty(n_cells**2 + 1, dtype=np.int32)
     found = np.empty(n_cells**2 * _MOST_IN_CELL, dtype=np.int32)
-    _kernels.landmarks.near_cells(points, corner, size, n_neighbours, _MOST_IN_CELL, first, found)
+    _kernels.landmarks.near_cells(points, corner, size, n_neighbors, _MOST_IN_CELL, first, found)
     return corner, np.float32(1 / size), first, found[: first[-1]].copy()
 
 
-def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbours: int, random: np.random.RandomState) -> Landmarks:
-    """Return the centres of a short k-means of some random rows, and groups of them (hybrid selection)."""
+def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbors: int, random: np.random.RandomState) -> Landmarks:
+    """Return the centers of a short k-means of some random rows, and groups of them (hybrid selection)."""
     n_rows = min(_ROWS_PER_LANDMARK * n_landmarks, len(X))
     some = np.asarray(X[np.sort(random.choice(len(X), n_rows, replace=False))], dtype=np.float64)
     points = _kmeans(some, n_landmarks, 10, random).cluster_centers_ if n_rows > n_landmarks else some
     groups = _kmeans(points, max(1, int(np.sqrt(len(points)))), 20, random)
-    return Landmarks(points, groups.labels_.astype(np.int64), groups.cluster_centers_, min(n_neighbours, len(points)))
+    return Landmarks(points, groups.labels_.astype(np.int64), groups.cluster_centers_, min(n_neighbors, len(points)))
 
 
 def _kmeans(
@@ -135,8 +135,8 @@ class LandmarkEmbedding:
 
 def embed_landmarks(index: Ints, links: Floats, n_landmarks: int, k: int) -> LandmarkEmbedding:
     """Cut the graph of rows and landmarks through the landmarks: k leading eigenvectors of B' diag(1 / B1) B."""
-    n_rows, n_neighbours = index.shape
-    starts = np.arange(0, n_rows * n_neighbours + 1, n_neighbours)
+    n_rows, n_neighbors = index.shape
+    starts = np.arange(0, n_rows * n_neighbors + 1, n_neighbors)
     graph = sp.csr_array((links.ravel(), index.ravel(), starts), shape=(n_rows, n_landmarks))
     used = np.flatnonzero(np.bincount(index.ravel(), minlength=n_landmarks))
     graph = sp.csr_array(graph[:, used])
@@ -151,26 +151,26 @@ def embed_landmarks(index: Ints, links: Floats, n_landmarks: int, k: int) -> Lan
 
 
 @dataclass(frozen=True)
-class LandmarkLabeller:
-    """What puts a row to the nearest of some centres in the embedding, laid out for the kernel."""
+class LandmarkLabeler:
+    """What puts a row to the nearest of some centers in the embedding, laid out for the kernel."""
 
     landmarks: Landmarks
     tables: tuple[Any, ...]
     """What the kernel takes beside the landmarks."""
 
     @classmethod
-    def of(cls, landmarks: Landmarks, vectors: Floats, centres: Floats, sigma: float) -> LandmarkLabeller:
-        """Lay out landmarks' vectors (p, k) and centres among them."""
+    def of(cls, landmarks: Landmarks, vectors: Floats, centers: Floats, sigma: float) -> LandmarkLabeler:
+        """Lay out landmarks' vectors (p, k) and centers among them."""
         lengths = np.linalg.norm(vectors, axis=1)
         unit = vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
-        own = np.where(lengths > 0, nearest(unit, centres), -1)  # a landmark near no row has no cluster
+        own = np.where(lengths > 0, nearest(unit, centers), -1)  # a landmark near no row has no cluster
         *_, cells, near = landmarks._layout
         cell_label = np.empty(len(cells) - 1, dtype=np.int32)
         _kernels.landmarks.label_cells(cells, near, own, cell_label)
-        parts = (vectors, vectors @ centres.T, (centres**2).sum(axis=1))
+        parts = (vectors, vectors @ centers.T, (centers**2).sum(axis=1))
         single = (np.ascontiguousarray(part, dtype=np.float32) for part in parts)
         width = np.float32(landmarks.size**2 / (2 * sigma**2))
-        return cls(landmarks, (landmarks.n_neighbours, width, *single, own, cell_label))
+        return cls(landmarks, (landmarks.n_neighbors, width, *single, own, cell_label))
 
     def label(self, X: NDArray[Any], scaling: Any, out: NDArray[Any]) -> None:
         """Write the cluster of each row of X, which `scaling` brings to the scale of the landmarks, to out (n,)."""
@@ -198,7 +198,7 @@ class LandmarkLabeller:
 class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Ultra-scalable spectral clustering: groups of any shape, through landmarks, with labels for new rows.
 
-    Some rows are summarised by landmarks, the centres of a short k-means. Every row is linked to its nearest landmarks,
+    Some rows are summarized by landmarks, the centers of a short k-means. Every row is linked to its nearest landmarks,
     the graph of rows and landmarks is cut (a transfer cut through the landmarks), and the rows are clustered in its
     leading eigenvectors. A new row is embedded through its own nearest landmarks.
 
@@ -212,7 +212,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_init, max_iter : int, default=3, 100
         Random starts of the k-means of the embedded rows, and its rounds.
     fit_rows : int or None, default=50000
-        Rows from which the graph is made; all others are labelled as new rows are. None: all rows.
+        Rows from which the graph is made; all others are labeled as new rows are. None: all rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -222,7 +222,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     eigenvalues_ : ndarray of shape (n_clusters,)
         Of the graph over landmarks, descending.
     cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
-        Centres of the k-means, among the embedded rows.
+        Centers of the k-means, among the embedded rows.
     n_iter_ : int
         Its rounds.
     n_features_in_ : int
@@ -299,7 +299,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _embed(self, some: NDArray[Any]) -> Floats:
         """Cut the graph of some rows; remember the landmarks' vectors and return the rows'."""
-        index, distances = self.landmarks_.neighbours(some)
+        index, distances = self.landmarks_.neighbors(some)
         self.sigma_ = link_width(distances)
         links = link_weights(distances, self.sigma_)
         found = embed_landmarks(index, links, len(self.landmarks_.points), self.n_clusters)
@@ -308,12 +308,12 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label(self, X: NDArray[Any]) -> Ints:
         labels = np.empty(len(X), dtype=np.int64)
-        self.labeller().label(X, None, labels)
+        self.labeler().label(X, None, labels)
         return labels
 
-    def labeller(self) -> LandmarkLabeller:
+    def labeler(self) -> LandmarkLabeler:
         """Return what labels rows, laid out for that."""
-        return LandmarkLabeller.of(self.landmarks_, self.vectors_, self.cluster_centers_, self.sigma_)
+        return LandmarkLabeler.of(self.landmarks_, self.vectors_, self.cluster_centers_, self.sigma_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
@@ -333,10 +333,10 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return {
             "landmarks": landmarks.points,
             "group": landmarks.group,
-            "group_centres": landmarks.group_centres,
+            "group_centers": landmarks.group_centers,
             "vectors": self.vectors_,
-            "centres": self.cluster_centers_,
-            "links": np.array([landmarks.n_neighbours, self.sigma_]),
+            "centers": self.cluster_centers_,
+            "links": np.array([landmarks.n_neighbors, self.sigma_]),
         }
 
     def predict(self, X: Any) -> Ints:

@@ -1,6 +1,6 @@
 // Cluster sizes as one bar, and how confidence is spread over rows.
 import { hover, press, shape, svgOf } from "./dom.js";
-import { clusterColour, css, inkOn } from "./colours.js";
+import { clusterColor, css, inkOn } from "./colors.js";
 import { count, decimals, percent, share } from "./words.js";
 
 export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
@@ -10,7 +10,7 @@ export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
   let x = 0;
   for (const one of clusters) {
     const wide = (one.size / total) * width;
-    const fill = clusterColour(one.label);
+    const fill = clusterColor(one.label);
     const faded = cluster !== null && cluster !== one.label;
     const bar = shape(node, "rect", { x, y: 1, width: Math.max(wide - 1, 0.6), height: tall - 2, rx: wide > 8 ? 3 : 0, fill, stroke: css("--line"), "stroke-width": 0.5, opacity: faded ? 0.25 : 1, "data-cluster": one.label });
     const text = `Cluster ${one.label}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}` + (one.chance === undefined ? "" : ` (by chance ${decimals(one.chance)})`);

@@ -1,6 +1,6 @@
 // Figures by number of clusters: lines, and behind them what the automatic choice looks at.
 import { el, hover, press, shape, svgOf } from "./dom.js";
-import { INKS, css } from "./colours.js";
+import { INKS, css } from "./colors.js";
 import { decimals } from "./words.js";
 
 // points: [{k, values: {name: number|null}, evidence: number|null}]; series: [[name, ink, dash]].

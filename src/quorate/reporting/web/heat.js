@@ -1,6 +1,6 @@
 // Heat maps, each with its scale: how members agree, and how often members put rows together.
 import { canvasOf, el, hideTip, showTip } from "./dom.js";
-import { clusterColour, css, inkOn, ramp } from "./colours.js";
+import { clusterColor, css, inkOn, ramp } from "./colors.js";
 import { count, decimals, shorten } from "./words.js";
 
 function framed(box) {
@@ -24,15 +24,15 @@ export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
   const inner = framed(box);
   const n = names.length;
   const width = Math.max(240, Math.floor(box.clientWidth));
-  const labelled = n <= 60 && width / n > 9;
+  const labeled = n <= 60 && width / n > 9;
   const font = `${Math.min(13, Math.max(8, (width * 0.75) / n))}px system-ui, sans-serif`;
   const ruler = el("canvas").getContext("2d");
   ruler.font = font;
   const fitted = names.map((name) => fitText(ruler, shorten(name, 60), Math.min(width * 0.3, 220)));
-  const margin = labelled ? Math.max(...fitted.map((name) => ruler.measureText(name).width)) + 9 : 2;
-  const top = labelled ? Math.min(margin, 130) : 2;
+  const margin = labeled ? Math.max(...fitted.map((name) => ruler.measureText(name).width)) + 9 : 2;
+  const top = labeled ? Math.min(margin, 130) : 2;
   const wide = (width - margin - 2) / n;
-  const tall = Math.min(wide, Math.max(labelled ? 13 : 2, 620 / n));
+  const tall = Math.min(wide, Math.max(labeled ? 13 : 2, 620 / n));
   const height = Math.ceil(tall * n + top + 2);
   const { canvas, pen } = canvasOf(inner, width, height, "Agreement of every two members");
   for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
@@ -53,7 +53,7 @@ export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
     pen.lineWidth = 2.5;
     pen.strokeRect(margin + chosen[1] * wide + 1, top + chosen[0] * tall + 1, wide - 2, tall - 2);
   }
-  if (labelled) {
+  if (labeled) {
     pen.fillStyle = css("--ink");
     pen.font = font;
     pen.textBaseline = "middle";
@@ -106,7 +106,7 @@ export function drawMatrix(box, { rows, evidence, labels }, { cluster = null, pi
     let b = a;
     while (b < order.length && labels[order[b]] === label) b++;
     const [from, to] = [ends[a], ends[b]];
-    const fill = clusterColour(label);
+    const fill = clusterColor(label);
     pen.globalAlpha = cluster === null || cluster === label ? 1 : 0.3;
     pen.fillStyle = fill;
     pen.fillRect(at + from * wide, 0, (to - from) * wide, strip);

@@ -1,6 +1,6 @@
 // Rows as points in a plane, by cluster or by confidence; and the features that set each cluster apart.
 import { canvasOf, el, hideTip, shape, showTip, svgOf, hover } from "./dom.js";
-import { clusterColour, css, INKS, ramp } from "./colours.js";
+import { clusterColor, css, INKS, ramp } from "./colors.js";
 import { figure, percent, shorten } from "./words.js";
 import { clusterName } from "./table.js";
 
@@ -22,7 +22,7 @@ export function drawPlane(box, { points, axes, labels, confidence }, { by, clust
   const width = Math.max(220, Math.floor(box.clientWidth)), height = Math.min(width, 420);
   const inner = el("div");
   box.replaceChildren(inner);
-  const { canvas, pen } = canvasOf(inner, width, height, `Rows in a plane, coloured by ${by}`);
+  const { canvas, pen } = canvasOf(inner, width, height, `Rows in a plane, colored by ${by}`);
   const places = frame(points, width, height, 22);
   const radius = points.length > 1500 ? 1.8 : points.length > 400 ? 2.4 : 3.2;
   pen.strokeStyle = css("--line");
@@ -34,7 +34,7 @@ export function drawPlane(box, { points, axes, labels, confidence }, { by, clust
   for (const i of order) {
     const faded = cluster !== null && labels[i] !== cluster;
     pen.globalAlpha = faded ? 0.12 : 0.8;
-    pen.fillStyle = by === "cluster" ? clusterColour(labels[i]) : ramp(confidence[i] / most);
+    pen.fillStyle = by === "cluster" ? clusterColor(labels[i]) : ramp(confidence[i] / most);
     pen.beginPath();
     pen.arc(places[i][0], places[i][1], radius, 0, 2 * Math.PI);
     pen.fill();

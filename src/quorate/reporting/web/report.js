@@ -1,6 +1,6 @@
 // The report: everything that is shown follows the number of clusters and the cluster looked at.
 import { byId, el, hideTip, saveFile } from "./dom.js";
-import { clusterColour, followTheme, setColours } from "./colours.js";
+import { clusterColor, followTheme, setColors } from "./colors.js";
 import { count, csvCell, decimals, figure, many, percent, share, shorten } from "./words.js";
 import { clusterName, drawTable, gauge } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
@@ -10,7 +10,7 @@ import { drawRiver } from "./river.js";
 import { drawApart, drawPlane, signed } from "./plane.js";
 
 const S = JSON.parse(byId("summary").textContent);
-setColours(JSON.parse(byId("colours").textContent));
+setColors(JSON.parse(byId("colors").textContent));
 const ks = S.answers.map((answer) => answer.k);
 const state = { k: S.choice.k, cluster: null, row: null };
 const answerAt = (k) => S.answers[ks.indexOf(k)];
@@ -27,7 +27,7 @@ function drawAnswer() {
     [percent(now.mean_confidence), `mean confidence of a row; by chance ${percent(now.chance_confidence)}`],
     [percent(now.agreement), "agreement with the members"],
   ];
-  if (now.unlabelled) tiles.push([count(now.unlabelled), "rows no member labels"]);
+  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows no member labels"]);
   if (now.scores) tiles.push([now.scores.nmi_sqrt.toFixed(3), "NMI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(([big, small]) => el("div", { class: "tile" }, el("b", {}, big), el("span", {}, small))));
   const asked = state.k === S.choice.k;
@@ -278,7 +278,7 @@ function drawAll() {
   chip.hidden = state.cluster === null;
   if (state.cluster !== null) {
     chip.textContent = `Cluster ${state.cluster} \u00d7`;
-    chip.style.borderColor = clusterColour(state.cluster);
+    chip.style.borderColor = clusterColor(state.cluster);
   }
   for (const draw of [drawAnswer, drawFeatures, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawTakeAway]) draw();
   const now = answerAt(state.k);

@@ -1,6 +1,6 @@
 // How clusters split and join over numbers of clusters: one bar per number, bands as wide as the rows they carry.
 import { hover, press, shape, svgOf } from "./dom.js";
-import { clusterColour, css, inkOn } from "./colours.js";
+import { clusterColor, css, inkOn } from "./colors.js";
 import { count, decimals, shorten } from "./words.js";
 
 // layers: [{title, key, clusters: [{label, size, stability?}]}]; steps[i]: [[from, to, rows]] between layers i and i + 1.
@@ -16,7 +16,7 @@ export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: 
   rows.forEach((row, i) => {
     shape(node, "text", { x: left - 8, y: row.y + thick / 2 + 4, "text-anchor": "end", class: i === now ? "" : "quiet", "font-weight": i === now ? 700 : 400 }, row.title);
     for (const part of row.parts) {
-      const fill = clusterColour(part.family);
+      const fill = clusterColor(part.family);
       const bar = shape(node, "rect", { x: part.x, y: row.y, width: Math.max(part.wide, 0.8), height: thick, rx: 2, fill, opacity: shown(part), "data-k": row.key, "data-cluster": part.label });
       if (i === now) bar.setAttribute("stroke", css("--ink"));
       const text = `${row.title}${part.name === undefined ? " clusters" : ""}: cluster ${part.name ?? part.label}\n${count(part.size)} rows` + (part.stability === undefined ? "" : `, stability ${decimals(part.stability)}`);
@@ -41,18 +41,18 @@ function stand(row) {
 }
 // Clusters stand below the rows they come from, so that bands cross little.
 function arrange(row, above, cells) {
-  const centre = new Map(), weight = new Map();
+  const center = new Map(), weight = new Map();
   const from = new Map(above.parts.map((part) => [part.label, part]));
   for (const [a, b, n] of cells) {
     const origin = from.get(a);
-    centre.set(b, (centre.get(b) || 0) + n * (origin.x + origin.wide / 2));
+    center.set(b, (center.get(b) || 0) + n * (origin.x + origin.wide / 2));
     weight.set(b, (weight.get(b) || 0) + n);
   }
-  const place = (part) => (weight.get(part.label) ? centre.get(part.label) / weight.get(part.label) : 1e9);
+  const place = (part) => (weight.get(part.label) ? center.get(part.label) / weight.get(part.label) : 1e9);
   row.parts.sort((p, q) => place(p) - place(q) || p.label - q.label);
   stand(row);
 }
-// All layers wear the colours of the answer looked at: each cluster that of the one it shares most rows with.
+// All layers wear the colors of the answer looked at: each cluster that of the one it shares most rows with.
 function paint(rows, steps, now) {
   for (const part of rows[now].parts) part.family = part.label;
   const spread = (to, from, cells, flip) => {
@@ -86,6 +86,6 @@ function bands(node, one, other, cells, thick, gap, shown) {
   for (const { a, b, n, xa, wa, xb, wb } of all) {
     const path = `M${xa},${y1}C${xa},${mid} ${xb},${mid} ${xb},${y2}H${xb + wb}C${xb + wb},${mid} ${xa + wa},${mid} ${xa + wa},${y1}Z`;
     const family = a.wide <= b.wide ? a.family : b.family;
-    hover(shape(node, "path", { d: path, fill: clusterColour(family), opacity: 0.34 * Math.min(shown(a), shown(b)) }), `${count(n)} rows: ${one.title}, cluster ${a.name ?? a.label} to ${other.title}, cluster ${b.name ?? b.label}`);
+    hover(shape(node, "path", { d: path, fill: clusterColor(family), opacity: 0.34 * Math.min(shown(a), shown(b)) }), `${count(n)} rows: ${one.title}, cluster ${a.name ?? a.label} to ${other.title}, cluster ${b.name ?? b.label}`);
   }
 }

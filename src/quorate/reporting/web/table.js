@@ -1,6 +1,6 @@
 // Tables that can be sorted; on a phone each row is a card. A column: [title, value for sorting, content, class].
 import { el } from "./dom.js";
-import { clusterColour } from "./colours.js";
+import { clusterColor } from "./colors.js";
 import { decimals, percent } from "./words.js";
 
 export function drawTable(table, columns, rows, { chosen, faded } = {}) {
@@ -54,7 +54,7 @@ export function gauge(value, text) {
 export function clusterName(c, pick) {
   if (c === null || c === undefined) return "";
   const swatch = el("span", { class: "swatch" });
-  swatch.style.background = clusterColour(c);
+  swatch.style.background = clusterColor(c);
   const text = c < 0 ? "none" : String(c);
   if (!pick) return el("span", { class: "cluster" }, swatch, text);
   const button = el("button", { type: "button", class: "cluster plain", "aria-label": `Look at cluster ${c}` }, swatch, text);

@@ -1,7 +1,7 @@
-"""Features in frames of any engine: profiled where the rows are, and labelled where they are.
+"""Features in frames of any engine: profiled where the rows are, and labeled where they are.
 
-Frames in memory are read as arrays. Partitions of Dask and Spark are profiled and labelled by the workers, which need
-Quorate themselves; only moments and samples travel. A polars LazyFrame is labelled in batches when it is collected.
+Frames in memory are read as arrays. Partitions of Dask and Spark are profiled and labeled by the workers, which need
+Quorate themselves; only moments and samples travel. A polars LazyFrame is labeled in batches when it is collected.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class _Polars:
 
         kinds = (pl.Int32, pl.Float32, pl.Float32, pl.Int32)
         schema = dict(native.collect_schema()) | dict(zip(ANSWERS, kinds, strict=True))
-        # Rows are labelled one by one, so that batches need not be whole.
+        # Rows are labeled one by one, so that batches need not be whole.
         return native.map_batches(partial(Eager.attach, model=model), schema=schema, streamable=True)
 
 
@@ -135,7 +135,7 @@ class _Dask:
 
 
 class _Spark:
-    """PySpark frame: partitions are profiled and labelled by the executors, as Arrow batches."""
+    """PySpark frame: partitions are profiled and labeled by the executors, as Arrow batches."""
 
     @staticmethod
     def profile(native: Any, names: Sequence[str], new: NewProfile) -> FeatureProfile:

@@ -204,14 +204,14 @@ class _DuckDB:
         answers = native.query("quorate_rows", _DuckDB._as_table(answer, number)).materialize()
         right = lines.set_alias("quorate_lines").join(answers.set_alias("quorate_answers"), f"{keys[0]} = {number}")
         on = " AND ".join(
-            f"{label} IS NOT DISTINCT FROM quorate_labelled.{key}"
+            f"{label} IS NOT DISTINCT FROM quorate_labeled.{key}"
             for label, key in zip(_DuckDB._labels(native, members), keys[1:], strict=True)
         )
         columns = ", ".join(
             [*(f"quorate_rows.{quote_name(name)}" for name in native.columns), *map(quote_name, answer)]
         )
-        labelled = right.project(", ".join([*keys[1:], *answer])).materialize().set_alias("quorate_labelled")
-        return native.set_alias("quorate_rows").join(labelled, on, how="left").project(columns)
+        labeled = right.project(", ".join([*keys[1:], *answer])).materialize().set_alias("quorate_labeled")
+        return native.set_alias("quorate_rows").join(labeled, on, how="left").project(columns)
 
     @staticmethod
     def _as_table(answer: dict[str, NDArray[Any]], number: str) -> str:

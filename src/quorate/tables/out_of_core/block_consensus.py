@@ -21,7 +21,7 @@ from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reliability import Normalise, ncai
+from quorate.reliability import Normalize, ncai
 from quorate.row_similarity import group_sizes, group_sums
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 
@@ -47,7 +47,7 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
         raise QuorateError(
             f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
             f"{show_bytes(n_bytes)}, but {show_bytes(available)} is available. "
-            'Use the default method, gp-mgla or hbgf with start="ward", which read them in blocks, or fewer members.'
+            'Use the default method, gp-mgla or hbgf with init="ward", which read them in blocks, or fewer members.'
         )
     return cast(GraphMethod, estimator)
 
@@ -55,7 +55,7 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     """Find the consensus of an ensemble whose patterns are read in blocks."""
     influence = estimator._weigh(ens)
-    index = ncai(ens, cast(Normalise, estimator.normalise))
+    index = ncai(ens, cast(Normalize, estimator.normalize))
     of_cluster = estimator._cluster_influence(ens, influence)
     graph = estimator._graph(ens, of_cluster)
     cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))
@@ -116,7 +116,7 @@ class _Blocks:
 
     def numbered(self) -> _Numbered:
         """Return the clusters, numbered by decreasing size, ties by their first pattern."""
-        assignment = blocked_kmeans(_Points(self), self.k, self.cut.start, self.cut.spread) if self.k > 1 else None
+        assignment = blocked_kmeans(_Points(self), self.k, self.cut.init, self.cut.spread) if self.k > 1 else None
         plain = _Numbered(self, assignment, np.arange(max(self.k, 1)), np.empty(0))
         sizes, first = np.zeros(self.k), np.full(self.k, self.ens.n_patterns)
         offset = 0

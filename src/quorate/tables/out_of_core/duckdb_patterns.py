@@ -65,22 +65,20 @@ def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
 def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple[Labels, Certainty]]) -> None:
     """Put label and certainty of the patterns, block by block, beside the cells of the lines that have them."""
     connection = lines.connection
-    connection.execute(
-        "CREATE TEMP TABLE quorate_labelled (pattern BIGINT, a0 BIGINT, a1 DOUBLE, a2 DOUBLE, a3 BIGINT)"
-    )
+    connection.execute("CREATE TEMP TABLE quorate_labeled (pattern BIGINT, a0 BIGINT, a1 DOUBLE, a2 DOUBLE, a3 BIGINT)")
     start = 0
     for labels, certain in answers:
         pattern = np.arange(start, start + len(labels))
         values = (labels, certain.confidence, certain.margin, certain.runner_up)
         connection.register("block", {"pattern": pattern, **{f"a{i}": column for i, column in enumerate(values)}})
-        connection.execute("INSERT INTO quorate_labelled SELECT pattern, a0, a1, a2, a3 FROM block")
+        connection.execute("INSERT INTO quorate_labeled SELECT pattern, a0, a1, a2, a3 FROM block")
         connection.unregister("block")
         start += len(labels)
     cells = ", ".join(f"c.{column.sql_name}" for column in lines.all_columns)
     same = " AND ".join(f"c.{word} = p.{word}" for word in _word_names(ens.levels))
     connection.execute(
         f"CREATE TEMP TABLE {ANSWER} AS SELECT {cells}, a0, a1, a2, a3 FROM quorate_coded c "
-        f"JOIN quorate_patterns p ON {same} JOIN quorate_labelled l ON p.rowid = l.pattern"
+        f"JOIN quorate_patterns p ON {same} JOIN quorate_labeled l ON p.rowid = l.pattern"
     )
 
 

@@ -1,16 +1,16 @@
-// Colours: of clusters, of shares from nothing to all, and of the page.
+// Colors: of clusters, of shares from nothing to all, and of the page.
 let palette = { clusters: ["#0a4f79"], light: ["#ffffff", "#000000"], dark: ["#000000", "#ffffff"] };
 
-export function setColours(given) {
+export function setColors(given) {
   palette = given;
 }
 export const dark = () => document.documentElement.dataset.theme === "dark";
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const clusterColour = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : onPage(palette.clusters[c % palette.clusters.length]));
+export const clusterColor = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : onPage(palette.clusters[c % palette.clusters.length]));
 const part = (hex, j) => parseInt(hex.slice(j, j + 2), 16);
 const brightness = (hex) => 0.299 * part(hex, 1) + 0.587 * part(hex, 3) + 0.114 * part(hex, 5);
 
-// On a dark page dark colours are mixed with white until they can be told from it.
+// On a dark page dark colors are mixed with white until they can be told from it.
 function onPage(hex) {
   const least = 100, now = brightness(hex);
   if (!dark() || now >= least) return hex;

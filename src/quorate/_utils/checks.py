@@ -1,4 +1,4 @@
-"""Checks of parameters: each names the parameter, what is required, what came and what to do."""
+"""Checks of parameters. Every error names the parameter, what is required and what was received."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 
 if TYPE_CHECKING:  # the command checks parameters before it needs NumPy
     from quorate._utils.array_types import Floats
@@ -25,14 +25,16 @@ def check_choice(parameter: str, value: object, choices: Sequence[str]) -> str:
     if isinstance(value, str) and value in choices:
         return value
     listed = ", ".join(repr(choice) for choice in choices)
-    raise QuorateError(f"{parameter} must be one of {listed}; got {value!r}.{nearest_name(value, choices)}")
+    raise InputError(
+        f"must be one of {listed}; got {value!r}.{nearest_name(value, choices)}", code="choice", parameter=parameter
+    )
 
 
 def check_flag(parameter: str, value: object) -> bool:
     """Return `value` if it is True or False."""
     if isinstance(value, bool):
         return value
-    raise QuorateError(f"{parameter} must be True or False; got {value!r}.")
+    raise InputError(f"must be True or False; got {value!r}.", code="flag", parameter=parameter)
 
 
 def check_number(
@@ -48,7 +50,7 @@ def check_number(
         required += f" and at most {high:g}"
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value < low or value <= above or value > high:
-        raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
+        raise InputError(f"must be {required}; got {value!r}.", code="number", parameter=parameter)
     return float(value)
 
 
@@ -57,9 +59,11 @@ def check_weight_range(parameter: str, weights: Floats) -> Floats:
     smallest, largest = 1e-12, 1e12
     counted = weights[weights > 0]
     if len(counted) and (counted.min() < smallest or counted.max() > largest):
-        raise QuorateError(
-            f"{parameter} must lie between {smallest:g} and {largest:g}; got {counted.min():g} to {counted.max():g}. "
-            "Multiply all of them by one number."
+        raise InputError(
+            f"must lie between {smallest:g} and {largest:g}; got {counted.min():g} to {counted.max():g}.",
+            code="weight-range",
+            parameter=parameter,
+            hint="Multiply all weights by one number.",
         )
     return weights
 
@@ -67,7 +71,11 @@ def check_weight_range(parameter: str, weights: Floats) -> Floats:
 def check_jobs(value: Any) -> int | None:
     """Return a number of processes, as joblib takes it: None, or an integer that is not 0."""
     if value is not None and (not isinstance(value, numbers.Integral) or value == 0):
-        raise QuorateError(f"n_jobs must be None or an integer other than 0 (-1: all cores); got {value!r}.")
+        raise InputError(
+            f"must be None or an integer other than 0 (-1: all cores); got {value!r}.",
+            code="integer",
+            parameter="n_jobs",
+        )
     return None if value is None else int(value)
 
 
@@ -76,5 +84,5 @@ def check_integer(parameter: str, value: Any, *, low: int, high: int | None = No
     required = f"an integer of at least {low}" + ("" if high is None else f" and at most {high}")
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or value < low or (high is not None and value > high):
-        raise QuorateError(f"{parameter} must be {required}; got {value!r}.")
+        raise InputError(f"must be {required}; got {value!r}.", code="integer", parameter=parameter)
     return int(value)

@@ -58,7 +58,7 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
     jobs = Jobs()
 
     async def page(request: Request) -> Response:
-        return Response(_own_file("explore", "explore.html"), media_type="text/html")
+        return Response(_own_file("explorer", "explore.html"), media_type="text/html")
 
     async def script(request: Request) -> Response:
         name = request.path_params["name"]

@@ -145,7 +145,7 @@ def test_killed_in_the_middle_it_resumes(pools, tmp_path):
     code = textwrap.dedent(f"""
         import numpy as np, os, signal
         import quorate as qt
-        from quorate.bench import run
+        from quorate.benchmarking import comparison as run
         rng = np.random.default_rng(0)
         classes = np.arange(60) % 3
         labels = np.where(rng.random((60, 6)) < 0.2, rng.integers(0, 3, (60, 6)), classes[:, None])

@@ -489,7 +489,7 @@ def check_complaint(printed, words):
         (["generate", "seeds", "--scale", "log"], ["--scale must be one of"]),
         (["generate", "seeds", "--jobs", "0"], ["--jobs must be"]),
         (["generate", "seeds", "--features", "a"], ["is a packaged dataset", "--features"]),
-        (["combine", "{labels}", "--set", "start=k-means++", "--set", "random_state=x"], ["random_state must be"]),
+        (["combine", "{labels}", "--set", "init=k-means++", "--set", "random_state=x"], ["random_state must be"]),
         (["demo", "--folder", "{labels}"], ["is not a folder"]),
         (["demo", "--folder", "{labels}/below"], ["cannot be made"]),
     ],

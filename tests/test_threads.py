@@ -74,7 +74,7 @@ def test_the_thread_that_asks_works_along_with_another():
 FIRST_ANSWER = """
 from numba.np.ufunc import parallel
 import numba, quorate as qt
-from quorate._kernels import threads
+from quorate._runtime import threads
 
 qt.consensus([[0, 0, 1, 1], [0, 0, 0, 1], [1, 1, 0, 0]], 2)
 print(parallel._is_initialized, threads.n_threads() == numba.config.NUMBA_NUM_THREADS)

@@ -41,7 +41,7 @@ def test_neighbors_by_hand():
 def test_the_authors_answers(path):
     known = np.load(path)
     X = known["X"].astype(np.float64)
-    landmarks = Landmarks(known["representatives"], known["group"].astype(np.int64), known["group_centers"], 5)
+    landmarks = Landmarks(known["representatives"], known["group"].astype(np.int64), known["group_centres"], 5)
     index, distances = landmarks.neighbors(X)
     np.testing.assert_array_equal(index, known["neighbors"])
     links = link_weights(distances, link_width(distances))

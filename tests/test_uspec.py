@@ -43,7 +43,7 @@ def test_the_authors_answers(path):
     X = known["X"].astype(np.float64)
     landmarks = Landmarks(known["representatives"], known["group"].astype(np.int64), known["group_centres"], 5)
     index, distances = landmarks.neighbors(X)
-    np.testing.assert_array_equal(index, known["neighbors"])
+    np.testing.assert_array_equal(index, known["neighbours"])
     links = link_weights(distances, link_width(distances))
     np.testing.assert_allclose(links, known["affinity"], atol=1e-6)
     for j, k in enumerate(known["ks"]):

@@ -69,7 +69,7 @@ def measure(labels: Ints, classes: Ints) -> dict[str, Any]:
         "mean confidence": _spearman(mean, jaccard),
     }
     wrong = _misassigned(table, found, classes)
-    share = certain.vote_share[fitted.ensemble_.require_rows("vote share")]
+    share = certain.vote_share[fitted.ensemble_.row_pattern]
     of_rows = {"confidence": fitted.confidence_, "margin": fitted.margin_, "vote share": share}
     return {
         "clusters": len(jaccard),

@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 import quorate as qt
 from benchmarks.data import letters
 from benchmarks.measure import Result, run_parts
+from quorate.ensemble import member_codes
 from quorate.explorer.launch import Explorer
 from quorate.explorer.workbench import Workbench
 
@@ -79,7 +80,7 @@ def first_page(name: str, ens: qt.Ensemble) -> Iterator[Result]:
     """Measure the command in a process of its own: from its address, printed once the table is open, to the answer."""
     with tempfile.TemporaryDirectory() as folder, browser_page() as page:
         path = Path(folder) / "labels.parquet"
-        columns = {f"member {j}": ens._codes(j)[ens.row_pattern] for j in range(ens.n_members)}
+        columns = {f"member {j}": member_codes(ens, j)[ens.row_pattern] for j in range(ens.n_members)}
         pq.write_table(pa.table(columns), path)
         page.goto("about:blank")
         command = [sys.executable, "-m", "quorate", "explore", str(path), "--no-browser", "--quiet"]

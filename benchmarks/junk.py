@@ -64,7 +64,7 @@ def cost() -> Result:
 
     def seconds(measure: Literal["nmi", "ami"]) -> float:
         def task() -> None:
-            ens.derived.clear()
+            ens._derived.clear()
             qt.agreement(ens, measure=measure)
 
         return median_seconds(task)

@@ -112,7 +112,7 @@ class InMemory:
 
     def __init__(self, ens: qt.Ensemble) -> None:
         self.n_patterns, self._counts = ens.n_patterns, ens.row_counts
-        self._codes = ens.patterns - ens._offsets[:-1].astype(np.int32)
+        self._codes = ens.patterns - ens.cluster_offsets[:-1].astype(np.int32)
 
     def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Return codes and counts of some patterns."""

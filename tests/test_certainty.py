@@ -34,7 +34,7 @@ def noisy_blobs():
 def of_rows(labels, weights, consensus, **options):
     """The certainty of rows, through patterns."""
     ens = qt.Ensemble(list(np.asarray(labels).T), **options)
-    rows = ens.require_rows("test")
+    rows = ens.row_pattern
     first = np.unique(rows, return_index=True)[1]
     found = certainty(ens, np.asarray(weights, dtype=float), np.asarray(consensus)[first])
     return [values[rows] for values in found]

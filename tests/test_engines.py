@@ -288,7 +288,7 @@ def test_too_many_patterns_are_refused_before_they_are_collected(arrow):
 def test_an_ensemble_from_a_lazy_frame_has_the_same_patterns(labels, arrow):
     expected = qt.Ensemble(labels, names=MEMBERS)
     ens = qt.ensemble_from_frame(pl.from_arrow(arrow).lazy(), MEMBERS)
-    assert ens.row_pattern is None
+    assert not ens.has_rows
     np.testing.assert_array_equal(ens.patterns, expected.patterns)
     np.testing.assert_array_equal(ens.counts, expected.counts)
     np.testing.assert_array_equal(qt.ncai(ens), qt.ncai(expected))

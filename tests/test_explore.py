@@ -16,6 +16,7 @@ import pytest
 import quorate as qt
 from quorate._runtime import threads
 from quorate._runtime.progress import tell
+from quorate.ensemble import member_codes
 
 testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
 pytest.importorskip("uvicorn")
@@ -141,7 +142,7 @@ def test_weights_by_hand_count_beside_those_of_the_crowd(client, bench):
 def test_the_code_gives_the_answer(client, bench, ask, own):
     code = asked(client, "answer", {"ask": ask})["python"]
     labels = pd.DataFrame(
-        {name: bench.ensemble.levels[j][bench.ensemble._codes(j)[bench.ensemble.row_pattern]]
+        {name: bench.ensemble.levels[j][member_codes(bench.ensemble, j)[bench.ensemble.row_pattern]]
          for j, name in enumerate(bench.ensemble.names)}
     )  # fmt: skip
     space = {"labels": labels}

@@ -9,6 +9,7 @@ import pytest
 import quorate as qt
 from quorate import ensemble
 from quorate._runtime import memory
+from quorate.ensemble import ensemble_size
 from quorate.tables.out_of_core.pattern_blocks import BLOCK, StoredEnsemble
 
 GB = 10**9
@@ -106,7 +107,7 @@ def test_agreement_is_the_same_where_overlaps_are_not_kept(monkeypatch, weighted
     expected = qt.agreement(whole)
     monkeypatch.setattr(ensemble, "DENSE_CLUSTERS", 10)
     with memory.memory_limit("255kB"):
-        assert 12 * parts.expected_overlaps > 255_000
+        assert 12 * ensemble_size(parts).overlaps > 255_000
         np.testing.assert_array_equal(qt.agreement(parts), expected)
         assert "cooccurrence" not in vars(parts)
         np.testing.assert_array_equal(parts.cluster_sizes, whole.cooccurrence.diagonal())
@@ -118,7 +119,7 @@ def test_agreement_is_the_same_where_overlaps_are_not_kept(monkeypatch, weighted
 def test_overlaps_are_told_by_some_clusters(monkeypatch):
     labels = [np.arange(3000) // 3, np.arange(3000) // 5, np.arange(3000) // 7]
     ens = qt.Ensemble(labels)
-    assert ens.expected_overlaps == pytest.approx(ens.cooccurrence.nnz, rel=0.1)
+    assert ensemble_size(ens).overlaps == pytest.approx(ens.cooccurrence.nnz, rel=0.1)
 
 
 def forecast(method, ens):
@@ -133,7 +134,7 @@ def test_a_fit_is_forecast_by_its_arrays():
     ens = qt.Ensemble(np.random.default_rng(0).integers(0, 20, (500, 5)))
     assert (ens.n_patterns, ens.n_clusters) == (500, 100)
     overlaps = ens.cooccurrence.nnz
-    assert ens.expected_overlaps == overlaps  # all 100 clusters were looked at
+    assert ensemble_size(ens).overlaps == overlaps  # all 100 clusters were looked at
     kept = 8 * 100 * 5 + 12 * overlaps
     rows = 2 * 8 * 500
     dense = 5 * 8 * 100**2
@@ -160,7 +161,7 @@ def test_a_fit_that_does_not_fit_is_refused_before_anything_is_made(name):
 def test_overlaps_are_bounded_where_patterns_are_elsewhere():
     """Clusters of one member share no rows, and a pattern overlaps no more than the pairs of its clusters."""
     ens = qt.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]])
-    assert super(qt.Ensemble, ens).expected_overlaps == min(5**2 - 2**2 - 3**2 + 5, 3 * 2**2)
+    assert super(qt.Ensemble, ens)._expected_overlaps == min(5**2 - 2**2 - 3**2 + 5, 3 * 2**2)
 
 
 def test_three_blocks_of_stored_patterns_are_counted():
@@ -168,8 +169,8 @@ def test_three_blocks_of_stored_patterns_are_counted():
         n_patterns = 4 * BLOCK
 
     stored = StoredEnsemble(["a", "b"], [np.arange(600), np.arange(700)], "missing", 10**6, Store())
-    assert stored.numbers.patterns == 3 * BLOCK
-    assert stored.numbers.rows == 0
+    assert ensemble_size(stored).patterns == 3 * BLOCK
+    assert ensemble_size(stored).rows == 0
 
 
 def test_nobody_looks_how_much_is_left_for_a_small_need(monkeypatch):

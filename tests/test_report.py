@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import quorate as qt
 from browser import Page, open_browser
+from quorate.ensemble import member_codes
 from quorate.reporting import Origin, known_classes, render_report, summarize
 from quorate.reporting.row_facts import facts_in_memory
 from quorate.reporting.table_facts import facts_in_table
@@ -332,7 +333,7 @@ def test_rows_are_found_with_every_vote(chromium, page, shown):
         title = browser.page.inner_text("#row-title")
         assert title == f"{NASTY}17 is in cluster {fitted.labels_[17]}"
         votes = dict(zip(browser.column("votes", 0), browser.column("votes", 1), strict=True))
-        codes = ens._codes(0), *(ens._codes(j) for j in range(1, ens.n_members))
+        codes = member_codes(ens, 0), *(member_codes(ens, j) for j in range(1, ens.n_members))
         expected = {name: str(ens.levels[j][codes[j][ens.row_pattern[17]]]) for j, name in enumerate(ens.names)}
         assert votes == expected
         browser.page.fill("#find", "nobody")

@@ -11,6 +11,7 @@ import pytest
 
 import quorate as qt
 from quorate._runtime import memory
+from quorate.ensemble import ensemble_blocks, ensemble_size, pattern_codes
 from quorate.numerics.kmeans import Assignment
 from quorate.tables.out_of_core import block_consensus, pattern_blocks
 
@@ -227,7 +228,7 @@ class PatternsInMemory:
     """The patterns of an ensemble as a store."""
 
     def __init__(self, ens):
-        self.codes = np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1)
+        self.codes = pattern_codes(ens)
         self.counts = ens.row_counts
 
     @property
@@ -257,10 +258,10 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
         vector[:2] = np.nan if gaps else vector[:2]
     ens = qt.Ensemble(labels)
     stored = pattern_blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
-    assert (stored.n_patterns, stored.total) == (ens.n_patterns, ens.total)
+    assert (stored.n_patterns, stored.total_weight) == (ens.n_patterns, ens.total_weight)
     np.testing.assert_array_equal(stored.cooccurrence.toarray(), ens.cooccurrence.toarray())
     # Memory is needed for three blocks, one being read while two are there, one of them with its answer.
-    assert stored.numbers.patterns == pytest.approx(3 * ens.n_patterns / stored.n_blocks)
+    assert ensemble_size(stored).patterns == pytest.approx(3 * ens.n_patterns / len(ensemble_blocks(stored)))
     for k in (1, 2, 4, 11, 40, "auto"):
         estimator = method(k, init=start)
         expected, said = warned(lambda: estimator.fit(ens))  # noqa: B023

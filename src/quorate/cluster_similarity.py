@@ -16,9 +16,9 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_number
-from quorate.ensemble import Clusterings, as_ensemble
+from quorate.ensemble import Clusterings, as_ensemble, cached
 from quorate.numerics.block_lanczos import eight_columns, product_in_tasks
-from quorate.overlaps import keep, new_numbers
+from quorate.overlaps import renumbering, select_entries
 from quorate.reliability import Normalize, influence, ncai
 
 _ROWS_PER_TASK = 64
@@ -63,9 +63,7 @@ def neighbor_links(ens: Clusterings) -> sp.csr_array:
 
 def neighbor_lists(ens: Clusterings) -> NeighborLists:
     """Return the lists of neighbors of all clusters; they are kept, since they are the same for any beta."""
-    if "neighbors" not in ens.derived:
-        ens.derived["neighbors"] = NeighborLists.of(jaccard_links(ens))
-    return ens.derived["neighbors"]
+    return cached(ens, "neighbors", lambda: NeighborLists.of(jaccard_links(ens)))
 
 
 def sact(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:
@@ -150,12 +148,12 @@ class NeighborLists:
         threads.in_threads(fill, threads.blocks(len(order), _ROWS_PER_TASK))
         return lists
 
-    def among(self, clusters: NDArray[np.int64]) -> NeighborLists:
+    def select_clusters(self, clusters: NDArray[np.int64]) -> NeighborLists:
         """Return the lists of some of the clusters, numbered anew; their order stays, and so does that of each list."""
         n = len(self.order)
-        new = new_numbers(clusters, n)[self.order]
+        new = renumbering(clusters, n)[self.order]
         places = np.flatnonzero(new >= 0)
-        values, indices, indptr = keep(self.indptr, self.indices, self.values, places, new_numbers(places, n))
+        values, indices, indptr = select_entries(self.indptr, self.indices, self.values, places, renumbering(places, n))
         return NeighborLists(new[places].astype(np.int64), indptr, indices, values)
 
     @cached_property

@@ -1,10 +1,14 @@
-"""The ensemble: many clusterings of the same rows, held as its distinct rows of labels and their counts."""
+"""The ensemble: many clusterings of the same rows, stored as distinct rows of labels (patterns) and their counts.
+
+`Clusterings` holds what only concerns clusters and their overlaps. `Ensemble` adds the patterns in memory. The
+functions below the classes serve the other modules of the package, so that `Ensemble` shows users few attributes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,33 +16,35 @@ from numpy.typing import NDArray
 
 from quorate import _kernels
 from quorate._runtime.memory import USE_NO_GRAPH, available_memory, require_memory
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice, nearest_name
 from quorate._utils.notebook_html import Share, card
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.label_checks import warn_if_transposed, warn_of_columns, warn_of_text_noise
 from quorate.labels import (
-    Lines,
+    CountedLabels,
     Noise,
     Vector,
     check_names,
     check_row_weights,
-    join_lines,
-    known_codes,
+    codes_among,
+    concatenate_counted,
+    drop_features,
     labels_at,
     split_members,
-    without_features,
 )
-from quorate.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, OfClusters, OfMembers, Overlaps, among
-from quorate.patterns import CodeColumn, Grouping, find_rows, group_labels, group_lines, group_rows
+from quorate.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, Overlaps, PerCluster, PerMember, submatrix
+from quorate.patterns import CodeColumn, Grouping, find_rows, group_counted_labels, group_labels, group_rows
+
+Derived = TypeVar("Derived")
 
 
 class Clusterings:
-    """Many clusterings of the same rows, as far as their clusters and how these overlap are concerned.
+    """Many clusterings of the same rows, reduced to their clusters and the overlaps of these.
 
     This is all that agreement and the graphs over clusters need. Patterns come in blocks: an `Ensemble` is one block,
-    patterns that are kept elsewhere are many.
+    an ensemble whose patterns are stored on disk has many.
     """
 
     names: tuple[str, ...]
@@ -52,22 +58,14 @@ class Clusterings:
         raise NotImplementedError
 
     @property
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """Number of rows, or their total weight."""
         raise NotImplementedError
 
     @property
-    def n_blocks(self) -> int:
-        """Number of blocks in which the patterns come."""
+    def _blocks(self) -> Sequence[Ensemble]:
+        """Consecutive patterns as ensembles that have the clusters of the whole."""
         raise NotImplementedError
-
-    def block(self, i: int) -> Ensemble:
-        """Return some consecutive patterns as an ensemble with the clusters of the whole."""
-        raise NotImplementedError
-
-    def blocks(self) -> Iterator[Ensemble]:
-        """Yield all blocks in order."""
-        return map(self.block, range(self.n_blocks))
 
     @property
     def n_members(self) -> int:
@@ -77,81 +75,63 @@ class Clusterings:
     @property
     def n_clusters(self) -> int:
         """Number of clusters of all members together."""
-        return int(self._offsets[-1])
+        return int(self.cluster_offsets[-1])
 
     @cached_property
-    def _offsets(self) -> Ints:
+    def cluster_offsets(self) -> Ints:
         """(M + 1,) the first cluster id of each member, and the number of clusters."""
-        return np.concatenate([[0], np.cumsum([len(levels) for levels in self.levels])])
+        return _frozen(np.concatenate([[0], np.cumsum([len(levels) for levels in self.levels])]))
 
     @cached_property
     def cluster_member(self) -> Ints:
         """(n_clusters,) the member of each cluster."""
-        return _frozen(np.repeat(np.arange(self.n_members), np.diff(self._offsets)))
+        return _frozen(np.repeat(np.arange(self.n_members), np.diff(self.cluster_offsets)))
 
     @cached_property
-    def derived(self) -> dict[str, Any]:
-        """What others worked out of these clusterings and will need again."""
+    def _derived(self) -> dict[str, Any]:
+        """Cache for derived results, see `cached`."""
         return {}
 
     @cached_property
     def cooccurrence(self) -> sp.csr_array:
-        """(n_clusters, n_clusters) sparse: how many rows (or what weight of rows) two clusters share.
+        """(n_clusters, n_clusters) sparse: number (or weight) of the rows that two clusters share.
 
-        Diagonal blocks hold the cluster sizes, the others every contingency table of two members.
+        Diagonal blocks hold the cluster sizes, the other blocks the contingency tables of two members.
         """
-        return self._add_up(lambda block: block.scaled_cooccurrence(block.counts))
+        return self._sum_over_blocks(lambda block: scaled_cooccurrence(block, block.counts))
 
-    def cooccurrence_by_degree(self, influence: Floats) -> tuple[sp.csr_array, float]:
-        """Return the co-occurrence in which a row counts 1 over the influence (n_clusters,) of all its clusters.
-
-        It is a matrix over a number: where that influence is the same for all rows, `cooccurrence` and what it is.
-        """
-        found = (block.degrees(influence) for block in self.blocks())
-        degrees = np.unique([extreme for degree in found for extreme in (degree.min(), degree.max())])
-        if len(degrees) == 1 and degrees[0] > 0:
-            return self.cooccurrence, float(degrees[0])
-
-        def by_degree(block: Ensemble) -> sp.csr_array:
-            degree = block.degrees(influence)
-            per_row = np.divide(block.counts, degree, out=np.zeros(len(degree)), where=degree > 0)
-            return block.scaled_cooccurrence(per_row)
-
-        return self._add_up(by_degree), 1.0
-
-    def _add_up(self, part: Callable[[Ensemble], sp.csr_array]) -> sp.csr_array:
-        total = part(self.block(0))
-        for i in range(1, self.n_blocks):
-            total = total + part(self.block(i))
+    def _sum_over_blocks(self, part: Callable[[Ensemble], sp.csr_array]) -> sp.csr_array:
+        first, *others = range(len(self._blocks))
+        total = part(self._blocks[first])
+        for i in others:
+            total = total + part(self._blocks[i])
         total.sort_indices()
         return total
 
-    def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
-        """Yield the co-occurrence, some lines at a time, each time with the cluster that the first line is of."""
+    def _overlap_blocks(self) -> Iterator[tuple[int, sp.csr_array]]:
         yield 0, self.cooccurrence
 
     @property
-    def expected_overlaps(self) -> float:
-        """About how many pairs of clusters share rows: at most all pairs of clusters of different members."""
-        sizes = np.diff(self._offsets).astype(np.float64)
+    def _expected_overlaps(self) -> float:
+        """Upper bound of the pairs of clusters that share rows: all pairs of clusters of different members."""
+        sizes = np.diff(self.cluster_offsets).astype(np.float64)
         return min(float(sizes.sum() ** 2 - (sizes**2).sum() + sizes.sum()), float(self.n_patterns) * self.n_members**2)
 
     @property
-    def keeps_overlaps(self) -> bool:
-        """Whether `overlaps` keeps the co-occurrence."""
+    def _keeps_cooccurrence(self) -> bool:
+        """Whether `_overlap_blocks` keeps the co-occurrence in memory."""
         return True
 
     @property
-    def numbers(self) -> Numbers:
-        """What the memory that is needed comes from."""
-        return Numbers(
+    def _size(self) -> EnsembleSize:
+        return EnsembleSize(
             rows=0,
-            patterns=self.n_patterns / self.n_blocks,
+            patterns=self.n_patterns / len(self._blocks),
             members=self.n_members,
             clusters=self.n_clusters,
-            overlaps=self.expected_overlaps,
-            counts_densely=self.n_clusters <= DENSE_CLUSTERS,
-            keeps_overlaps=self.keeps_overlaps,
+            overlaps=self._expected_overlaps,
+            dense_counting=self.n_clusters <= DENSE_CLUSTERS,
+            keeps_cooccurrence=self._keeps_cooccurrence,
         )
 
     @cached_property
@@ -161,14 +141,14 @@ class Clusterings:
 
     @cached_property
     def coverage(self) -> Floats:
-        """(n_clusters, M): how many rows of each cluster each member labels."""
+        """(n_clusters, M) number of rows of each cluster that each member labels."""
         require_memory(
             8.0 * self.n_clusters * self.n_members,
-            f"What {self.n_members:,} members say of {self.n_clusters:,} clusters",
+            f"The coverage of {self.n_clusters:,} clusters by {self.n_members:,} members",
             "Use fewer members.",
         )
         coverage = np.zeros((self.n_clusters, self.n_members))
-        for first, lines in self.overlaps():
+        for first, lines in overlap_blocks(self):
             _kernels.contingency.add_coverage(
                 first, lines.indptr, lines.indices, lines.data, self.cluster_member, coverage
             )
@@ -176,30 +156,32 @@ class Clusterings:
 
     def _check_not_empty(self) -> None:
         if self.n_rows == 0:
-            raise QuorateError("labels has no rows; pass at least one labeled row.")
+            raise _no_rows()
         if self.n_clusters == 0:
-            raise QuorateError("All labels are missing; pass at least one member that labels some rows.")
+            raise InputError(
+                "All labels are missing.", code="no-labels", hint="Pass at least one member that labels some rows."
+            )
 
 
 class Ensemble(Clusterings):
     """Many clusterings (members) of the same rows.
 
-    Rows with the same label in every member are indistinguishable to every consensus function, so the ensemble is kept
-    as its distinct label tuples (patterns) with their counts. Building it takes one hash pass over the rows.
+    Rows with the same label in every member are indistinguishable to every consensus function. The ensemble is
+    therefore stored as its distinct rows of labels (patterns) with their counts, found in one hash pass over the rows.
 
     Parameters
     ----------
     labels : 2-D array, frame, or list or dictionary of vectors
         Rows x members. A list, tuple or generator holds one label vector per member instead, a dictionary one under
-        each name. Labels may be integers, text or categories; NaN, None and NA mean that the member says nothing about
-        the row. Features and dates beside the clusterings of a frame are left out, with a warning.
+        each name. Labels may be integers, text or categories. NaN, None and NA are missing labels: the member does not
+        label the row. Features and dates next to the clusterings of a frame are ignored, with a warning.
     names : sequence of str, optional
         One name per member. Default: the frame's column names or the dictionary's keys, or "member_0", "member_1", ...
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels (the noise of DBSCAN and HDBSCAN) mean: no label, one cluster, or a cluster each.
     row_weights : (n,) array of positive numbers, optional
-        How much each row counts, compared with the others: all of them times a number is the same. Default: 1. A row of
-        weight 2 counts like two equal rows, but for the methods that say otherwise in `methods()` ("repeated rows").
+        Relative weights of the rows; multiplying all of them by a constant changes nothing. Default: 1. A row of weight
+        2 counts like two equal rows, except for methods that state otherwise in `methods()` ("repeated rows").
 
     Attributes
     ----------
@@ -211,8 +193,8 @@ class Ensemble(Clusterings):
         Cluster ids of each distinct row of labels, in lexicographic order; -1 where a label is missing.
     counts : (m,) array
         Number of rows (or their total weight) of each pattern.
-    row_pattern : (n,) int32 array or None
-        Pattern of each row.
+    row_pattern : (n,) int32 array
+        Pattern of each row. An ensemble built from a table of patterns has no rows (`has_rows` is False) and raises.
     cluster_member : (n_clusters,) array
         Member of each cluster. Cluster ids follow the order of the members, then of the label values.
     levels : tuple of arrays
@@ -231,12 +213,11 @@ class Ensemble(Clusterings):
     patterns: NDArray[np.int32]
     counts: Ints | Floats
     row_counts: Ints
-    """(m,) number of rows of each pattern, whatever they weigh."""
+    """(m,) number of rows of each pattern, regardless of their weights."""
     weighted: bool
-    """Whether rows have weights of their own; if not, `counts` are the `row_counts`."""
-    row_pattern: NDArray[np.int32] | None
-    first_row: Ints | None
-    """(m,) the first row of each pattern, where rows are known."""
+    """Whether rows have weights; otherwise `counts` equals `row_counts`."""
+    _row_pattern: NDArray[np.int32] | None
+    _first_row: Ints | None
 
     def __init__(
         self,
@@ -249,64 +230,55 @@ class Ensemble(Clusterings):
         check_choice("noise", noise, ("missing", "cluster", "singletons"))
         vectors, source_names = split_members(labels)
         if not vectors:
-            raise QuorateError("labels has no members; pass at least one label vector.")
+            raise InputError(
+                "has no members.", code="no-members", parameter="labels", hint="Pass at least one label vector."
+            )
         n_rows = len(vectors[0])
         if n_rows == 0:
-            raise QuorateError("labels has no rows; pass at least one labeled row.")
+            raise _no_rows()
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
         if from_table:
             warn_if_transposed(vectors, of_frame=source_names is not None)
         if from_table and source_names is not None:
-            vectors, source_names = without_features(vectors, source_names)
+            vectors, source_names = drop_features(vectors, source_names)
         columns = range(len(vectors)) if source_names is None else source_names
         names = check_names(names if names is not None else source_names, len(vectors))
-        levels, found = group_labels(vectors, names, noise)
+        levels, grouping = group_labels(vectors, names, noise)
         if from_table:
-            warn_of_columns(columns, levels, found.codes, n_rows)
+            warn_of_columns(columns, levels, grouping.codes, n_rows)
         warn_of_text_noise(names, levels, noise)
-        weights = None if row_weights is None else _sums(found, check_row_weights(row_weights, n_rows))
-        self._hold(names, noise, levels, found.codes, found.counts, weights, found.row_pattern, found.first_row)
+        weights = None if row_weights is None else _sums(grouping, check_row_weights(row_weights, n_rows))
+        rows = (grouping.row_pattern, grouping.first_row)
+        self._store(names, noise, levels, grouping.codes, grouping.counts, weights, *rows)
 
-    def _hold(
+    def _store(
         self,
         names: tuple[str, ...],
         noise: Noise,
         levels: tuple[Vector, ...],
         codes: NDArray[np.int32],
         row_counts: Ints,
-        weights: Floats | None = None,
+        weights: Floats | Ints | None = None,
         row_pattern: NDArray[np.int32] | None = None,
         first_row: Ints | None = None,
     ) -> None:
-        """Store the pattern table; its arrays become read-only.
-
-        codes : (m, M) place of each label among the member's levels, -1 for missing; distinct lines in order
-        row_counts, weights : (m,) number of rows of each pattern, and what they weigh together if that is not the same
-        row_pattern, first_row : pattern of each row and first row of each pattern, where rows are known
-        """
+        """Store the pattern table (see `ensemble_of_patterns`); its arrays become read-only."""
         self.names, self.noise, self.levels = names, noise, levels
         self.n_rows = int(row_counts.sum())
         self._check_not_empty()
-        self.patterns = np.where(codes >= 0, codes + self._offsets[:-1].astype(np.int32), np.int32(-1))
+        self.patterns = np.where(codes >= 0, codes + self.cluster_offsets[:-1].astype(np.int32), np.int32(-1))
         self.row_counts, self.weighted = row_counts, weights is not None
         self.counts = row_counts if weights is None else weights
-        self.row_pattern, self.first_row = row_pattern, first_row
+        self._row_pattern, self._first_row = row_pattern, first_row
         self._freeze()
 
-    @classmethod
-    def _of_patterns(cls, *table: Any) -> Ensemble:
-        """Return the ensemble of a pattern table, whose parts are those of `_hold`."""
-        ens = object.__new__(cls)
-        ens._hold(*table)
-        return ens
-
     def _freeze(self) -> None:
-        for array in (self.patterns, self.row_counts, self.counts, self.row_pattern, self.first_row):
+        for array in (self.patterns, self.row_counts, self.counts, self._row_pattern, self._first_row):
             if array is not None:
                 _frozen(array)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the pattern table, not what was derived from it."""
+        """Return what is pickled: the pattern table, without the caches derived from it."""
         state = {name: getattr(self, name) for name in _STATE}
         return state if self.weighted else {**state, "counts": None}
 
@@ -317,9 +289,27 @@ class Ensemble(Clusterings):
         self._freeze()
 
     @property
-    def numbers(self) -> Numbers:
-        """What the memory that is needed comes from."""
-        return super().numbers._replace(rows=0 if self.row_pattern is None else self.n_rows)
+    def has_rows(self) -> bool:
+        """Whether the pattern of each row is stored; False for an ensemble built from a table of patterns."""
+        return self._row_pattern is not None
+
+    @property
+    def row_pattern(self) -> NDArray[np.int32]:
+        """(n,) pattern of each row."""
+        if self._row_pattern is None:
+            raise _patterns_only()
+        return self._row_pattern
+
+    @property
+    def first_row(self) -> Ints:
+        """(m,) first row of each pattern."""
+        if self._first_row is None:
+            raise _patterns_only()
+        return self._first_row
+
+    @property
+    def _size(self) -> EnsembleSize:
+        return super()._size._replace(rows=self.n_rows if self.has_rows else 0)
 
     @property
     def n_patterns(self) -> int:
@@ -327,67 +317,45 @@ class Ensemble(Clusterings):
         return len(self.patterns)
 
     @property
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """Number of rows, or their total weight."""
         return float(self.counts.sum())
 
     @property
-    def n_blocks(self) -> int:
-        """Number of blocks in which the patterns come: 1."""
-        return 1
-
-    def block(self, i: int) -> Ensemble:
-        """Return all patterns."""
-        return self
+    def _blocks(self) -> Sequence[Ensemble]:
+        return (self,)
 
     @cached_property
     def _overlaps(self) -> Overlaps:
         return Overlaps(self.patterns, self.n_clusters)
 
-    @property
-    def pattern_clusters(self) -> tuple[NDArray[np.int32], Ints]:
-        """The clusters of all patterns, one pattern after the other, and (m + 1,) where those of each begin."""
-        return self._overlaps.pattern_clusters
-
     @cached_property
     def incidence(self) -> sp.csr_array:
         """(m, n_clusters) sparse indicator of the clusters of each pattern."""
-        clusters, first = self.pattern_clusters
+        clusters, first = pattern_clusters(self)
         return sp.csr_array((np.ones(len(clusters)), clusters, first), shape=(self.n_patterns, self.n_clusters))
 
-    def scaled_cooccurrence(self, scale: Floats | Ints) -> sp.csr_array:
-        """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
-        if self.n_clusters <= DENSE_CLUSTERS:
-            return self._overlaps.dense(scale)
-        require_memory(
-            BYTES_PER_OVERLAP * self.expected_overlaps,
-            f"The co-occurrence of {self.n_clusters:,} clusters",
-            USE_NO_GRAPH,
-        )
-        return self._overlaps.sparse(scale)
-
     @cached_property
-    def expected_overlaps(self) -> float:
-        """About how many pairs of clusters share rows, told by some clusters; all possible ones where these are few."""
+    def _expected_overlaps(self) -> float:
+        """Estimate of the pairs of clusters that share rows, from a sample of clusters; exact where these are few."""
         if "cooccurrence" in self.__dict__:
             return float(self.cooccurrence.nnz)
-        possible = super().expected_overlaps
+        possible = super()._expected_overlaps
         if possible <= self.patterns.size:
             return possible
         return self._overlaps.estimate()
 
     @property
-    def keeps_overlaps(self) -> bool:
-        """Whether `overlaps` keeps the co-occurrence: it is there already, or small beside the memory there is."""
+    def _keeps_cooccurrence(self) -> bool:
+        """Whether the co-occurrence is kept: it is there already, or takes at most 1/8 of the available memory."""
         small = self.n_clusters <= DENSE_CLUSTERS or "cooccurrence" in self.__dict__
-        return small or BYTES_PER_OVERLAP * self.expected_overlaps <= available_memory() / 8
+        return small or BYTES_PER_OVERLAP * self._expected_overlaps <= available_memory() / 8
 
-    def overlaps(self) -> Iterator[tuple[int, sp.csr_array]]:
-        """Yield the co-occurrence as it is, or, where it is large and not there yet, some lines at a time."""
-        if self.keeps_overlaps:
+    def _overlap_blocks(self) -> Iterator[tuple[int, sp.csr_array]]:
+        if self._keeps_cooccurrence:
             yield 0, self.cooccurrence
         else:
-            yield from self._overlaps.some_at_a_time(self.counts)
+            yield from self._overlaps.in_blocks(self.counts)
 
     @cached_property
     def cluster_sizes(self) -> Ints | Floats:
@@ -397,61 +365,55 @@ class Ensemble(Clusterings):
             np.add.at(sizes, ids[ids >= 0], self.counts[ids >= 0])
         return _frozen(sizes)
 
-    def degrees(self, influence: Floats) -> Floats:
-        """(m,) sum of the influence (n_clusters,) of the clusters of each pattern."""
-        total = np.empty(self.n_patterns)
-        _kernels.row_hashing.add_influence(self.patterns, influence, total)
-        return total
-
     def select(self, members: Iterable[int | str]) -> Ensemble:
         """Return the ensemble of some members, given by position or name."""
         positions = [self._position(member) for member in members]
         if not positions:
-            raise QuorateError("select needs at least one member.")
+            raise InputError("select needs at least one member; got none.", code="no-members")
         if len(set(positions)) < len(positions):
-            raise QuorateError("select names a member twice; name each member once.")
-        ids = self.patterns[:, positions]
-        codes = np.where(ids >= 0, ids - self._offsets[positions].astype(np.int32), np.int32(-1))
+            raise InputError("select got a member twice.", code="repeated-member", hint="Name each member once.")
+        codes = np.stack([member_codes(self, j) for j in positions], axis=1)
         columns = [CodeColumn(codes[:, i], len(self.levels[j])) for i, j in enumerate(positions)]
         grouping = group_rows(columns, self.n_patterns)
-        first_row = None
-        if self.first_row is not None:
+        row_pattern = first_row = None
+        if self.has_rows:
+            row_pattern = grouping.row_pattern[self.row_pattern]
             first_row = np.full(len(grouping.codes), self.n_rows, dtype=np.int64)
             np.minimum.at(first_row, grouping.row_pattern, self.first_row)
-        selected = Ensemble._of_patterns(
+        selected = ensemble_of_patterns(
             tuple(self.names[j] for j in positions),
             self.noise,
             tuple(self.levels[j] for j in positions),
             grouping.codes,
             _sums(grouping, self.row_counts),
             _sums(grouping, self.counts) if self.weighted else None,
-            None if self.row_pattern is None else grouping.row_pattern[self.row_pattern],
+            row_pattern,
             first_row,
         )
         if "cooccurrence" in self.__dict__ and not self.weighted:  # sums of weights would differ in their last bits
-            self._hand_down(selected, positions)
+            self._share_derived(selected, positions)
         return selected
 
-    def _hand_down(self, selected: Ensemble, positions: list[int]) -> None:
-        """Give the ensemble of some members what is known of them already."""
-        kept = np.concatenate([np.arange(self._offsets[j], self._offsets[j + 1]) for j in positions])
-        selected.cooccurrence = among(self.cooccurrence, kept)
+    def _share_derived(self, selected: Ensemble, positions: list[int]) -> None:
+        """Copy the parts of derived results that hold for a selection of members."""
+        clusters = np.concatenate([np.arange(*self.cluster_offsets[j : j + 2]) for j in positions])
+        selected.cooccurrence = submatrix(self.cooccurrence, clusters)
         selected.cooccurrence.sort_indices()
         if "cluster_sizes" in self.__dict__:
-            selected.cluster_sizes = _frozen(self.cluster_sizes[kept])
+            selected.cluster_sizes = _frozen(self.cluster_sizes[clusters])
         if "coverage" in self.__dict__:
-            selected.coverage = self.coverage[np.ix_(kept, np.array(positions))]
+            selected.coverage = self.coverage[np.ix_(clusters, np.array(positions))]
         in_order = positions == sorted(positions)  # sums over two members in the other order differ in their last bits
-        for what, known in list(self.derived.items()):
-            if isinstance(known, OfClusters):
-                selected.derived[what] = known.among(kept)
-            elif isinstance(known, OfMembers) and in_order:
-                selected.derived[what] = known.of_members(np.array(positions))
+        for name, result in list(self._derived.items()):
+            if isinstance(result, PerCluster):
+                selected._derived[name] = result.select_clusters(clusters)
+            elif isinstance(result, PerMember) and in_order:
+                selected._derived[name] = result.select_members(np.array(positions))
 
     def merge(self, other: Ensemble) -> Ensemble:
         """Return the ensemble of the rows of both: more rows of the same members.
 
-        Neither's rows are read again, only their patterns. Where both know their rows, those of `other` come last.
+        Only patterns are read, no rows. Where both ensembles have rows, those of `other` come last.
 
         Parameters
         ----------
@@ -467,24 +429,35 @@ class Ensemble(Clusterings):
         Ensemble(n_rows=5, n_members=2, n_clusters=6, n_patterns=4)
         """
         if not isinstance(other, Ensemble):
-            raise QuorateError(f"merge needs an Ensemble; got {type(other).__name__}. Pass Ensemble(labels).")
+            raise InputError(
+                f"must be an Ensemble; got {type(other).__name__}.",
+                code="not-an-ensemble",
+                parameter="other",
+                hint="Pass Ensemble(labels).",
+            )
         if set(other.names) != set(self.names):
             differing = sorted(set(other.names) ^ set(self.names))
-            raise QuorateError(
-                f"merge needs the same members in both ensembles; only one has {', '.join(map(repr, differing[:5]))}. "
-                "Give members the same names, or leave some out with select."
+            raise InputError(
+                f"must have the same members; only one ensemble has {', '.join(map(repr, differing[:5]))}.",
+                code="different-members",
+                parameter="other",
+                hint="Give members the same names, or drop some with select.",
             )
         if other.noise != self.noise:
-            raise QuorateError(
-                f"merge needs the same noise in both ensembles; got {self.noise!r} and {other.noise!r}. "
-                "Build both with the same setting."
+            raise InputError(
+                f"must have the same noise setting; got {self.noise!r} and {other.noise!r}.",
+                code="different-noise",
+                parameter="other",
+                hint="Build both ensembles with the same setting.",
             )
         both = (self, other if other.names == self.names else other.select(self.names))
-        merged, line_pattern = from_lines(join_lines(*(ens.lines() for ens in both)), noise=self.noise)
+        merged, line_pattern = from_counted_labels(
+            concatenate_counted(*(counted_labels(ens) for ens in both)), noise=self.noise
+        )
+        if not all(ens.has_rows for ens in both):
+            return merged
         first, last = (ens.row_pattern for ens in both)
-        if first is not None and last is not None:
-            merged._set_rows(line_pattern[np.concatenate([first, self.n_patterns + last])])
-        return merged
+        return with_rows(merged, line_pattern[np.concatenate([first, self.n_patterns + last])])
 
     def add_members(self, labels: Any, *, names: Sequence[str] | None = None) -> Ensemble:
         """Return the ensemble with more members of the same rows, in the same order.
@@ -502,112 +475,87 @@ class Ensemble(Clusterings):
         >>> qt.Ensemble([[1, 1, 2, 2]]).add_members([[1, 2, 2, 2], [1, 1, 1, 2]]).names
         ('member_0', 'member_1', 'member_2')
         """
-        rows = self.require_rows("add_members")
         added = self._as_new_members(labels, names)
         if added.n_rows != self.n_rows:
-            raise QuorateError(
-                f"add_members needs labels of the same {self.n_rows} rows; got {added.n_rows} rows. "
-                "Pass one label per row, None where a new member says nothing."
+            raise InputError(
+                f"must label the same {self.n_rows} rows; got {added.n_rows} rows.",
+                code="row-count",
+                parameter="labels",
+                hint="Pass one label per row, None where a new member has no label.",
             )
         if self.weighted or added.weighted:
-            raise QuorateError(
-                "add_members cannot tell the weight of single rows apart. Build the ensemble anew with row_weights."
+            raise InputError(
+                "add_members cannot recover the weights of single rows from a weighted ensemble.",
+                code="weighted-ensemble",
+                hint="Build the ensemble again with row_weights.",
             )
-        others = added.require_rows("add_members")
-        pairs = group_rows([CodeColumn(rows, self.n_patterns), CodeColumn(others, added.n_patterns)], self.n_rows)
-        own, new = self.lines(), added.lines()
+        columns = [CodeColumn(ens.row_pattern, ens.n_patterns) for ens in (self, added)]
+        pairs = group_rows(columns, self.n_rows)
+        own, new = counted_labels(self), counted_labels(added)
         vectors = [vector[pairs.codes[:, 0]] for vector in own.vectors]
         vectors += [vector[pairs.codes[:, 1]] for vector in new.vectors]
-        lines = Lines([*own.names, *new.names], vectors, np.bincount(pairs.row_pattern))
-        grown, line_pattern = from_lines(lines, noise=self.noise)
-        grown._set_rows(line_pattern[pairs.row_pattern])
-        return grown
+        counted = CountedLabels([*own.names, *new.names], vectors, np.bincount(pairs.row_pattern))
+        extended, line_pattern = from_counted_labels(counted, noise=self.noise)
+        return with_rows(extended, line_pattern[pairs.row_pattern])
 
     def _as_new_members(self, labels: Any, names: Sequence[str] | None) -> Ensemble:
         if isinstance(labels, Ensemble):
             return labels
         vectors, source_names = split_members(labels)
-        counted_on = [f"member_{self.n_members + j}" for j in range(len(vectors))]
-        return Ensemble(vectors, names=names or source_names or counted_on, noise=self.noise)
-
-    def lines(self) -> Lines:
-        """Return the patterns as counted lines of labels."""
-        vectors = [labels_at(self._codes(j), levels) for j, levels in enumerate(self.levels)]
-        weights = self.counts.astype(np.float64) if self.weighted else None
-        return Lines(self.names, vectors, self.row_counts, weights)
-
-    def _set_rows(self, row_pattern: NDArray[np.int32]) -> None:
-        """Store the pattern of each row, and each pattern's first row."""
-        first_row = np.full(self.n_patterns, self.n_rows, dtype=np.int64)
-        np.minimum.at(first_row, row_pattern, np.arange(self.n_rows))
-        self.row_pattern, self.first_row = _frozen(row_pattern), _frozen(first_row)
-
-    def _codes(self, member: int) -> NDArray[np.int32]:
-        """(m,) position of each pattern's label among the member's levels, -1 for missing."""
-        ids = self.patterns[:, member]
-        return np.where(ids >= 0, ids - np.int32(self._offsets[member]), np.int32(-1))
+        default_names = [f"member_{self.n_members + j}" for j in range(len(vectors))]
+        return Ensemble(vectors, names=names or source_names or default_names, noise=self.noise)
 
     def _position(self, member: int | str) -> int:
         if isinstance(member, str):
             if member not in self.names:
-                raise QuorateError(f"There is no member named {member!r}.{nearest_name(member, self.names)}")
+                raise InputError(
+                    f"There is no member named {member!r}.{nearest_name(member, self.names)}", code="unknown-member"
+                )
             return self.names.index(member)
         if not -self.n_members <= member < self.n_members:
-            raise QuorateError(
-                f"There is no member {member}; the ensemble has {self.n_members} members, counted from 0."
+            raise InputError(
+                f"There is no member {member}; the ensemble has {self.n_members} members, counted from 0.",
+                code="unknown-member",
             )
         return int(member) % self.n_members
-
-    def require_rows(self, what: str) -> NDArray[np.int32]:
-        """Return `row_pattern`, or say that `what` needs it."""
-        if self.row_pattern is None:
-            raise QuorateError(f"{what} needs the rows, but this ensemble was built from a table of patterns.")
-        return self.row_pattern
-
-    def cluster_ids(self, labels: Any) -> NDArray[np.int32]:
-        """Return (rows, M) cluster ids of new rows labeled by the same members; labels never seen count as missing."""
-        vectors, names = split_members(labels)
-        if names is not None and self.names != check_names(None, self.n_members):
-            if not set(self.names) <= set(names):
-                raise QuorateError(
-                    f"The members are {', '.join(self.names)}, but the columns of the new labels {', '.join(names)}. "
-                    "Name them alike, or pass an array with the members in order."
-                )
-            vectors = [vectors[names.index(name)] for name in self.names]
-        if len(vectors) != self.n_members:
-            raise QuorateError(f"The ensemble has {self.n_members} members, but the new labels have {len(vectors)}.")
-        ids = np.full((len(vectors[0]), self.n_members), -1, dtype=np.int32)
-        for j, (vector, name, levels) in enumerate(zip(vectors, self.names, self.levels, strict=True)):
-            code = known_codes(vector, name, self.noise, levels)
-            ids[:, j] = np.where(code >= 0, code + self._offsets[j], -1)
-        return ids
-
-    def find_patterns(self, cluster_ids: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the pattern with exactly these cluster ids, for each row, or -1 if there is none."""
-        return find_rows(self.patterns, [self.n_clusters] * self.n_members, cluster_ids)
 
     def __repr__(self) -> str:
         sizes = f"n_rows={self.n_rows}, n_members={self.n_members}, n_clusters={self.n_clusters}"
         return f"Ensemble({sizes}, n_patterns={self.n_patterns})"
 
     def _repr_html_(self) -> str:
-        """Return a card for notebooks: sizes, and the members with their clusters and the share of rows they label."""
+        """Return a card for notebooks: sizes, and for each member its clusters and the share of rows it labels."""
         counts = self.counts.astype(np.float64)
         labeled = [Share(counts[self.patterns[:, j] >= 0].sum() / counts.sum()) for j in range(self.n_members)]
-        facts = [
+        figures = [
             (self.n_rows, "rows"),
             (self.n_members, "members"),
-            (self.n_clusters, "clusters in all"),
-            (self.n_patterns, "distinct rows of labels"),
+            (self.n_clusters, "clusters of all members"),
+            (self.n_patterns, "patterns (distinct rows of labels)"),
         ]
         rows = [
             (name, len(levels), share) for name, levels, share in zip(self.names, self.levels, labeled, strict=True)
         ]
-        return card("Ensemble", facts, ("member", "clusters", "rows labeled"), rows)
+        return card("Ensemble", figures, ("member", "clusters", "rows labeled"), rows)
 
 
 _STATE = ["names", "noise", "n_rows", "levels", "patterns", "row_counts", "weighted", "counts"]
-_STATE += ["row_pattern", "first_row"]
+_STATE += ["_row_pattern", "_first_row"]
+
+
+def _no_rows() -> InputError:
+    return InputError("has no rows.", code="no-rows", parameter="labels", hint="Pass at least one labeled row.")
+
+
+def _patterns_only() -> InputError:
+    return InputError(
+        "The ensemble was built from a table of patterns (distinct rows of labels) and has no rows.",
+        code="patterns-only",
+        hint="Build it from the labels of all rows, or use the results by pattern.",
+    )
+
+
+# Construction
 
 
 def as_ensemble(labels: Any) -> Ensemble:
@@ -616,20 +564,180 @@ def as_ensemble(labels: Any) -> Ensemble:
 
 
 def as_clusterings(labels: Any) -> Clusterings:
-    """Return `labels` if clusterings are what it is, wherever its patterns are kept, else the Ensemble of it."""
+    """Return `labels` if it is an Ensemble or one whose patterns are stored elsewhere, else the Ensemble of it."""
     return labels if isinstance(labels, Clusterings) else Ensemble(labels)
 
 
-def from_lines(lines: Lines, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
-    """Return the ensemble of counted lines of labels, and the pattern of each line."""
-    names = check_names(lines.names, len(lines.vectors))
-    if len(lines.row_counts) == 0:
-        raise QuorateError("labels has no rows; pass at least one labeled row.")
-    levels, found = group_lines(lines, noise)
+def ensemble_of_patterns(
+    names: tuple[str, ...],
+    noise: Noise,
+    levels: tuple[Vector, ...],
+    codes: NDArray[np.int32],
+    row_counts: Ints,
+    weights: Floats | Ints | None = None,
+    row_pattern: NDArray[np.int32] | None = None,
+    first_row: Ints | None = None,
+) -> Ensemble:
+    """Return the ensemble of a pattern table.
+
+    Parameters
+    ----------
+    names, noise, levels
+        As the attributes of `Ensemble`.
+    codes : (m, M)
+        Position of each label among the member's levels, -1 for missing; distinct rows in lexicographic order.
+    row_counts : (m,)
+        Number of rows of each pattern.
+    weights : (m,), optional
+        Total weight of the rows of each pattern. Default: their number.
+    row_pattern : (n,), first_row : (m,), optional
+        Pattern of each row and first row of each pattern, where rows are known.
+    """
+    ens = object.__new__(Ensemble)
+    ens._store(names, noise, levels, codes, row_counts, weights, row_pattern, first_row)
+    return ens
+
+
+def from_counted_labels(counted: CountedLabels, *, noise: Noise = "missing") -> tuple[Ensemble, NDArray[np.int32]]:
+    """Return the ensemble of labels with row counts, and the pattern of each of their lines."""
+    names = check_names(counted.names, len(counted.vectors))
+    if len(counted.row_counts) == 0:
+        raise _no_rows()
+    levels, grouping = group_counted_labels(counted, noise)
     warn_of_text_noise(names, levels, noise)
-    weights = None if lines.weights is None else _sums(found, lines.weights)
-    row_counts = _sums(found, lines.row_counts)
-    return Ensemble._of_patterns(names, noise, levels, found.codes, row_counts, weights), found.row_pattern
+    weights = None if counted.weights is None else _sums(grouping, counted.weights)
+    row_counts = _sums(grouping, counted.row_counts)
+    return ensemble_of_patterns(names, noise, levels, grouping.codes, row_counts, weights), grouping.row_pattern
+
+
+def with_rows(ens: Ensemble, row_pattern: NDArray[np.int32]) -> Ensemble:
+    """Return an ensemble built from patterns together with the pattern (n,) of each row."""
+    first_row = np.full(ens.n_patterns, ens.n_rows, dtype=np.int64)
+    np.minimum.at(first_row, row_pattern, np.arange(ens.n_rows))
+    weights = ens.counts.astype(np.float64) if ens.weighted else None
+    table = (ens.names, ens.noise, ens.levels, pattern_codes(ens), ens.row_counts, weights)
+    return ensemble_of_patterns(*table, row_pattern, first_row)
+
+
+# The pattern table
+
+
+def member_codes(ens: Ensemble, member: int) -> NDArray[np.int32]:
+    """(m,) position of each pattern's label among the member's levels, -1 for missing."""
+    ids = ens.patterns[:, member]
+    return np.where(ids >= 0, ids - np.int32(ens.cluster_offsets[member]), np.int32(-1))
+
+
+def pattern_codes(ens: Ensemble) -> NDArray[np.int32]:
+    """(m, M) `member_codes` of all members."""
+    return np.stack([member_codes(ens, j) for j in range(ens.n_members)], axis=1)
+
+
+def counted_labels(ens: Ensemble) -> CountedLabels:
+    """Return the patterns as labels with row counts."""
+    vectors = [labels_at(member_codes(ens, j), levels) for j, levels in enumerate(ens.levels)]
+    weights = ens.counts.astype(np.float64) if ens.weighted else None
+    return CountedLabels(ens.names, vectors, ens.row_counts, weights)
+
+
+def cluster_ids(ens: Ensemble, labels: Any) -> NDArray[np.int32]:
+    """(rows, M) cluster ids of new rows labeled by the same members; -1 for labels that are missing or new."""
+    vectors, names = split_members(labels)
+    if names is not None and ens.names != check_names(None, ens.n_members):
+        if not set(ens.names) <= set(names):
+            raise InputError(
+                f"The members are {', '.join(ens.names)}, but the columns of the new labels are {', '.join(names)}.",
+                code="different-members",
+                hint="Use the same names, or pass an array with the members in order.",
+            )
+        vectors = [vectors[names.index(name)] for name in ens.names]
+    if len(vectors) != ens.n_members:
+        raise InputError(
+            f"The ensemble has {ens.n_members} members, but the new labels have {len(vectors)}.",
+            code="different-members",
+        )
+    ids = np.full((len(vectors[0]), ens.n_members), -1, dtype=np.int32)
+    for j, (vector, name, levels) in enumerate(zip(vectors, ens.names, ens.levels, strict=True)):
+        code = codes_among(vector, name, ens.noise, levels)
+        ids[:, j] = np.where(code >= 0, code + ens.cluster_offsets[j], -1)
+    return ids
+
+
+def find_patterns(ens: Ensemble, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(rows,) the pattern with exactly these cluster ids (rows, M), -1 where there is none."""
+    return find_rows(ens.patterns, [ens.n_clusters] * ens.n_members, ids)
+
+
+def pattern_clusters(ens: Ensemble) -> tuple[NDArray[np.int32], Ints]:
+    """Return the clusters of all patterns, pattern by pattern, and (m + 1,) the start of each pattern's clusters."""
+    return ens._overlaps.pattern_clusters
+
+
+def pattern_degrees(ens: Ensemble, cluster_weights: Floats) -> Floats:
+    """(m,) sum of the weights (n_clusters,) of the clusters of each pattern."""
+    total = np.empty(ens.n_patterns)
+    _kernels.row_hashing.add_weights(ens.patterns, cluster_weights, total)
+    return total
+
+
+# Blocks of patterns, overlaps of clusters, and derived results
+
+
+def ensemble_blocks(ens: Clusterings) -> Sequence[Ensemble]:
+    """Return the patterns in blocks, each read when it is accessed."""
+    return ens._blocks
+
+
+def overlap_blocks(ens: Clusterings) -> Iterator[tuple[int, sp.csr_array]]:
+    """Yield the co-occurrence, or blocks of its rows if it is too large to keep, each with its first cluster."""
+    return ens._overlap_blocks()
+
+
+def ensemble_size(ens: Clusterings) -> EnsembleSize:
+    """Return the sizes from which memory is forecast."""
+    return ens._size
+
+
+def scaled_cooccurrence(ens: Ensemble, scale: Floats | Ints) -> sp.csr_array:
+    """Return the sum over patterns of scale[pattern] times the outer product of the pattern's cluster indicator."""
+    if ens.n_clusters <= DENSE_CLUSTERS:
+        return ens._overlaps.dense(scale)
+    require_memory(
+        BYTES_PER_OVERLAP * ens._expected_overlaps, f"The co-occurrence of {ens.n_clusters:,} clusters", USE_NO_GRAPH
+    )
+    return ens._overlaps.sparse(scale)
+
+
+def cooccurrence_by_degree(ens: Clusterings, cluster_weights: Floats) -> tuple[sp.csr_array, float]:
+    """Return the co-occurrence in which a row counts 1 / d, d the sum of the weights (n_clusters,) of its clusters.
+
+    The result is a matrix and a number by which it is to be divided: `cooccurrence` and d where all rows have the same
+    d, so that nothing is computed again.
+    """
+    extremes = [
+        extreme(pattern_degrees(block, cluster_weights)) for block in ens._blocks for extreme in (np.min, np.max)
+    ]
+    degrees = np.unique(extremes)
+    if len(degrees) == 1 and degrees[0] > 0:
+        return ens.cooccurrence, float(degrees[0])
+
+    def by_degree(block: Ensemble) -> sp.csr_array:
+        degree = pattern_degrees(block, cluster_weights)
+        per_row = np.divide(block.counts, degree, out=np.zeros(len(degree)), where=degree > 0)
+        return scaled_cooccurrence(block, per_row)
+
+    return ens._sum_over_blocks(by_degree), 1.0
+
+
+def cached(ens: Clusterings, name: str, compute: Callable[[], Derived]) -> Derived:
+    """Return a result derived from the ensemble, computed once.
+
+    `Ensemble.select` passes it on where it holds for a selection of members (`PerCluster`, `PerMember`).
+    """
+    if name not in ens._derived:
+        ens._derived[name] = compute()
+    result: Derived = ens._derived[name]
+    return result
 
 
 def _sums(grouping: Grouping, values: Any) -> Any:

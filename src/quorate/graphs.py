@@ -13,9 +13,9 @@ from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import SactOperator, jaccard, neighbor_lists
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree, pattern_clusters
 from quorate.numerics.transfer_cut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
-from quorate.overlaps import among
+from quorate.overlaps import submatrix
 from quorate.random_walks import trajectory_similarity
 from quorate.row_similarity import pattern_evidence
 
@@ -30,7 +30,7 @@ def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
     Equation 15 links a row to each of its clusters with alpha times the influence (n_clusters,) of the cluster; the
     row's degree is the sum, so alpha cancels.
     """
-    clusters, first = ens.pattern_clusters
+    clusters, first = pattern_clusters(ens)
     values = np.empty(len(clusters))
     _kernels.row_hashing.share_influence(clusters, first, influence, values)
     links = sp.csr_array((values, clusters, first), shape=(ens.n_patterns, ens.n_clusters))
@@ -45,7 +45,7 @@ def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
 
     diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
     """
-    shared, degree = ens.cooccurrence_by_degree(influence)
+    shared, degree = cooccurrence_by_degree(ens, influence)
     values = np.empty(len(shared.data))
 
     def scale(some: slice) -> None:
@@ -73,7 +73,7 @@ def components(graph: sp.csr_array) -> Ints:
 def bipartite_graph(ens: Clusterings, influence: Floats) -> ReducedGraph:
     """Return the graph over clusters that rows induce, linked by influence to their clusters; those without are out."""
     active = np.flatnonzero(influence > 0)
-    through_rows = among(links_through_rows(ens, influence), active)
+    through_rows = submatrix(links_through_rows(ens, influence), active)
     degrees = (influence * ens.cluster_sizes)[active]
     return ReducedGraph(through_rows, degrees, components(through_rows))
 
@@ -98,12 +98,12 @@ def multi_granularity_graph(
     through_rows.data *= alpha
     lists = neighbor_lists(ens)
     some = len(nodes) < ens.n_clusters
-    similarity = SactOperator(lists.among(nodes) if some else lists, influence[nodes])
+    similarity = SactOperator(lists.select_clusters(nodes) if some else lists, influence[nodes])
     link_degrees = similarity @ np.ones(len(nodes))
     return ReducedGraph(
-        through_rows=among(through_rows, nodes),
+        through_rows=submatrix(through_rows, nodes),
         degrees=(alpha * influence * ens.cluster_sizes)[nodes] + link_degrees,
-        component=_components(among(ens.cooccurrence, nodes), influence[nodes]),
+        component=_components(submatrix(ens.cooccurrence, nodes), influence[nodes]),
         links=similarity,
         link_degrees=link_degrees,
     )

@@ -26,9 +26,11 @@ def warn_if_transposed(vectors: Sequence[Vector], *, of_frame: bool) -> None:
     most = looks_transposed(rows_of(vectors), len(vectors))
     if most is not None:
         warn(
-            f"labels has {len(vectors[0])} rows and {len(vectors)} members, and each row holds at most {most} distinct "
-            "labels: it looks transposed. Rows are data instances and columns are members; pass labels.T if that is "
-            "not so."
+            f"looks transposed: it has {len(vectors[0])} rows and {len(vectors)} members, and each row holds at most "
+            f"{most} distinct labels.",
+            code="transposed",
+            parameter="labels",
+            hint="Rows are data instances and columns are members. If yours are the other way round, pass labels.T.",
         )
 
 

@@ -34,7 +34,7 @@ from quorate.column_roles import (
     quoted,
     times_left_out,
 )
-from quorate.errors import QuorateError, warn
+from quorate.errors import InputError, QuorateError, warn
 from quorate.integrations.anndata import ask_for_keys, is_annotated
 
 Noise = Literal["missing", "cluster", "singletons"]
@@ -75,7 +75,7 @@ class LabelColumn:
 
 
 @dataclass(frozen=True)
-class Lines:
+class CountedLabels:
     """Labels of lines that stand for several equal rows each, as a group-by gives them."""
 
     names: Sequence[str]
@@ -87,22 +87,23 @@ class Lines:
     """What the rows of each line weigh together, if that is not their number."""
 
 
-def join_lines(first: Lines, last: Lines) -> Lines:
+def concatenate_counted(first: CountedLabels, last: CountedLabels) -> CountedLabels:
     """Return the lines of two tables of the same members, one after the other."""
     vectors = []
     for name, above, below in zip(first.names, first.vectors, last.vectors, strict=True):
         kinds = {_kind_of_labels(vector) for vector in (above, below)} - {"nothing"}
         if len(kinds) > 1:
-            raise QuorateError(
-                f"merge needs labels of one kind; member {name!r} holds {' in one ensemble and '.join(sorted(kinds))} "
-                "in the other. Convert both to text."
+            raise InputError(
+                f"Member {name!r} has {' in one ensemble and '.join(sorted(kinds))} in the other.",
+                code="mixed-labels",
+                hint="Convert both to text.",
             )
         vectors.append(np.ma.concatenate([above, below]))  # type: ignore[no-untyped-call]
     weights = None
     if first.weights is not None or last.weights is not None:
         both = [lines.row_counts if lines.weights is None else lines.weights for lines in (first, last)]
         weights = np.concatenate(both).astype(np.float64)
-    return Lines(first.names, vectors, np.concatenate([first.row_counts, last.row_counts]), weights)
+    return CountedLabels(first.names, vectors, np.concatenate([first.row_counts, last.row_counts]), weights)
 
 
 def _kind_of_labels(vector: Vector) -> str:
@@ -124,9 +125,14 @@ def check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]:
         return tuple(f"member_{j}" for j in range(n_members))
     names = tuple(str(name) for name in names)
     if len(names) != n_members:
-        raise QuorateError(f"names must hold one name per member; got {len(names)} names for {n_members} members.")
+        raise InputError(
+            f"must hold one name per member; got {len(names)} names for {n_members} members.",
+            code="name-count",
+            parameter="names",
+        )
     if len(set(names)) < n_members:
-        raise QuorateError("names must differ; some member names occur twice.")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"must differ; got {repeated!r} twice.", code="repeated-name", parameter="names")
     return names
 
 
@@ -179,7 +185,7 @@ def _from_elsewhere(labels: Any) -> str:
     return " Pass labels.toarray()." if hasattr(labels, "toarray") else ""
 
 
-def without_features(vectors: list[Vector], names: list[str]) -> tuple[list[Vector], list[str]]:
+def drop_features(vectors: list[Vector], names: list[str]) -> tuple[list[Vector], list[str]]:
     """Leave out the columns of a frame that no member could hold, times and features, with a warning.
 
     As in `consensus_frame`, they are there beside more clusterings; where those are fewer, encoding refuses them.
@@ -271,13 +277,13 @@ def _as_frame(labels: Any) -> Any:
         return None
     import narwhals as nw
 
-    frame = known_frame(labels)
+    frame = as_narwhals(labels)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def known_frame(frame: Any) -> Any:
+def as_narwhals(frame: Any) -> Any:
     """Return a narwhals frame, or `frame` itself if it is none of a library that narwhals knows."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -534,7 +540,7 @@ def _number_or_text(value: Any, name: str) -> str | int | float:
     )
 
 
-def known_codes(vector: Vector, name: str, noise: Noise, levels: Vector) -> NDArray[np.int64]:
+def codes_among(vector: Vector, name: str, noise: Noise, levels: Vector) -> NDArray[np.int64]:
     """Return the place of each label among known levels; -1 for those that are not there, and for missing ones."""
     column = encode(vector, name, "missing" if noise == "singletons" else noise)
     position = {value: code for code, value in enumerate(levels.tolist())}

@@ -19,7 +19,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Bools, Ints
 from quorate.errors import QuorateError
-from quorate.labels import Lines, Noise, Vector, encode, encode_all, is_plain
+from quorate.labels import CountedLabels, Noise, Vector, encode, encode_all, is_plain
 
 _BLOCK = 1 << 14
 # A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
@@ -316,7 +316,7 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
     return _with_noise_alone(LabelGroups(levels, merged), noise)
 
 
-def group_lines(lines: Lines, noise: Noise) -> LabelGroups:
+def group_counted_labels(lines: CountedLabels, noise: Noise) -> LabelGroups:
     """Group lines that stand for several equal rows each by their labels."""
     columns = encode_all(dict(zip(lines.names, lines.vectors, strict=True)), noise, lines.row_counts)
     groups = LabelGroups(tuple(column.levels for column in columns), group_rows(columns, len(lines.row_counts)))

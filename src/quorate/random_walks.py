@@ -12,7 +12,7 @@ from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import order_by_overlap, positions_in, require_matrix
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, scaled_cooccurrence
 from quorate.reliability import ratio
 
 _PATTERNS_AT_ONCE = 1024
@@ -187,7 +187,7 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     total = np.asarray(to_clusters @ (to_clusters @ similarity).T)
     total *= decay
     rows_alone = ens.counts**2 / ens.row_counts * (1.0 - decay * _same_pattern(phi, similarity))
-    total += ens.scaled_cooccurrence(rows_alone).toarray()
+    total += scaled_cooccurrence(ens, rows_alone).toarray()
     sizes = ens.cluster_sizes.astype(np.float64)
     total *= decay
     total /= np.outer(sizes, sizes)

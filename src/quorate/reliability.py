@@ -18,7 +18,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory_forecast import require_agreement
 from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_choice, check_number, check_weight_range
-from quorate.ensemble import Clusterings, Ensemble, as_clusterings
+from quorate.ensemble import Clusterings, Ensemble, as_clusterings, cached, ensemble_size, overlap_blocks
 from quorate.errors import QuorateError, warn
 
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
@@ -110,7 +110,7 @@ def _symmetric(upper: Floats, diagonal: float) -> Floats:
 class _OfTwo:
     """Figures of every two members i < j, each (M, M); those of two members depend on no other."""
 
-    def of_members(self, members: Ints) -> Self:
+    def select_members(self, members: Ints) -> Self:
         """Return the figures of some members, in their order."""
         return replace(self, **{one.name: getattr(self, one.name)[np.ix_(members, members)] for one in fields(self)})
 
@@ -128,11 +128,13 @@ class _Information(_OfTwo):
 
 def _information(ens: Clusterings) -> _Information:
     """Return what every two members say about each other; agreement, trust and NCAI all begin with it."""
-    require_agreement(ens.numbers)
-    if "information" not in ens.derived:
+    require_agreement(ensemble_size(ens))
+
+    def compute() -> _Information:
         common = _common_rows(ens)
-        ens.derived["information"] = _Information(common, _entropies(ens, common), _mutual_information(ens, common))
-    return ens.derived["information"]
+        return _Information(common, _entropies(ens, common), _mutual_information(ens, common))
+
+    return cached(ens, "information", compute)
 
 
 def _common_rows(ens: Clusterings) -> Floats:
@@ -154,7 +156,7 @@ def _entropies(ens: Clusterings, common: Floats) -> Floats:
 def _mutual_information(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) mutual information of members i < j over the rows both label; zero elsewhere."""
     mutual = np.zeros_like(common)
-    for first, lines in ens.overlaps():
+    for first, lines in overlap_blocks(ens):
         _kernels.contingency.mutual_information(
             first, lines.indptr, lines.indices, lines.data, ens.cluster_member, common, ens.coverage, mutual
         )
@@ -181,7 +183,7 @@ def cai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     similarity = agreement(ens, normalize)
     if ens.n_members == 1:
         return np.ones(1)
-    tested = _information(ens).common / ens.total
+    tested = _information(ens).common / ens.total_weight
     others = ~np.eye(ens.n_members, dtype=bool)
     return np.sum(tested * similarity * others, axis=1) / (ens.n_members - 1)
 
@@ -256,7 +258,7 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | None = None
     theta = check_number("theta", theta, above=0)
     counted = np.ones(ens.n_members) if members is None else np.asarray(members, dtype=np.float64)
     uncertainty = np.zeros(ens.n_clusters)
-    for first, lines in ens.overlaps():
+    for first, lines in overlap_blocks(ens):
         _kernels.contingency.add_uncertainty(
             first, lines.indptr, lines.indices, lines.data, ens.cluster_member, counted, ens.coverage, uncertainty
         )
@@ -280,20 +282,18 @@ def _effective_share(ens: Clusterings) -> float:
     """Return the effective number of rows over their total weight: 1 unless rows have weights."""
     if not isinstance(ens, Ensemble) or not ens.weighted:
         return 1.0
-    return ens.total / float(np.sum(ens.counts.astype(np.float64) ** 2 / ens.row_counts))
+    return ens.total_weight / float(np.sum(ens.counts.astype(np.float64) ** 2 / ens.row_counts))
 
 
 def _chance(ens: Clusterings) -> _Chance:
     """Return what every two members would share by chance; the fit, the choice of k and the trust all ask for it."""
-    if "chance" not in ens.derived:
-        ens.derived["chance"] = _by_chance(ens, _information(ens).common)
-    return ens.derived["chance"]
+    return cached(ens, "chance", lambda: _by_chance(ens, _information(ens).common))
 
 
 def _by_chance(ens: Clusterings, common: Floats) -> _Chance:
     """Return what every two members would share by chance, their cluster sizes being as they are."""
     share = _effective_share(ens)
-    complete = np.diagonal(common) >= ens.total * (1 - 1e-12)
+    complete = np.diagonal(common) >= ens.total_weight * (1 - 1e-12)
     mean, variance = np.zeros_like(common), np.zeros_like(common)
     if complete.any():
         known = np.ix_(complete, complete)
@@ -315,7 +315,7 @@ def _chance_of_complete(ens: Clusterings, complete: Bools, share: float) -> tupl
 
     def spread(some: slice) -> tuple[Floats, Floats]:
         mean, variance = np.zeros((2, some.stop - some.start, len(sizes)))
-        _kernels.chance.chance_of_sizes(share * sizes, share * ens.total, some.start, some.stop, mean, variance)
+        _kernels.chance.chance_of_sizes(share * sizes, share * ens.total_weight, some.start, some.stop, mean, variance)
         return np.asarray((has @ mean.T).T), np.asarray((has @ variance.T).T)
 
     parts = threads.in_threads(spread, threads.blocks(len(sizes), _SIZES_PER_TASK))

@@ -179,7 +179,7 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     if not rows:
         return evidence
     require_memory(8.0 * ens.n_rows**2, f"The evidence of every two of {ens.n_rows:,} rows", "Leave rows=False.")
-    row_pattern = ens.require_rows("coassociation(rows=True)")
+    row_pattern = ens.row_pattern
     return evidence[np.ix_(row_pattern, row_pattern)]
 
 

@@ -1,4 +1,4 @@
-"""Figures from all contingency tables of members at once: the co-occurrence of clusters in CSR form."""
+"""Statistics of all contingency tables of two members, read from the co-occurrence of clusters in CSR form."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from quorate._kernels._jit import jit
 
 @jit
 def add_coverage(first, indptr, indices, shared, member, out):
-    """Add up how many rows of some clusters, of which `first` is the first, each member labels.
+    """Add to `out` the number of rows of consecutive clusters, starting with `first`, that each member labels.
 
     member : (n_clusters,) the member of each cluster
     out : (n_clusters, M) float64
@@ -18,32 +18,32 @@ def add_coverage(first, indptr, indices, shared, member, out):
 
 
 @jit
-def count_kept(indptr, indices, rows, number, start, stop, out):
-    """Write behind place r how many entries of row rows[r] stay, for r in start..stop.
+def count_selected(indptr, indices, rows, number, start, stop, out):
+    """Write into out[r + 1] the number of selected entries of row rows[r], for r in start..stop.
 
-    number : (n,) the new number of each column, negative for those that go
-    out : (r + 1,)
+    number : (n,) the new number of each column, negative for columns that are not selected
+    out : (rows + 1,)
     """
     for r in range(start, stop):
-        kept = 0
+        n_selected = 0
         for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            kept += number[indices[e]] >= 0
-        out[r + 1] = kept
+            n_selected += number[indices[e]] >= 0
+        out[r + 1] = n_selected
 
 
 @jit
-def keep(indptr, indices, values, rows, number, start, stop, kept_ptr, kept_indices, kept_values):
-    """Write the entries of the rows rows[start:stop] that stay, with the new numbers of their columns.
+def select_entries(indptr, indices, values, rows, number, start, stop, new_ptr, new_indices, new_values):
+    """Write the selected entries of the rows rows[start:stop], with the new numbers of their columns.
 
-    number : as in `count_kept`
-    kept_ptr, kept_indices, kept_values : what is left of the matrix in CSR form, kept_ptr given
+    number : as in `count_selected`
+    new_ptr, new_indices, new_values : the selected matrix in CSR form, new_ptr given
     """
     for r in range(start, stop):
-        place = kept_ptr[r]
+        place = new_ptr[r]
         for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
             if number[indices[e]] >= 0:
-                kept_indices[place] = number[indices[e]]
-                kept_values[place] = values[e]
+                new_indices[place] = number[indices[e]]
+                new_values[place] = values[e]
                 place += 1
 
 

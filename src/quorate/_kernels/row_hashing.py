@@ -67,7 +67,7 @@ def add_by_group(patterns, amounts, labels, out):
 
 
 @jit
-def add_influence(patterns, influence, out):
+def add_weights(patterns, influence, out):
     """Write the sum of the influence (n_clusters,) of the clusters of each pattern; -1 is no cluster."""
     for p in range(patterns.shape[0]):
         total = 0.0

@@ -17,7 +17,7 @@ _LISTED = 5.0
 _SLACK, _MOST_SLACK = 0.25, 20e6
 
 
-class Numbers(NamedTuple):
+class EnsembleSize(NamedTuple):
     """What all sizes come from."""
 
     rows: float
@@ -28,9 +28,9 @@ class Numbers(NamedTuple):
     clusters: float
     overlaps: float
     """Pairs of clusters that share rows."""
-    counts_densely: bool
+    dense_counting: bool
     """Whether overlaps are counted in a dense matrix."""
-    keeps_overlaps: bool
+    keeps_cooccurrence: bool
     """Whether they are kept for agreement."""
 
     @property
@@ -39,19 +39,19 @@ class Numbers(NamedTuple):
         return self.patterns * self.members
 
 
-def kept_by_agreement(size: Numbers) -> float:
+def kept_by_agreement(size: EnsembleSize) -> float:
     """Lists of the patterns of clusters where these are many, what members say of clusters, overlaps if kept."""
-    by_label = 0.0 if size.counts_densely else _LISTED
-    kept = ENTRY * size.overlaps if size.keeps_overlaps else 0.0
+    by_label = 0.0 if size.dense_counting else _LISTED
+    kept = ENTRY * size.overlaps if size.keeps_cooccurrence else 0.0
     return by_label * size.labels + NUMBER * size.clusters * size.members + kept
 
 
-def counting(size: Numbers) -> float:
+def counting(size: EnsembleSize) -> float:
     """Where clusters are few overlaps are counted first of all, in half a dense matrix, and their columns listed."""
-    return (NUMBER + 4.0) * size.clusters**2 / 2 + ENTRY * size.overlaps if size.counts_densely else 0.0
+    return (NUMBER + 4.0) * size.clusters**2 / 2 + ENTRY * size.overlaps if size.dense_counting else 0.0
 
 
-def passed_by_agreement(size: Numbers) -> float:
+def passed_by_agreement(size: EnsembleSize) -> float:
     """What is there for a while: about eight matrices over members."""
     return 8 * NUMBER * size.members**2
 
@@ -61,7 +61,7 @@ def with_slack(needed: float) -> float:
     return needed + min(_SLACK * needed, _MOST_SLACK)
 
 
-def require_agreement(size: Numbers) -> None:
+def require_agreement(size: EnsembleSize) -> None:
     """Refuse agreement between members that there is no room for; if there is, tell that it begins."""
     what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
     tell(what)

@@ -12,7 +12,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from quorate._runtime.memory import USE_LINKAGE
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats, Labels
 from quorate._utils.checks import check_choice, check_integer, check_number
 from quorate._utils.notebook_html import Share, card
@@ -20,7 +20,7 @@ from quorate.algorithms.forecasts import require_fit
 from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, Split, describe_clusters, next_split
 from quorate.certainty import Certainty, certainty
-from quorate.ensemble import Clusterings, Ensemble, as_ensemble
+from quorate.ensemble import Clusterings, Ensemble, as_ensemble, cluster_ids, ensemble_size, find_patterns
 from quorate.errors import QuorateError, warn
 from quorate.patterns import CodeColumn, group_rows
 from quorate.persistence.archive import write_archive
@@ -97,7 +97,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     local_weights: ClassVar[bool] = False
     """Whether clusters may count by their own certainty: `weights="local"`."""
     saved_facts: ClassVar[tuple[str, ...]] = ()
-    """Numbers that `_record` stores beside the weights, for a file of the fitted method."""
+    """EnsembleSize that `_record` stores beside the weights, for a file of the fitted method."""
 
     n_clusters: int | str
     beta: float
@@ -127,7 +127,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return why patterns must all be in memory at once, or None if they can be read in blocks (`GraphMethod`)."""
         return f"{self.name} keeps all of them in memory"
 
-    def _memory(self, size: Numbers, k: int) -> float:
+    def _memory(self, size: EnsembleSize, k: int) -> float:
         """Return about how many bytes it takes to solve an ensemble and cut it into k, beside what agreement keeps.
 
         A method that does not know forecasts what is large when it comes to it.
@@ -226,7 +226,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("normalize", self.normalize, tuple(NORMALISERS))
         self._check_n_clusters(ens)
         k = _MOST_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
-        require_fit(self.name, ens, self._memory(ens.numbers, k), self._advice())
+        require_fit(self.name, ens, self._memory(ensemble_size(ens), k), self._advice())
         normalize = cast(Normalize, self.normalize)
         return resolve_influence(ens, self.weights, self.beta, normalize, local=self.local_weights)
 
@@ -263,7 +263,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def labels_(self) -> Labels:
         """(n,) consensus label of each row: 0 is the largest cluster; -1 for rows no member labels."""
-        return self.pattern_labels_[self.ensemble_.require_rows("labels_")]
+        return self.pattern_labels_[self.ensemble_.row_pattern]
 
     @property
     def pattern_certainty_(self) -> Certainty:
@@ -309,17 +309,17 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def confidence_(self) -> Floats:
         """(n,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
-        return self.pattern_confidence_[self.ensemble_.require_rows("confidence_")]
+        return self.pattern_confidence_[self.ensemble_.row_pattern]
 
     @property
     def margin_(self) -> Floats:
         """(n,) confidence of each row minus its mean evidence with the rows of its runner-up."""
-        return self.pattern_margin_[self.ensemble_.require_rows("margin_")]
+        return self.pattern_margin_[self.ensemble_.row_pattern]
 
     @property
     def runner_up_(self) -> Labels:
         """(n,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
-        return self.pattern_runner_up_[self.ensemble_.require_rows("runner_up_")]
+        return self.pattern_runner_up_[self.ensemble_.row_pattern]
 
     @property
     def choice_(self) -> Choice:
@@ -358,7 +358,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         ks = [check_integer("n_clusters", k, low=1) for k in n_clusters]
-        rows = self.ensemble_.require_rows("sweep")
+        rows = self.ensemble_.row_pattern
         if not ks:
             return np.empty((len(rows), 0), dtype=np.int64)
         cuts = {k: self._cuts.cut(k) for k in sorted(ks, reverse=True)}  # what the largest needs serves all
@@ -377,10 +377,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         ens = self.ensemble_
-        ids = ens.cluster_ids(X)
+        ids = cluster_ids(ens, X)
         columns = [CodeColumn(ids[:, j], ens.n_clusters) for j in range(ens.n_members)]
         new = group_rows(columns, len(ids))
-        known = ens.find_patterns(new.codes)
+        known = find_patterns(ens, new.codes)
         labels = self.pattern_labels_[known]
         unknown = known < 0
         labels[unknown] = most_evident(ens, self.member_weights_, self.pattern_labels_, new.codes[unknown])

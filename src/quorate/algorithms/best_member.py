@@ -32,7 +32,7 @@ def mirkin_distances(ens: Ensemble) -> Floats:
     np.add.at(together, (rows, member[shared.indices]), shared.data.astype(np.float64) ** 2)
     common = np.zeros_like(joined)
     np.add.at(common, member, ens.coverage)
-    return joined + joined.T - 2 * together + ens.total**2 - common**2
+    return joined + joined.T - 2 * together + ens.total_weight**2 - common**2
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class MemberCuts:
     @cached_property
     def member(self) -> int:
         """The member of least distance, the first of equals; members of influence 0 are out."""
-        relative = np.round(self.distances / self.ensemble.total**2, 12)
+        relative = np.round(self.distances / self.ensemble.total_weight**2, 12)
         return int(np.argmin(np.where(self.influence > 0, relative, np.inf)))
 
     @property

@@ -16,7 +16,7 @@ from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_flag
 from quorate.algorithms.partition import GroupCuts, SoftMethod, Solution, first_largest
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, pattern_degrees
 from quorate.graphs import row_links
 from quorate.reliability import Normalize, ratio
 from quorate.row_similarity import by_group, most_evident
@@ -65,7 +65,7 @@ class Votes:
         start, stop = np.searchsorted(ens.cluster_member, [member, member + 1])
         ids = ens.patterns[:, member]
         place = np.where(ids >= 0, ids, stop) - start
-        per_influence = ens.counts * ratio(1.0, ens.degrees(self.influence))
+        per_influence = ens.counts * ratio(1.0, pattern_degrees(ens, self.influence))
         return np.asarray((by_group(ens, per_influence, place, stop - start + 1) * self.influence) @ self.of_cluster)
 
     def merged(self, merges: Ints) -> Votes:

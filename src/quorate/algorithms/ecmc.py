@@ -86,7 +86,7 @@ def complete_similarity(
     )
     evidence = np.round(pattern_evidence(ens, influence)[np.ix_(patterns, patterns)], 12)
     joined, observed = evidence >= thresholds[1], (evidence >= thresholds[1]) | (evidence <= thresholds[0])
-    counts = ens.counts[patterns] * (ens.n_rows / ens.total)
+    counts = ens.counts[patterns] * (ens.n_rows / ens.total_weight)
     n_observed = float(counts @ (observed @ counts))
     if lam is None:
         lam = float(np.sqrt(counts.sum() / n_observed)) if n_observed > 0 else 1.0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_number
 from quorate.algorithms.forecasts import graph_cut
@@ -122,7 +122,7 @@ class GPMGLA(GraphMethod):
         super()._check()
         check_number("alpha", self.alpha, above=0)
 
-    def _memory(self, size: Numbers, k: int) -> float:
+    def _memory(self, size: EnsembleSize, k: int) -> float:
         """Sparse matrices over clusters: links of either kind, lists for triples, and later links in their order."""
         return graph_cut(size, k, while_made=36, kept=32, dense_matrices=5)
 

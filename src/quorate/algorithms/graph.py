@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 import scipy.sparse as sp
 
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice, check_integer
 from quorate.algorithms.base import ConsensusMethod
@@ -31,7 +31,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
         check_choice("init", self.init, STARTS)
         check_integer("n_init", self.n_init, low=1)
 
-    def _memory(self, size: Numbers, k: int) -> float:
+    def _memory(self, size: EnsembleSize, k: int) -> float:
         return graph_cut(size, k, while_made=20, kept=12, dense_matrices=4)
 
     def _why_all_patterns(self) -> str | None:
@@ -50,7 +50,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
         """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
-        if self.init == "first-row" and ens.first_row is None:
+        if self.init == "first-row" and not ens.has_rows:
             raise QuorateError('init="first-row" needs the rows in order; use init="ward" for a table of patterns.')
         return self.cut_class(ens, graph, links, cast(Start, self.init), self.n_init, self.random_state)
 

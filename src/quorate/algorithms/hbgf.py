@@ -37,7 +37,7 @@ class JointCut(SingularCut):
     def companions(self, k: int) -> tuple[Points, ...]:
         """Return the embedded clusters, each of which weighs as much as one row."""
         nodes = self.cluster_embedding(k)
-        return (Points(nodes, np.full(len(nodes), self.ensemble.total / self.ensemble.n_rows), fixed=True),)
+        return (Points(nodes, np.full(len(nodes), self.ensemble.total_weight / self.ensemble.n_rows), fixed=True),)
 
 
 class HBGF(BipartiteMethod):

@@ -12,7 +12,7 @@ from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_number
 from quorate.algorithms.graph import GraphMethod
 from quorate.cluster_similarity import weighted_triples
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree
 from quorate.graphs import bipartite_links, components
 from quorate.numerics.kmeans import Start
 from quorate.numerics.transfer_cut import ReducedGraph, Spectrum, TransferCut
@@ -55,7 +55,7 @@ def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedG
     carried = spread * influence[active]  # carried[c, c'] = T_cc' I_c'
     outgoing = np.zeros(ens.n_clusters)
     outgoing[active] = carried.T.sum(axis=1)
-    shared, degree = ens.cooccurrence_by_degree(outgoing)
+    shared, degree = cooccurrence_by_degree(ens, outgoing)
     through = shared[active][:, active] / degree
     reduced = sp.csr_array(carried @ (through @ carried.T))
     degrees = carried @ ens.cluster_sizes[active].astype(np.float64)

@@ -190,4 +190,4 @@ class MixtureModel(ImprovingMethod, SoftMethod):
         ens = self.ensemble_
         labels = sum(len(levels) - 1 for levels, weight in zip(ens.levels, self.member_weights_, strict=True) if weight)
         n_parameters = self._n_groups - 1 + self._n_groups * labels
-        return -2 * self.log_likelihood_ + n_parameters * float(np.log(ens.total))
+        return -2 * self.log_likelihood_ + n_parameters * float(np.log(ens.total_weight))

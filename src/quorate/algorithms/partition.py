@@ -234,7 +234,7 @@ class SoftMethod(GroupMethod, abstract=True):
     @property
     def memberships_(self) -> Floats:
         """(n, k) how far each row belongs to each cluster, summing to 1; clusters that win no row come last."""
-        return self.pattern_memberships_[self.ensemble_.require_rows("memberships_")]
+        return self.pattern_memberships_[self.ensemble_.row_pattern]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._runtime.memory import USE_NO_MATRIX
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer, check_number
 from quorate.algorithms.forecasts import similarities
@@ -121,7 +121,7 @@ class SRS(LinkageMethod):
         check_number("decay", self.decay, low=0, high=1)
         check_integer("n_iterations", self.n_iterations, low=2)
 
-    def _memory(self, size: Numbers, k: int) -> float:
+    def _memory(self, size: EnsembleSize, k: int) -> float:
         """Four matrices over clusters; then one over clusters and one over patterns."""
         of_clusters = 8.0 * size.clusters**2
         return max(4 * of_clusters, of_clusters + similarities(size))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, cast
 
 from quorate._runtime.memory import USE_NO_MATRIX
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice
 from quorate.algorithms.base import ConsensusMethod
@@ -37,7 +37,7 @@ class EvidenceMethod(LinkageMethod, abstract=True):
 
     local_weights: ClassVar[bool] = True
 
-    def _memory(self, size: Numbers, k: int) -> float:
+    def _memory(self, size: EnsembleSize, k: int) -> float:
         complete = self.linkage == "complete"
         return similarities(size) if complete else sparse_linkage(size, lists=self.linkage == "average")
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from quorate._runtime.memory import USE_NO_MATRIX
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_number
 from quorate.algorithms.forecasts import linkage_through_clusters, similarities
@@ -109,7 +109,7 @@ class WCT(LinkageMethod):
         super()._check()
         check_number("decay", self.decay, low=0, high=1)
 
-    def _memory(self, size: Numbers, k: int) -> float:
+    def _memory(self, size: EnsembleSize, k: int) -> float:
         """The similarity of clusters, while it is made with its neighbors, then with that of patterns."""
         of_clusters = 8.0 * size.clusters**2
         of_patterns = linkage_through_clusters(size) if self.linkage == "average" else similarities(size)

@@ -15,7 +15,18 @@ import numpy as np
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.weak_cache import kept_with
 from quorate.analysis.scores import adjusted_rand
-from quorate.ensemble import Clusterings, Ensemble, as_clusterings, from_lines
+from quorate.ensemble import (
+    Clusterings,
+    Ensemble,
+    as_clusterings,
+    counted_labels,
+    ensemble_blocks,
+    ensemble_of_patterns,
+    find_patterns,
+    from_counted_labels,
+    member_codes,
+    pattern_codes,
+)
 from quorate.errors import QuorateError
 from quorate.graphs import bipartite_graph
 from quorate.numerics.linkage import link_evidence
@@ -175,41 +186,43 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
         order = np.random.default_rng(split).permutation(members)
         middle = len(members) // 2
         splits.append((_half(whole, np.sort(order[:middle])), _half(whole, np.sort(order[middle:]))))
-    counts = np.asarray(whole.counts * (whole.n_rows / whole.total), dtype=np.float64)
+    counts = np.asarray(whole.counts * (whole.n_rows / whole.total_weight), dtype=np.float64)
     return Halves(counts, tuple(splits), ens.n_patterns > MOST_ROWS)
 
 
 def without_rows(ens: Ensemble) -> Ensemble:
     """Return the patterns alone, so that nothing of the rows' size is selected or kept."""
-    codes = np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1)
+    codes = pattern_codes(ens)
     weights = ens.counts if ens.weighted else None
-    return Ensemble._of_patterns(ens.names, ens.noise, ens.levels, codes, ens.row_counts, weights)
+    return ensemble_of_patterns(ens.names, ens.noise, ens.levels, codes, ens.row_counts, weights)
 
 
 def _half(whole: Ensemble, members: Ints) -> Half:
     half = whole.select(members.tolist())
     codes = whole.patterns[:, members]
-    shift = half._offsets[:-1] - whole._offsets[members]
-    place = half.find_patterns(np.where(codes >= 0, codes + shift, -1).astype(np.int32))
+    shift = half.cluster_offsets[:-1] - whole.cluster_offsets[members]
+    place = find_patterns(half, np.where(codes >= 0, codes + shift, -1).astype(np.int32))
     return Half(half, members, place.astype(np.int64))
 
 
 def sample_rows(ens: Clusterings) -> Ensemble:
     """Return all patterns if there are few, else those of 2,000 rows: every so-many-th in the order of patterns."""
     few = ens.n_patterns <= MOST_ROWS
-    if few and ens.n_blocks == 1:
-        return ens.block(0)
-    points = (np.arange(MOST_ROWS) + 0.5) * (ens.total / MOST_ROWS)
+    if few and len(ensemble_blocks(ens)) == 1:
+        return ensemble_blocks(ens)[0]
+    points = (np.arange(MOST_ROWS) + 0.5) * (ens.total_weight / MOST_ROWS)
     codes, counts, before = [], [], 0.0
-    for block in ens.blocks():
+    for block in ensemble_blocks(ens):
         upto = before + np.cumsum(block.counts, dtype=np.float64)
         drawn = np.diff(np.searchsorted(points, upto), prepend=np.searchsorted(points, before))
         drawn = block.row_counts if few else drawn
-        codes.append(np.stack([block._codes(j)[drawn > 0] for j in range(ens.n_members)], axis=1))
+        codes.append(np.stack([member_codes(block, j)[drawn > 0] for j in range(ens.n_members)], axis=1))
         counts.append(drawn[drawn > 0].astype(np.int64))
         before = float(upto[-1])
-    some = Ensemble._of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
-    return from_lines(some.lines(), noise="cluster")[0]  # without the clusters that none of these rows is in
+    some = ensemble_of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
+    return from_counted_labels(counted_labels(some), noise="cluster")[
+        0
+    ]  # without the clusters that none of these rows is in
 
 
 def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:

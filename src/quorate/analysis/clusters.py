@@ -87,7 +87,7 @@ def cluster_table(
     """
     separated = opposition(ens, groups.shared, squared)
     nearest, cost = cheapest_merges(ens, weights, groups, cohesion)
-    row = ens.total / ens.n_rows
+    row = ens.total_weight / ens.n_rows
     chance = ratio(np.maximum(groups.sizes - row, 0.0), np.full(len(groups.sizes), max(groups.sizes.sum() - row, 0.0)))
     described = []
     for label, size in enumerate(groups.sizes):
@@ -113,7 +113,7 @@ def confidence_by_chance(ens: Clusterings, weights: Floats, groups: Groups) -> f
 
     Fine members put few rows together, and coarse ones many, whatever the clusters: confidence is read beside this.
     """
-    histogram, size, row = groups.histogram.sum(axis=0), groups.sizes.sum(), ens.total / ens.n_rows
+    histogram, size, row = groups.histogram.sum(axis=0), groups.sizes.sum(), ens.total_weight / ens.n_rows
     together = histogram**2 @ (weights[ens.cluster_member] / weights.sum()) / size - row if size > row else 0.0
     return float(max(together, 0.0) / (size - row)) if size > row else 0.0
 

@@ -18,7 +18,7 @@ def class_counts(ens: Ensemble, classes: NDArray[Any]) -> Floats:
     """(m, classes) number of rows of each pattern in each class."""
     code = np.unique(classes, return_inverse=True)[1]
     n_classes = int(code.max()) + 1
-    cell = ens.require_rows("class_counts").astype(np.int64) * n_classes + code
+    cell = ens.row_pattern.astype(np.int64) * n_classes + code
     counts = np.bincount(cell, minlength=ens.n_patterns * n_classes)
     return counts.reshape(ens.n_patterns, n_classes).astype(np.float64)
 

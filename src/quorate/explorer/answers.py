@@ -13,7 +13,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.scores import score_table
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, member_codes
 from quorate.errors import QuorateError
 from quorate.explorer.help import parameter_help
 from quorate.explorer.requests import MOST_CLUSTERS, Ask, offered_methods, parameters_of
@@ -68,7 +68,7 @@ def start(bench: Workbench) -> dict[str, Any]:
 
 
 def _coverage(ens: Ensemble) -> Floats:
-    return np.array([ens.counts[ens.patterns[:, j] >= 0].sum() for j in range(ens.n_members)]) / ens.total
+    return np.array([ens.counts[ens.patterns[:, j] >= 0].sum() for j in range(ens.n_members)]) / ens.total_weight
 
 
 def _points(bench: Workbench) -> dict[str, Any] | None:
@@ -197,7 +197,7 @@ def matrix_of(answer: Answer) -> dict[str, Any]:
 def contingency_view(bench: Workbench, one: int, other: int) -> dict[str, Any]:
     """Return how many rows the clusters of two members share, and how similar the members are."""
     ens = bench.ensemble
-    codes = ens._codes(other).astype(np.int64)
+    codes = member_codes(ens, other).astype(np.int64)
     table = contingency(ens, one, codes)
     table = np.pad(table, ((0, 0), (0, len(ens.levels[other]) - table.shape[1])))
     return {
@@ -244,7 +244,7 @@ def compare_view(
 def clustering_of(bench: Workbench, member: int) -> Clustering:
     """Return a member as a clustering of the rows: its name, its codes, and what its clusters are called."""
     ens = bench.ensemble
-    codes = ens._codes(member)[ens.require_rows("compare")].astype(np.int64)
+    codes = member_codes(ens, member)[ens.row_pattern].astype(np.int64)
     return ens.names[member], codes, [str(level)[:_SHORT] for level in ens.levels[member].tolist()]
 
 
@@ -327,10 +327,10 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
     pattern = int(answer.row_pattern[row])
     evidence = np.clip(mean_evidence(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
     whole = bench.ensemble
-    own = int(whole.require_rows("the explorer")[row])
+    own = int(whole.row_pattern[row])
     votes = []
     for j in range(whole.n_members):
-        code = int(whole._codes(j)[own])
+        code = int(member_codes(whole, j)[own])
         place = ask.members.index(j) if j in ask.members else None
         home = None
         if place is not None and code >= 0:

@@ -90,7 +90,7 @@ class Answer:
     @property
     def row_pattern(self) -> NDArray[np.int32]:
         """(n,) pattern of each row."""
-        return self.fitted.ensemble_.require_rows("the explorer")
+        return self.fitted.ensemble_.row_pattern
 
     @property
     def row_labels(self) -> Ints:
@@ -135,7 +135,7 @@ class Workbench:
     _cuts: Kept = field(default_factory=lambda: Kept(_CUTS_KEPT), repr=False)
 
     def __post_init__(self) -> None:
-        self.ensemble.require_rows("The explorer")
+        _ = self.ensemble.row_pattern  # raises if the ensemble has no rows
 
     def row_name(self, row: int) -> str:
         """Return what a row is called."""

@@ -21,7 +21,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._runtime.time_limit import Pace
 from quorate._utils.array_types import Floats, Ints
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, pattern_clusters
 from quorate.reliability import ratio
 
 _FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
@@ -57,7 +57,7 @@ class PatternGroups:
 
         Clusters count by their member's weight and their certainty.
         """
-        clusters, first = ens.pattern_clusters
+        clusters, first = pattern_clusters(ens)
         if len(leaves) < ens.n_patterns:
             some = ens.incidence[leaves]
             clusters, first = some.indices, some.indptr

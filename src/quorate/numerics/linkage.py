@@ -23,7 +23,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
 from quorate._utils.notebook_html import Share, card
 from quorate._utils.numbering import number_by_size
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, pattern_degrees
 from quorate.numerics.average_link import (
     NO_TREE,
     ROWS_PER_TASK,
@@ -150,7 +150,7 @@ class Dendrogram:
 
     def _leaf_of_each_row(self) -> Ints:
         """Return the leaf of each row with evidence; rows of one pattern take its leaves in turn."""
-        row_pattern = self.ensemble.require_rows("to_scipy(rows=True)")
+        row_pattern = self.ensemble.row_pattern
         patterns, first, n_leaves = np.unique(self.leaf_pattern, return_index=True, return_counts=True)
         first_leaf, n_own = np.full(self.ensemble.n_patterns, -1), np.ones(self.ensemble.n_patterns, dtype=np.int64)
         first_leaf[patterns], n_own[patterns] = first, n_leaves
@@ -203,7 +203,7 @@ def link_evidence(
 def _own_heights(ens: Ensemble, weights: Floats, certainty: Floats, covered: Floats) -> Floats:
     """(m,) 1 - similarity of two rows of a pattern, `covered` by some weight; 0 for a pattern of one row."""
     share = weights[ens.cluster_member] / weights.sum()
-    own = ratio(ens.degrees(share * certainty), covered)
+    own = ratio(pattern_degrees(ens, share * certainty), covered)
     return np.where(ens.row_counts > 1, 1.0 - own, 0.0)
 
 

@@ -220,7 +220,6 @@ class TransferCut:
 
     def _cluster(self, linked: NDArray[np.bool_], k: int) -> Ints:
         """Return the cluster of each linked pattern by k-means of the embedding."""
-        first_row = self.ensemble.first_row
         return weighted_kmeans(
             np.ascontiguousarray(self.embedding(k)[linked]),
             self.ensemble.counts[linked].astype(np.float64),
@@ -228,7 +227,7 @@ class TransferCut:
             init=self.init,
             key=self.spread,
             along=self.companions(k),
-            first_seen=None if first_row is None else first_row[linked],
+            first_seen=self.ensemble.first_row[linked] if self.ensemble.has_rows else None,
             n_init=self.n_init,
             random_state=self.random_state,
         ).labels

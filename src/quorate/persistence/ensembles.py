@@ -16,11 +16,11 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from quorate.algorithms.base import ConsensusMethod
-from quorate.ensemble import Ensemble, from_lines
+from quorate.ensemble import Ensemble, counted_labels, from_counted_labels
 from quorate.errors import QuorateError
 from quorate.features.clusterers.uspec import USPEC
 from quorate.features.consensus_clustering import ConsensusClustering
-from quorate.labels import Lines, Noise
+from quorate.labels import CountedLabels, Noise
 from quorate.persistence.archive import Archive
 from quorate.persistence.feature_models import FeatureModel, read_model, unpack_model
 from quorate.persistence.fitted_methods import unpack_clustering, unpack_method
@@ -44,7 +44,7 @@ def save(ens: Ensemble | Saved, folder: str | Path) -> None:
     if isinstance(ens, Saved):
         ens.save(folder)
     else:
-        write_lines(folder, ens.lines(), ens.noise)
+        write_lines(folder, counted_labels(ens), ens.noise)
 
 
 def load(folder: str | Path) -> Any:
@@ -62,7 +62,7 @@ def load(folder: str | Path) -> Any:
     if Path(folder).is_file():
         return read_model(folder, lambda archive: _KINDS[archive[0]["kind"]](archive))
     lines, noise = read_lines(folder)
-    return from_lines(lines, noise=noise)[0]
+    return from_counted_labels(lines, noise=noise)[0]
 
 
 _KINDS: dict[str, Callable[[Archive], Any]] = {
@@ -73,7 +73,7 @@ _KINDS: dict[str, Callable[[Archive], Any]] = {
 }
 
 
-def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:
+def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
     """Write counted lines of labels to a folder, made if need be; what was saved there is replaced at once."""
     import duckdb
 
@@ -98,7 +98,7 @@ def write_lines(folder: str | Path, lines: Lines, noise: Noise) -> None:
         )
 
 
-def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
+def read_lines(folder: str | Path) -> tuple[CountedLabels, Noise]:
     """Return the counted lines of labels saved in a folder, and what negative labels mean there."""
     import duckdb
 
@@ -117,7 +117,7 @@ def read_lines(folder: str | Path) -> tuple[Lines, Noise]:
     rows, *weights = numbers
     if rows.dtype.kind not in "iu":
         raise _damaged(file, "rows must be whole numbers")
-    return Lines(
+    return CountedLabels(
         tuple(names),
         vectors,
         np.asarray(rows, dtype=np.int64),

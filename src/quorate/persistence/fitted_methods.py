@@ -9,12 +9,12 @@ from sklearn.base import clone
 
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import methods
-from quorate.ensemble import Ensemble, from_lines
+from quorate.ensemble import Ensemble, from_counted_labels, with_rows
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.labeling import Crew
 from quorate.features.out_of_sample import Assigned, RowClusters, Votes
-from quorate.labels import Lines, Noise, Vector
+from quorate.labels import CountedLabels, Noise, Vector
 from quorate.persistence.archive import Archive, Arrays, array_text, require
 from quorate.persistence.member_arrays import unpack_members
 
@@ -52,13 +52,13 @@ def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
     require(noise in get_args(Noise), codes.ndim == 2, codes.shape == (len(counts), len(names)), (counts > 0).all())
     require(weights is None or (weights.shape == counts.shape and (weights > 0).all()))
     vectors = [_labels(arrays, j, codes[:, j]) for j in range(len(names))]
-    ens, place = from_lines(Lines(tuple(map(str, names)), vectors, counts, weights), noise=noise)
+    ens, place = from_counted_labels(CountedLabels(tuple(map(str, names)), vectors, counts, weights), noise=noise)
     require(ens.n_patterns == len(counts))
     if "row_pattern" in arrays:
         row_pattern = arrays["row_pattern"]
         require(row_pattern.ndim == 1, row_pattern.min() >= 0)
         require(np.array_equal(np.bincount(row_pattern, minlength=len(counts)), counts))
-        ens._set_rows(place[row_pattern])
+        ens = with_rows(ens, place[row_pattern])
     return ens, np.argsort(place)
 
 

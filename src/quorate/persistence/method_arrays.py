@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, pattern_codes
 from quorate.persistence.archive import Archive, Arrays, plain_parameters, text_array
 
 
@@ -35,7 +35,7 @@ def _pack_ensemble(ens: Ensemble) -> Arrays:
     arrays: Arrays = {
         "names": text_array(ens.names),
         "noise": text_array(ens.noise),
-        "codes": np.stack([ens._codes(j) for j in range(ens.n_members)], axis=1),
+        "codes": pattern_codes(ens),
         "row_counts": ens.row_counts,
     }
     for j, levels in enumerate(ens.levels):
@@ -43,6 +43,6 @@ def _pack_ensemble(ens: Ensemble) -> Arrays:
         arrays[f"text_{j}"] = np.array([levels.dtype.kind == "O"], dtype=np.uint8)
     if ens.weighted:
         arrays["weights"] = np.asarray(ens.counts, dtype=np.float64)
-    if ens.row_pattern is not None:
+    if ens.has_rows:
         arrays["row_pattern"] = ens.row_pattern
     return arrays

@@ -58,7 +58,7 @@ def summarize_clusters(
 
 def sampled_features(found: FileClusters, plane: Sequence[str] | None) -> FeatureRows:
     """Return the rows of the sample, ready to be drawn."""
-    pattern = found.estimator.ensemble_.require_rows("the features' view")
+    pattern = found.estimator.ensemble_.row_pattern
     rows = FeatureRows(
         found.sample.rows,
         found.features,

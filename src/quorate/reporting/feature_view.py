@@ -17,7 +17,7 @@ from quorate.analysis.structure.label_structure import thinned
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import hash_rows
-from quorate.labels import known_frame
+from quorate.labels import as_narwhals
 from quorate.reliability import ratio
 from quorate.reporting.views import Cut, Fitted, fitted_method
 
@@ -196,7 +196,7 @@ def _given(features: Any) -> tuple[Floats, tuple[str, ...]]:
     """Return features as a matrix of numbers, and their names."""
     import narwhals as nw
 
-    frame = features if isinstance(features, np.ndarray) else known_frame(features)
+    frame = features if isinstance(features, np.ndarray) else as_narwhals(features)
     if isinstance(frame, nw.DataFrame):
         frame = frame.select(nw.selectors.numeric())
         names = tuple(map(str, frame.columns))

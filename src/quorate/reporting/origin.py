@@ -57,7 +57,7 @@ def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> K
     if others or len(vector) != ens.n_rows:
         raise QuorateError(f"truth must hold one class for each of {ens.n_rows} rows; got {len(vector)}.")
     labels = encode(vector, "truth", "cluster")
-    code, pattern = labels.digits(slice(None)), ens.require_rows("truth")
+    code, pattern = labels.digits(slice(None)), ens.row_pattern
     known = code >= 0
     if not known.any():
         raise QuorateError("truth names no class for any row. Leave it out, or pass one class per row.")

@@ -259,7 +259,7 @@ def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, tr
     ax.plot(view.ks, chance, ":", lw=1, color="#0b62a4", label="the same of rows at random")
     ax.plot(view.ks, [cut.agreement for cut in view.cuts], "s--", ms=4, color="#c44e0e", label="agreement with members")
     if truth is not None:
-        rows = fitted_method(fitted).ensemble_.require_rows("by_n_clusters with truth")
+        rows = fitted_method(fitted).ensemble_.row_pattern
         scores = [evaluate(cut.labels[rows], truth).nmi_sqrt for cut in view.cuts]
         ax.plot(view.ks, scores, "^:", ms=5, color="#16956e", label="NMI with the known classes")
     ax.axvline(fitted_method(fitted).n_clusters_, color=_QUIET, lw=0.8, ls="--")

@@ -86,7 +86,7 @@ def facts_in_memory(
     ens: Ensemble, patterns: Ints, most: int, *, ids: Sequence[Any] | None = None, columns: Any = None
 ) -> RowFacts:
     """Return what is known of the rows of an ensemble in memory: names of some patterns, at most so many rows."""
-    if ens.row_pattern is None or ens.first_row is None:
+    if not ens.has_rows:
         return RowFacts([f"pattern {pattern}" for pattern in patterns], [], np.empty(0, dtype=np.int64))
     rows = np.arange(0, ens.n_rows, step(ens.n_rows, most))
     kept, too_many = _kept(ens, columns)
@@ -133,14 +133,14 @@ def _kept(ens: Ensemble, columns: Any) -> tuple[tuple[NumberColumn | ValueColumn
 def value_column(name: str, values: Sequence[Any], ens: Ensemble, code: Ints) -> ValueColumn:
     """Return how many rows of each pattern hold each value; `code` is the value of each row, -1 for none."""
     present = code >= 0
-    cells = (ens.require_rows("columns")[present], code[present])
+    cells = (ens.row_pattern[present], code[present])
     counts = sp.coo_array((np.ones(int(present.sum())), cells), shape=(ens.n_patterns, len(values)))
     return ValueColumn(name, tuple(map(str, values)), sp.csr_array(counts))
 
 
 def _moments(ens: Ensemble, numbers: Floats) -> Floats:
     present = np.isfinite(numbers)
-    pattern, x = ens.require_rows("columns")[present], numbers[present]
+    pattern, x = ens.row_pattern[present], numbers[present]
     n = np.bincount(pattern, minlength=ens.n_patterns).astype(np.float64)
     mean = np.bincount(pattern, weights=x, minlength=ens.n_patterns) / np.maximum(n, 1)
     variance = np.bincount(pattern, weights=(x - mean[pattern]) ** 2, minlength=ens.n_patterns) / np.maximum(n, 1)

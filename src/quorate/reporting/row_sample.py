@@ -29,7 +29,7 @@ def rows_that_fit(ens: Ensemble, n_answers: int) -> int:
 def embedded_rows(ens: Ensemble, sweep: SweepView, facts: RowFacts) -> dict[str, Any]:
     """Return the sampled rows, and for their patterns the label each member gives and the answer at each k."""
     patterns, place = np.unique(facts.sample_pattern, return_inverse=True)
-    codes = ens.patterns[patterns] - np.where(ens.patterns[patterns] >= 0, ens._offsets[:-1], 0)
+    codes = ens.patterns[patterns] - np.where(ens.patterns[patterns] >= 0, ens.cluster_offsets[:-1], 0)
     levels_used = [np.unique(column[column >= 0]) for column in codes.T]
     return {
         "all": len(facts.sample) == ens.n_rows,
@@ -60,7 +60,7 @@ def _homes(ens: Ensemble, cut: Cut, levels_used: Sequence[Any]) -> list[dict[str
     home, share = np.argmax(shared, axis=0), np.rint(100 * shared.max(axis=0) / total).astype(int)
     return [
         {str(code): [int(home[offset + code]), int(share[offset + code])] for code in used}
-        for offset, used in zip(ens._offsets[:-1], levels_used, strict=True)
+        for offset, used in zip(ens.cluster_offsets[:-1], levels_used, strict=True)
     ]
 
 

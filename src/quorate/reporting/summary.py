@@ -113,7 +113,7 @@ def summarize(
 
 
 def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
-    missing = float(((ens.patterns < 0).sum(axis=1) * ens.counts).sum() / (ens.total * ens.n_members))
+    missing = float(((ens.patterns < 0).sum(axis=1) * ens.counts).sum() / (ens.total_weight * ens.n_members))
     return {
         "name": origin.name,
         "rows": ens.n_rows,
@@ -258,7 +258,7 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
     ens = fitted.ensemble_
     answer = {
         "k": cut.n_clusters,
-        "clusters": [cluster_values(cluster, ens.total) for cluster in cut.clusters],
+        "clusters": [cluster_values(cluster, ens.total_weight) for cluster in cut.clusters],
         "outlook": outlook(cut.clusters, split),
         "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 4),

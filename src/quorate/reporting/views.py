@@ -125,7 +125,7 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass
     weights = index**2 / np.sum(index**2) if weights is None else weights
     crowd = crowd_trust(ens, normalize)
-    coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total
+    coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total_weight
     return tuple(
         MemberRow(
             ens.names[j],
@@ -274,13 +274,13 @@ def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
 
 def agreement_with_members(ens: Ensemble, groups: Groups) -> Floats:
     """(M,) NMI of a consensus, by its clusters, with each member, over the rows both label."""
-    tables = [groups.shared[:, first:last].T for first, last in pairwise(ens._offsets)]
+    tables = [groups.shared[:, first:last].T for first, last in pairwise(ens.cluster_offsets)]
     return np.array([table_nmi(table) if table.any() else 0.0 for table in tables])
 
 
 def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:
     """(clusters of the member, k) how many rows a member's clusters and the consensus clusters share."""
-    offset = int(ens._offsets[member])
+    offset = int(ens.cluster_offsets[member])
     codes = ens.patterns[:, member] - offset
     known = (ens.patterns[:, member] >= 0) & (labels >= 0)
     n_groups = int(labels.max(initial=-1)) + 1

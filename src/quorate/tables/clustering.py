@@ -21,7 +21,7 @@ from quorate.column_roles import quoted as listed_names
 from quorate.errors import QuorateError, warn
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import Sample
-from quorate.labels import known_frame
+from quorate.labels import as_narwhals
 from quorate.persistence.feature_models import FeatureModel
 from quorate.tables.engines.feature_engines import (
     BLOCK,
@@ -140,7 +140,7 @@ def cluster_frame(
 def _open(frame: Any) -> tuple[Any, FeatureEngine]:
     import narwhals as nw
 
-    opened = known_frame(frame)
+    opened = as_narwhals(frame)
     if isinstance(opened, nw.DataFrame):
         return opened, Eager()
     if not isinstance(opened, nw.LazyFrame) or str(opened.implementation) not in FEATURE_ENGINES:

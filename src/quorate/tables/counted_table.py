@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from quorate._runtime.memory import labels_memory, require_memory
 from quorate._utils.array_types import Ints
 from quorate.column_roles import Seen
-from quorate.ensemble import Ensemble, from_lines
+from quorate.ensemble import Ensemble, from_counted_labels
 from quorate.errors import QuorateError
-from quorate.labels import Lines, Noise
+from quorate.labels import CountedLabels, Noise
 from quorate.tables.io import ROW, Column, LabelTable, explained, quote_name
 from quorate.tables.roles import refuse_features
 
@@ -98,7 +98,7 @@ class CountedTable:
         labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
         fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
         n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
-        ens, pattern = from_lines(Lines(self.members, list(fetched.values()), n), noise=self.noise)
+        ens, pattern = from_counted_labels(CountedLabels(self.members, list(fetched.values()), n), noise=self.noise)
         return ens, line, pattern.astype(np.int64)
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate._utils.checks import check_choice
 from quorate.algorithms.registry import AUTO, make_method
 from quorate.column_roles import Seen, head_rows, look_at
-from quorate.ensemble import Ensemble, from_lines
+from quorate.ensemble import Ensemble, from_counted_labels
 from quorate.errors import QuorateError
 from quorate.labels import Noise, Vector, frame_vectors
 from quorate.tables.consensus import answer_columns, answer_names, fit_best
@@ -25,7 +25,7 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     """Return the ensemble of some columns of a frame, whatever engine holds it.
 
     The rows of a lazy frame stay where they are: its engine counts the patterns, and only those are collected. So
-    `row_pattern` is None, and with it everything that speaks of rows; `consensus_frame` puts the answer back on the
+    `has_rows` is False, and with it everything that speaks of rows; `consensus_frame` puts the answer back on the
     rows.
 
     Parameters
@@ -49,7 +49,7 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     source = _open(frame, members)
     if source.is_eager:
         return Ensemble(_vectors(source), names=source.members, noise=noise)
-    return from_lines(count_lines(source).lines, noise=noise)[0]
+    return from_counted_labels(count_lines(source).lines, noise=noise)[0]
 
 
 def consensus_frame(
@@ -113,10 +113,10 @@ def consensus_frame(
     if source.is_eager:
         ens = Ensemble(_vectors(source), names=source.members, noise=noise)
         answers = answer_columns(fit_best(estimator, ens))
-        rows = ens.require_rows("consensus_frame")
+        rows = ens.row_pattern
         return _with_columns(source, {name: answer[rows] for name, answer in answers.items()})
     counted = count_lines(source)
-    ens, line_pattern = from_lines(counted.lines, noise=noise)
+    ens, line_pattern = from_counted_labels(counted.lines, noise=noise)
     answers = answer_columns(fit_best(estimator, ens))
     on_lines = {name: answer[line_pattern] for name, answer in answers.items()}
     return source.engine.attach(source.frame.to_native(), counted.native, source.members, on_lines)

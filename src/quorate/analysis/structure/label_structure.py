@@ -53,7 +53,7 @@ def structure(X: Any, labels: Any) -> Structure:
     """
     if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
         one = Ensemble([labels])
-        found: Labels = one.patterns[one.require_rows("structure"), 0].astype(np.int64)
+        found: Labels = one.patterns[one.row_pattern, 0].astype(np.int64)
         return examine(check_rows(X, one.n_rows), {one.n_clusters: found}, one.n_clusters)
     ens = as_ensemble(labels)
     partitions = _partitions(ens)
@@ -63,7 +63,7 @@ def structure(X: Any, labels: Any) -> Structure:
 def structure_of(X: Floats, fitted: ConsensusMethod) -> Structure:
     """Return the structure in the features of thinned rows, with the boundaries of a fitted consensus."""
     ens = fitted.ensemble_
-    rows = thinned(ens.require_rows("structure"))
+    rows = thinned(ens.row_pattern)
     seen = ens if len(rows) == ens.n_rows else Ensemble(list(ens.patterns[rows].T))
     return examine(X, {**_partitions(seen), fitted.n_clusters_: fitted.pattern_labels_[rows]}, fitted.n_clusters_)
 
@@ -71,7 +71,7 @@ def structure_of(X: Floats, fitted: ConsensusMethod) -> Structure:
 def _partitions(ens: Ensemble) -> dict[int, Labels]:
     """Return the labels of all rows by GP-MGLA, by number of clusters."""
     ks, cuts = _cuts(ens)
-    rows = ens.require_rows("structure")
+    rows = ens.row_pattern
     return {k: labels[rows] for k, labels in zip(ks, cuts.T, strict=True)}
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from quorate._runtime.memory import available_memory, labels_memory, show_bytes
 from quorate._utils.checks import nearest_name
 from quorate.errors import QuorateError
-from quorate.labels import Lines, Vector, frame_vectors, known_frame
+from quorate.labels import CountedLabels, Vector, as_narwhals, frame_vectors
 from quorate.tables.io import quote_name
 
 
@@ -62,7 +62,7 @@ class FrameSource:
 class CountedLines:
     """The distinct rows of labels of a lazy frame, counted by its engine."""
 
-    lines: Lines
+    lines: CountedLabels
     native: Any
     """The lines as the engine's own small table, to be joined with the rows."""
 
@@ -71,7 +71,7 @@ def open_frame(frame: Any, members: Sequence[str] | None) -> FrameSource:
     """Return a frame as a source of members, or say what is wrong with it."""
     import narwhals as nw
 
-    opened = known_frame(frame)
+    opened = as_narwhals(frame)
     if not isinstance(opened, nw.DataFrame | nw.LazyFrame):
         raise QuorateError(
             f"frame must be a frame of pandas, polars, pyarrow, DuckDB, Dask or PySpark; got {type(frame).__name__}. "
@@ -105,7 +105,7 @@ def count_lines(source: FrameSource) -> CountedLines:
             "memory. Leave out the members with the most clusters, or write the frame to Parquet and use "
             "consensus_file, which needs no such memory for GP-MGLA and HBGF."
         )
-    return CountedLines(Lines(source.members, vectors, counts), native)
+    return CountedLines(CountedLabels(source.members, vectors, counts), native)
 
 
 def unused_name(stem: str, columns: Sequence[str]) -> str:

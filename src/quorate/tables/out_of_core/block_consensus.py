@@ -17,7 +17,7 @@ from quorate.algorithms.graph import GraphMethod
 from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, cluster_table
 from quorate.certainty import Certainty, Groups, certainty
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, ensemble_blocks
 from quorate.errors import QuorateError
 from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
 from quorate.numerics.transfer_cut import TransferCut
@@ -58,7 +58,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     index = ncai(ens, cast(Normalize, estimator.normalize))
     of_cluster = estimator._cluster_influence(ens, influence)
     graph = estimator._graph(ens, of_cluster)
-    cut = estimator._transfer_cut(ens.block(0), graph, sp.csr_array((0, len(graph.degrees))))
+    cut = estimator._transfer_cut(ensemble_blocks(ens)[0], graph, sp.csr_array((0, len(graph.degrees))))
     choice = choose_k(ens) if estimator.n_clusters == "auto" else None
     wanted = int(estimator.n_clusters) if choice is None else choice.within(cut.max_clusters)
     blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
@@ -72,7 +72,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
             yield labels, certainty(block, weights, labels, groups)
 
     firmness = np.zeros((2, numbered.n_groups))
-    for block, (labels, certain) in zip(ens.blocks(), answers(), strict=True):
+    for block, (labels, certain) in zip(ensemble_blocks(ens), answers(), strict=True):
         for total, values in zip(firmness, (certain.vote_share, certain.confidence), strict=True):
             total += group_sums(block, labels, values, numbered.n_groups)
     stability, cohesion = firmness / numbered.sizes
@@ -102,12 +102,12 @@ class _Blocks:
 
     def embedded(self) -> Iterator[Embedded]:
         """Yield all blocks in order."""
-        return map(self.embed, range(self.ens.n_blocks))
+        return map(self.embed, range(len(ensemble_blocks(self.ens))))
 
     def embed(self, i: int) -> Embedded:
         """Return a block, which of its patterns have any evidence, and those embedded."""
         self.cut.spectrum(self.k)
-        block = self.ens.block(i)
+        block = ensemble_blocks(self.ens)[i]
         links = self.estimator._links(block, self.influence)
         part = replace(self.cut, ensemble=block, links=links)
         part._known.extend(self.cut._known)
@@ -141,10 +141,10 @@ class _Points(Sequence[Points]):
         self._companions = blocks.cut.companions(blocks.k)
 
     def __len__(self) -> int:
-        return self._blocks.ens.n_blocks + len(self._companions)
+        return len(ensemble_blocks(self._blocks.ens)) + len(self._companions)
 
     def __getitem__(self, i: Any) -> Any:
-        n_blocks = self._blocks.ens.n_blocks
+        n_blocks = len(ensemble_blocks(self._blocks.ens))
         if i >= n_blocks:
             return self._companions[i - n_blocks]
         block, linked, values = self._blocks.embed(i)

@@ -7,14 +7,14 @@ the co-occurrence, which adds up over blocks, and a k-means of their embedding, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._runtime.memory_forecast import Numbers
+from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Ints
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings, Ensemble, ensemble_of_patterns
 from quorate.labels import Noise, Vector
 
 BLOCK = 1 << 17
@@ -47,22 +47,31 @@ class StoredEnsemble(Clusterings):
         return self._store.n_patterns
 
     @property
-    def total(self) -> float:
+    def total_weight(self) -> float:
         """Number of rows."""
         return float(self.n_rows)
 
     @property
-    def n_blocks(self) -> int:
-        """Number of blocks in which the patterns are read."""
-        return -(-self.n_patterns // BLOCK)
+    def _blocks(self) -> Sequence[Ensemble]:
+        return _StoredBlocks(self, self._store)
 
     @property
-    def numbers(self) -> Numbers:
-        """What the memory that is needed comes from: a block is read while two are there, one with its answer."""
-        one = super().numbers
+    def _size(self) -> EnsembleSize:
+        one = super()._size  # a block is read while two others are in memory, one of them with its result
         return one._replace(patterns=min(3 * one.patterns, self.n_patterns))
 
-    def block(self, i: int) -> Ensemble:
-        """Return some consecutive patterns as an ensemble with the clusters of the whole."""
-        codes, row_counts = self._store.read(i * BLOCK, min((i + 1) * BLOCK, self.n_patterns))
-        return Ensemble._of_patterns(self.names, self.noise, self.levels, codes, row_counts)
+
+class _StoredBlocks(Sequence[Ensemble]):
+    """Consecutive patterns of a store, read when they are accessed."""
+
+    def __init__(self, whole: Clusterings, store: PatternStore) -> None:
+        self._whole, self._store = whole, store
+
+    def __len__(self) -> int:
+        return -(-self._store.n_patterns // BLOCK)
+
+    def __getitem__(self, i: Any) -> Any:
+        if i >= len(self):
+            raise IndexError(i)
+        codes, row_counts = self._store.read(i * BLOCK, min((i + 1) * BLOCK, self._store.n_patterns))
+        return ensemble_of_patterns(self._whole.names, self._whole.noise, self._whole.levels, codes, row_counts)

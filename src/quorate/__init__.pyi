@@ -31,6 +31,7 @@ from .algorithms.wct import WCT
 from .algorithms.weac import WEAC
 from .analysis.choose_k import Candidate, Choice, choose_k
 from .analysis.clusters import ConsensusCluster, Split
+from .analysis.compare import LabelMatch, PartitionComparison, compare, match, relabel
 from .analysis.scores import Scores, evaluate
 from .analysis.structure.feature_structure import Structure
 from .analysis.structure.label_structure import LabelStructure, label_structure, structure
@@ -98,10 +99,12 @@ __all__ = [
     "FileClusters",
     "FileConsensus",
     "HardVoting",
+    "LabelMatch",
     "LabelStructure",
     "MedianPartition",
     "MethodInfo",
     "MixtureModel",
+    "PartitionComparison",
     "QuorateError",
     "QuorateWarning",
     "Scores",
@@ -115,6 +118,7 @@ __all__ = [
     "cluster_file",
     "cluster_frame",
     "coassociation",
+    "compare",
     "consensus",
     "consensus_file",
     "consensus_frame",
@@ -127,6 +131,7 @@ __all__ = [
     "jaccard",
     "label_structure",
     "load",
+    "match",
     "member_weights",
     "memory_limit",
     "methods",
@@ -134,6 +139,7 @@ __all__ = [
     "paper",
     "plot",
     "progress",
+    "relabel",
     "report",
     "sact",
     "save",

@@ -105,12 +105,17 @@ def _adjusted(value: float, expected: float, largest: float) -> float:
 
 
 def adjusted_rand(table: NDArray[np.float64]) -> float:
-    """Return the adjusted Rand index: pairs of rows together in both, beside what chance gives."""
-    together = float(np.sum(table * (table - 1)))
-    rows, columns, n = table.sum(axis=1), table.sum(axis=0), float(table.sum())
-    in_clusters, in_classes = float(np.sum(rows * (rows - 1))), float(np.sum(columns * (columns - 1)))
+    """Return the adjusted Rand index of a contingency table."""
+    return adjusted_rand_of(table, table.sum(axis=1), table.sum(axis=0))
+
+
+def adjusted_rand_of(shared: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return the adjusted Rand index from the entries of a contingency table that are not 0, and its margins."""
+    shared, first, second = (counts.astype(np.float64) for counts in (shared, first, second))
+    n = float(first.sum())
+    together, in_first, in_second = (float(np.sum(counts * (counts - 1))) for counts in (shared, first, second))
     pairs = n * (n - 1)
-    if pairs == 0 or in_clusters == in_classes == together:
+    if pairs == 0 or in_first == in_second == together:
         return 1.0
-    expected = in_clusters * in_classes / pairs
-    return (together - expected) / ((in_clusters + in_classes) / 2 - expected)
+    expected = in_first * in_second / pairs
+    return (together - expected) / ((in_first + in_second) / 2 - expected)

@@ -61,7 +61,7 @@ def check_dense(labels: Any, weights: Any) -> None:
     import quorate as qt
     from quorate.algorithms.srs import simrank_similarity
     from quorate.algorithms.wct import triple_similarity
-    from quorate.numerics.linkage import LINKS, link_evidence
+    from quorate.numerics.linkage import LINKS, link_coassociation
 
     ens = qt.Ensemble(list(labels.T))
     patterns = np.arange(ens.n_patterns)
@@ -72,7 +72,7 @@ def check_dense(labels: Any, weights: Any) -> None:
     _same("simrank", _over_rows(ens, simrank_similarity(ens, weights, 0.8, 5, patterns)),
           baseline_oracles.simrank(labels, weights))  # fmt: skip
     for link in LINKS:
-        tree = link_evidence(ens, weights / weights.sum(), link)
+        tree = link_coassociation(ens, weights / weights.sum(), link)
         rows = ens.first_row[tree.leaf_pattern]
         dense = oracles.evidence(labels, weights / weights.sum())[np.ix_(rows, rows)]
         oracles.replay(dense, ens.counts[tree.leaf_pattern], tree.merges, tree.heights, link)

@@ -15,7 +15,7 @@ import pytest
 
 import quorate as qt
 from quorate._runtime import threads
-from quorate._runtime.progress import tell
+from quorate._runtime.progress import report_progress
 from quorate.ensemble import member_codes
 
 testclient = pytest.importorskip("starlette.testclient", reason='Install it with: pip install "quorate[explore]"')
@@ -381,7 +381,7 @@ def working(ended):
             return b"{}"
         try:
             job.at("working")
-            tell("Half of it", 0.5)
+            report_progress("Half of it", 0.5)
             threads.in_threads(lambda _: time.sleep(0.01), range(4000))
         except BaseException as error:
             ended.append(type(error).__name__)
@@ -428,7 +428,7 @@ def test_methods_can_be_stopped_between_their_tasks(method):
 
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 12, (3000, 6))
-    with pytest.raises(Stop), threads.stopped_by(at_third):
+    with pytest.raises(Stop), threads.cancelled_by(at_third):
         qt.consensus(labels, 5, method)
     assert len(asked) == 3
 

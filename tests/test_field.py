@@ -23,11 +23,11 @@ from quorate.algorithms.partition import fill_empty, meta_votes
 from quorate.algorithms.sec import SpectralCuts
 from quorate.cluster_similarity import neighbor_links, weighted_triples
 from quorate.ensemble import Ensemble
-from quorate.graphs import bipartite_graph, bipartite_links, propagated_similarity, trajectory_evidence
+from quorate.graphs import bipartite_graph, bipartite_links, pattern_trajectory_similarity, propagated_similarity
 from quorate.numerics.linkage import LINKS
 from quorate.numerics.transfer_cut import TransferCut
 from quorate.random_walks import trajectories_within, trajectory_similarity
-from quorate.row_similarity import pattern_evidence
+from quorate.row_similarity import pattern_coassociation
 
 few = settings(max_examples=25)
 REFERENCES = ["lwea_VS_5_502", "lwea_VS_10_501", "lwea_MF_10_503", "pta_MF_10_504"]
@@ -55,7 +55,7 @@ def test_locally_weighted_methods_on_the_running_example(running_example):
     ens = Ensemble(running_example)
     expected = [0.7363, 0.5422, 1, 0.7165, 1, 0.5468, 1]
     assert qt.cluster_certainty(ens, theta=1.0) == pytest.approx(expected, abs=5e-5)
-    similarity = pattern_evidence(ens, np.ones(3), qt.cluster_certainty(ens))
+    similarity = pattern_coassociation(ens, np.ones(3), qt.cluster_certainty(ens))
     found = similarity[[0, 0, 0, 1, 2, 3], [0, 1, 2, 2, 3, 3]]
     assert found == pytest.approx([0.5621, 0.2288, 0.0737, 0.2185, 0.0721, 0.7388], abs=5e-5)
     fitted = qt.LWEA(n_clusters=2).fit(ens)
@@ -115,7 +115,7 @@ def test_locally_weighted_graph_is_that_of_all_rows(labels, seed):
 def test_locally_weighted_evidence_agrees_with_the_authors_program(reference):
     ens, answers = reference
     assert qt.cluster_certainty(ens) == pytest.approx(answers["lwea_eci"], abs=1e-9)
-    similarity = pattern_evidence(ens, np.ones(ens.n_members), qt.cluster_certainty(ens))
+    similarity = pattern_coassociation(ens, np.ones(ens.n_members), qt.cluster_certainty(ens))
     row = similarity[ens.row_pattern[0]][ens.row_pattern]
     assert row[1:] == pytest.approx(answers["lwea_similarity_row0"][1:], abs=1e-9)
     fitted = qt.LWEA(n_clusters=2).fit(ens)
@@ -571,9 +571,9 @@ def test_a_start_from_the_heaviest_patterns_is_completed(published, monkeypatch)
 
 def test_trajectories_on_the_running_example(running_example):
     ens, equal, every = Ensemble(running_example), np.ones(3), np.arange(4)
-    two = trajectory_evidence(ens, equal, every, 2, 2)[[0, 0, 0, 2], [1, 2, 3, 3]]
+    two = pattern_trajectory_similarity(ens, equal, every, 2, 2)[[0, 0, 0, 2], [1, 2, 3, 3]]
     assert two == pytest.approx([0.3158, 0.5923, 0.5298, 0.1491], abs=5e-5)
-    usual = trajectory_evidence(ens, equal, every, None, None)
+    usual = pattern_trajectory_similarity(ens, equal, every, None, None)
     expected = np.eye(4)
     expected[[0, 2], [2, 0]], expected[[1, 3], [3, 1]] = 0.7071, 0.4472
     assert usual == pytest.approx(expected, abs=5e-5)
@@ -593,20 +593,20 @@ def test_trajectories_on_the_running_example(running_example):
 
 def test_patterns_without_links_are_hardly_like_any():
     ens = Ensemble([[0, 0, 1, 2]])
-    assert np.all(trajectory_evidence(ens, np.ones(1), np.arange(3), None, None) == 1e-20)
+    assert np.all(pattern_trajectory_similarity(ens, np.ones(1), np.arange(3), None, None) == 1e-20)
     assert qt.PTGP(n_clusters=3).fit_predict(ens).tolist() == [0, 0, 1, 2]
 
 
 def test_patterns_count_by_their_rows_if_asked(running_example):
     weighted = qt.PTA(n_clusters=2, n_neighbors=2, n_steps=2, row_weights=True).fit(running_example)
-    similarity = trajectory_evidence(Ensemble(running_example), np.ones(3), np.arange(4), 2, 2)
+    similarity = pattern_trajectory_similarity(Ensemble(running_example), np.ones(3), np.arange(4), 2, 2)
     tree = weighted.dendrogram_
     oracles.replay(similarity, np.array([2.0, 1, 1, 2]), tree.merges, tree.heights, "average")
 
 
 def test_trajectories_agree_with_the_authors_program(reference):
     ens, answers = reference
-    similarity = trajectory_evidence(ens, np.ones(ens.n_members), np.arange(ens.n_patterns), None, None)
+    similarity = pattern_trajectory_similarity(ens, np.ones(ens.n_members), np.arange(ens.n_patterns), None, None)
     assert similarity[0] == pytest.approx(answers["pta_pts_row0"], abs=1e-9)
     for link in LINKS:
         tree = qt.PTA(n_clusters=2, linkage=link).fit(ens)

@@ -9,8 +9,8 @@ import oracles
 import quorate as qt
 from quorate import _kernels
 from quorate.numerics.kmeans import (
+    INITS,
     ROUNDING,
-    STARTS,
     Points,
     blocked_kmeans,
     farthest,
@@ -212,7 +212,7 @@ def test_exactly_k_clusters_where_k_points_are_distinct(seed, k, start):
     assert len(np.unique(found)) == min(k, len(np.unique(points, axis=0)))
 
 
-@pytest.mark.parametrize("start", [*STARTS, "random"])
+@pytest.mark.parametrize("start", [*INITS, "random"])
 def test_copies_of_points_are_no_further_clusters(start):
     points, weights = np.array([[0.0], [5.0], [0.0], [5.0], [0.0]]), np.arange(1.0, 6.0)
     found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(5), random_state=0)
@@ -220,7 +220,7 @@ def test_copies_of_points_are_no_further_clusters(start):
     assert found.inertia == 0
 
 
-@pytest.mark.parametrize("start", [*STARTS, "random"])
+@pytest.mark.parametrize("start", [*INITS, "random"])
 def test_near_points_are_clusters_of_their_own_where_so_many_are_asked_for(start):
     points, weights = np.array([[0.0], [0.001], [0.002], [0.003]]), np.full(4, 0.1)
     found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(4), random_state=0)

@@ -15,7 +15,7 @@ from quorate._kernels.merge_chain import first_leaves, keep_leaves
 from quorate._runtime.time_limit import Pace
 from quorate.ensemble import Ensemble
 from quorate.numerics.average_link import ActiveGroups, PatternGroups
-from quorate.numerics.linkage import LINKS, _join_nearest, link_evidence, link_similarity, link_through_clusters
+from quorate.numerics.linkage import LINKS, _join_nearest, link_coassociation, link_similarity, link_through_clusters
 from quorate.row_similarity import ThroughClusters
 
 
@@ -34,7 +34,7 @@ def weighted_ensembles(draw, missing):
 def test_every_merge_joins_the_most_similar_groups(link, missing, data):
     labels, weights = data.draw(weighted_ensembles(missing))
     ens = Ensemble(list(labels.T))
-    tree = link_evidence(ens, weights, link)
+    tree = link_coassociation(ens, weights, link)
     rows = ens.first_row[tree.leaf_pattern]
     similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]
     oracles.replay(similarity, ens.counts[tree.leaf_pattern], tree.merges, tree.heights, link)
@@ -46,7 +46,7 @@ def test_a_dense_similarity_is_linked_like_the_evidence_it_holds(data):
     labels, weights = data.draw(weighted_ensembles(missing=True))
     ens = Ensemble(list(labels.T))
     for link in LINKS:
-        covered = link_evidence(ens, weights, link).leaf_pattern
+        covered = link_coassociation(ens, weights, link).leaf_pattern
         similarity = oracles.evidence(labels, weights)[np.ix_(ens.first_row[covered], ens.first_row[covered])]
         tree = link_similarity(ens, similarity.copy(), link, covered)
         oracles.replay(similarity, ens.counts[covered], tree.merges, tree.heights, link)
@@ -58,7 +58,7 @@ def similar_through_clusters(ens, weights, decimals=16):
     of_clusters = np.round(random.random((ens.n_clusters, ens.n_clusters)) * 0.9, decimals)
     of_clusters = np.minimum(of_clusters, of_clusters.T) * (ens.cluster_member[:, None] == ens.cluster_member)
     np.fill_diagonal(of_clusters, 1.0)
-    patterns = link_evidence(ens, weights, "single").leaf_pattern
+    patterns = link_coassociation(ens, weights, "single").leaf_pattern
     return ThroughClusters.of_members(ens, weights, of_clusters, patterns), patterns
 
 
@@ -70,7 +70,7 @@ def test_merges_in_rounds_join_the_most_similar_groups(few, missing, data):
     ens = Ensemble(list(labels.T))
     similarity, patterns = similar_through_clusters(ens, weights, data.draw(st.sampled_from([0, 1, 16])))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quorate.numerics.linkage.FEW_TO_CHAIN", few)
+        patch.setattr("quorate.numerics.linkage.CHAIN_GROUPS", few)
         for link in LINKS:
             tree = link_through_clusters(ens, similarity, link, patterns)
             oracles.replay(similarity.matrix(), ens.counts[patterns], tree.merges, tree.heights, link)
@@ -101,7 +101,7 @@ def test_the_nearest_group_is_found_through_clusters_and_whether_another_is_as_n
 
 def test_groups_that_are_equally_near_to_a_third_are_left_to_the_chain(monkeypatch):
     """0 is as near to 1 as to 2; 3 and 4 are nearest to each other; 5 is nearest to 3."""
-    monkeypatch.setattr("quorate.numerics.linkage.FEW_TO_CHAIN", 1)
+    monkeypatch.setattr("quorate.numerics.linkage.CHAIN_GROUPS", 1)
     monkeypatch.setattr("quorate.numerics.linkage.SIMILARITIES_PER_LABEL", 0)
     similarity = np.full((6, 6), 0.1)
     for a, b, value in [(0, 1, 0.9), (0, 2, 0.9), (3, 4, 0.8), (3, 5, 0.7), (4, 5, 0.6)]:
@@ -155,7 +155,7 @@ def test_heights_are_those_of_scipy_over_all_rows(link, seed):
     distance = 1 - oracles.evidence(labels, weights)
     np.fill_diagonal(distance, 0)
     expected = sch.linkage(squareform(distance, checks=False), link)[:, 2]
-    tree = link_evidence(Ensemble(labels), weights, link)
+    tree = link_coassociation(Ensemble(labels), weights, link)
     found = tree.to_scipy(rows=True)[:, 2]
     below_one = expected < 1 - 1e-9  # at distance 1 complete link is all ties
     assert np.allclose(found[below_one], expected[below_one], atol=1e-12)
@@ -171,7 +171,7 @@ def test_single_link_is_that_of_scipy_where_searches_end_below_what_is_known(see
     )
     weights = random.dirichlet(np.ones(7))
     ens = Ensemble(labels)
-    tree = link_evidence(ens, weights, "single")
+    tree = link_coassociation(ens, weights, "single")
     distance = 1.0 - oracles.evidence(labels[ens.first_row], weights)
     np.fill_diagonal(distance, 0.0)
     expected = sch.linkage(squareform(distance, checks=False), "single")
@@ -187,7 +187,7 @@ def test_average_heights_are_those_of_scipy_where_rows_weigh_differently():
     distance = 1 - oracles.evidence(labels, weights)
     np.fill_diagonal(distance, 0)
     expected = sch.linkage(squareform(distance, checks=False), "average")[:, 2]
-    found = link_evidence(Ensemble(labels), weights, "average").to_scipy(rows=True)[:, 2]
+    found = link_coassociation(Ensemble(labels), weights, "average").to_scipy(rows=True)[:, 2]
     assert np.allclose(found, expected, atol=1e-12)
 
 
@@ -199,14 +199,14 @@ def test_average_link_does_not_depend_on_how_near_groups_are_found(equal, monkey
     labels = np.stack([np.where(rng.random(90) < 0.3, rng.integers(0, k, 90), center % k) for k in (2, 3, 9, 40)], 1)
     weights = np.full(4, 0.25) if equal else np.array([0.1, 0.2, 0.3, 0.4])
     ens = Ensemble(labels)
-    few = link_evidence(ens, weights, "average")
+    few = link_coassociation(ens, weights, "average")
     monkeypatch.setattr("quorate.numerics.average_link._FEW_SIMILARITIES", 1)
     monkeypatch.setattr("quorate.numerics.average_link._SIMILARITIES_PER_ENTRY", 0)
     monkeypatch.setattr("quorate.numerics.average_link._FEW_GROUPS", -1)
     trees = []
     for listed in (1, 2, 16):
-        monkeypatch.setattr("quorate.numerics.average_link.LISTED", listed)
-        trees.append(link_evidence(ens, weights, "average"))
+        monkeypatch.setattr("quorate.numerics.average_link.NEAR_LIST_LENGTH", listed)
+        trees.append(link_coassociation(ens, weights, "average"))
     rows = ens.first_row[trees[0].leaf_pattern]
     similarity = oracles.evidence(labels, weights)[np.ix_(rows, rows)]
     oracles.replay(similarity, ens.counts, trees[0].merges, trees[0].heights, "average")
@@ -221,12 +221,12 @@ def test_average_link_is_the_same_in_rounds_and_in_one_go(monkeypatch):
     """More groups than have all their similarities kept; rows hardly repeat, and many similarities are equal."""
     labels = np.random.default_rng(5).integers(0, 12, (1500, 5))
     ens = Ensemble(labels)
-    found = link_evidence(ens, np.full(5, 0.2), "average")
+    found = link_coassociation(ens, np.full(5, 0.2), "average")
     monkeypatch.setattr("quorate.numerics.average_link._FEW_GROUPS", -1)
-    in_rounds = link_evidence(ens, np.full(5, 0.2), "average")
+    in_rounds = link_coassociation(ens, np.full(5, 0.2), "average")
     monkeypatch.setattr("quorate.numerics.average_link._FEW_SIMILARITIES", 1)
     monkeypatch.setattr("quorate.numerics.average_link._SIMILARITIES_PER_ENTRY", 0)
-    to_the_end = link_evidence(ens, np.full(5, 0.2), "average")
+    to_the_end = link_coassociation(ens, np.full(5, 0.2), "average")
     for expected in (in_rounds, to_the_end):
         np.testing.assert_array_equal(found.merges, expected.merges)
         assert found.heights == pytest.approx(expected.heights, abs=1e-14)
@@ -271,7 +271,7 @@ def test_equal_weights_on_the_running_example(running_example):
 @given(oracles.label_matrices(missing=True))
 def test_cuts_give_exactly_k_nested_clusters_numbered_by_size(labels):
     ens = Ensemble(list(labels.T))
-    tree = link_evidence(ens, np.ones(labels.shape[1]), "average")
+    tree = link_coassociation(ens, np.ones(labels.shape[1]), "average")
     coarser = None
     for k in range(1, tree.max_clusters + 2):
         cut = tree.cut(k)
@@ -286,7 +286,7 @@ def test_cuts_give_exactly_k_nested_clusters_numbered_by_size(labels):
 @given(oracles.label_matrices(missing=True))
 def test_scipy_accepts_the_tree_over_patterns_and_rows(labels):
     ens = Ensemble(list(labels.T))
-    tree = link_evidence(ens, np.ones(labels.shape[1]), "average")
+    tree = link_coassociation(ens, np.ones(labels.shape[1]), "average")
     if ens.n_patterns > 1:
         assert sch.is_valid_linkage(tree.to_scipy())
     over_rows = tree.to_scipy(rows=True)
@@ -328,15 +328,15 @@ def test_equal_rows_are_one_leaf_unless_another_pattern_is_nearer(link):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_member_that_labels_no_row_gives_a_tree_without_leaves(link):
-    tree = link_evidence(Ensemble([[None, None, None], [0, 1, 1]]), np.array([1.0, 0.0]), link)
+    tree = link_coassociation(Ensemble([[None, None, None], [0, 1, 1]]), np.array([1.0, 0.0]), link)
     assert (len(tree.leaf_pattern), len(tree.merges), len(tree.lifetimes)) == (0, 0, 0)
     assert tree.cut(2).tolist() == [-1, -1]
 
 
 def test_that_all_rows_are_apart_is_no_number_of_clusters():
     """Only where no two rows share a pattern: else the patterns may well be the clusters."""
-    apart = link_evidence(Ensemble([[0, 0, 1, 1], [0, 1, 2, 3]]), np.array([0.5, 0.5]), "average")
-    together = link_evidence(Ensemble([[0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]), np.array([0.5, 0.5]), "average")
+    apart = link_coassociation(Ensemble([[0, 0, 1, 1], [0, 1, 2, 3]]), np.array([0.5, 0.5]), "average")
+    together = link_coassociation(Ensemble([[0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]), np.array([0.5, 0.5]), "average")
     assert apart.lifetimes.tolist() == [0.5, 0.0, 0.0]
     assert together.lifetimes.tolist() == [0.5, 0.0, 0.5]
 

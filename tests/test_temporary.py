@@ -34,7 +34,7 @@ def test_what_dead_runs_left_is_cleared(tmp_path, dead):
     kept = [named(os.getpid()), named(os.getppid(), ".out.csv."), named(dead, machine="elsewhere"), "quorate-notes"]
     for name in [*kept, "out.csv", ".out.csv.tmp"]:
         (tmp_path / name).write_text("mine")
-    temporary_files.clear_dead(tmp_path)
+    temporary_files.remove_stale(tmp_path)
     assert sorted(os.listdir(tmp_path)) == sorted([*kept, "out.csv", ".out.csv.tmp"])
 
 
@@ -42,7 +42,7 @@ def test_symbolic_links_are_not_followed(tmp_path, dead):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious").write_text("x")
     (tmp_path / named(dead)).symlink_to(tmp_path / "mine")
-    temporary_files.clear_dead(tmp_path)
+    temporary_files.remove_stale(tmp_path)
     assert os.listdir(tmp_path) == ["mine"]
     assert (tmp_path / "mine" / "precious").exists()
 

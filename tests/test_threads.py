@@ -49,7 +49,7 @@ def test_work_that_is_to_end_ends_between_two_tasks(n_threads):
         if len(begun) >= 5:
             raise InterruptedError
 
-    with threads.stopped_by(check), pytest.raises(InterruptedError):
+    with threads.cancelled_by(check), pytest.raises(InterruptedError):
         threads.in_threads(begun.append, range(10_000))
     assert 5 <= len(begun) < 10_000
 

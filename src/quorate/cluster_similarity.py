@@ -17,7 +17,7 @@ from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_number
 from quorate.ensemble import Clusterings, as_ensemble, cached
-from quorate.numerics.block_lanczos import eight_columns, product_in_tasks
+from quorate.numerics.block_lanczos import pad_to_eight, product_tasks
 from quorate.overlaps import renumbering, select_entries
 from quorate.reliability import Normalize, influence, ncai
 
@@ -127,7 +127,7 @@ class NeighborLists:
     def of(cls, links: sp.csr_array) -> NeighborLists:
         """Return the lists of a symmetric matrix of Jaccard coefficients."""
         order = order_by_overlap(links)
-        place = positions_in(order)
+        place = inverse_permutation(order)
         indptr = np.concatenate([[0], np.cumsum(np.diff(links.indptr)[order])]).astype(links.indptr.dtype)
         lists = cls(order, indptr, np.empty(len(links.data), dtype=place.dtype), np.empty(len(links.data)))
 
@@ -163,7 +163,7 @@ class NeighborLists:
 
     def values_of(self, matrix: sp.csr_array) -> Floats:
         """Return the values of a matrix (n_clusters, n_clusters) in the order of the lists; it has no other entries."""
-        values, place = np.empty(len(self.values)), positions_in(self.order)
+        values, place = np.empty(len(self.values)), inverse_permutation(self.order)
 
         def fill(some: slice) -> None:
             _kernels.neighbor_sums.values_in_lists(
@@ -189,7 +189,7 @@ class NeighborLists:
         return sp.csr_array((self.values, (rows, self.order[self.indices])), shape=(len(self.order),) * 2)
 
 
-def positions_in(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+def inverse_permutation(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
     """(n,) the place of each cluster in an order, in two bytes each where these suffice."""
     place: NDArray[Any] = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
     place[order] = np.arange(len(order))
@@ -221,8 +221,8 @@ class SactOperator:
     def _own(self) -> Floats:
         """(n_clusters, 1) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
         lists = self.lists
-        product, tasks = product_in_tasks(
-            lists.indptr, lists.indices, lists.values, eight_columns(self._influence[:, None])
+        product, tasks = product_tasks(
+            lists.indptr, lists.indices, lists.values, pad_to_eight(self._influence[:, None])
         )
         threads.run_in_threads(tasks)
         return product[:, :1].copy()
@@ -230,7 +230,7 @@ class SactOperator:
     def _times(self, x: Floats) -> Floats:
         order = self.lists.order
         product = np.empty((len(x), _kernels.vector_lanes.WIDTH))
-        product[order] = self._in_order(eight_columns(x, order))
+        product[order] = self._in_order(pad_to_eight(x, order))
         return product[:, : x.shape[1]]
 
     def through(self, matrix: sp.csr_array, degrees: Floats) -> Callable[[Floats], Floats]:
@@ -244,7 +244,7 @@ class SactOperator:
         def multiply(x: Floats) -> Floats:
             if x.shape[1] > _kernels.vector_lanes.WIDTH:
                 return np.asarray(matrix @ x + self @ ((self @ x) / degrees[:, None]))
-            ordered, beside = eight_columns(x, lists.order), _kernels.vector_lanes.rows(len(x))
+            ordered, beside = pad_to_eight(x, lists.order), _kernels.vector_lanes.rows(len(x))
 
             def add(some: slice, sums: Floats) -> None:
                 _kernels.neighbor_sums.add_triples_beside(

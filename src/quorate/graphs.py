@@ -17,7 +17,7 @@ from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree, patt
 from quorate.numerics.transfer_cut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
 from quorate.overlaps import submatrix
 from quorate.random_walks import trajectory_similarity
-from quorate.row_similarity import pattern_evidence
+from quorate.row_similarity import pattern_coassociation
 
 _LEAST_LINK = 1e-6
 _MAX_ROTATIONS = 21
@@ -193,7 +193,7 @@ def propagated_similarity(ens: Ensemble, n_steps: int) -> Floats:
     return trajectory_similarity(links, np.ones(ens.n_clusters), n_steps)
 
 
-def trajectory_evidence(
+def pattern_trajectory_similarity(
     ens: Ensemble, influence: Floats, leaves: Ints, n_neighbors: int | None, n_steps: int | None
 ) -> Floats:
     """(leaves, leaves) how alike random walks from two patterns are, over their strongest evidence (PTA, PTGP).
@@ -204,7 +204,7 @@ def trajectory_evidence(
     """
     n = len(leaves)
     usual = max(1, min(20, int(np.sqrt(n) / 2)))
-    links = np.round(pattern_evidence(ens, influence), 12)
+    links = np.round(pattern_coassociation(ens, influence), 12)
     links = links if n == len(links) else links[np.ix_(leaves, leaves)]
     np.fill_diagonal(links, 0.0)
     kept = min(n_neighbors or usual, n)

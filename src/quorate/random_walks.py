@@ -11,7 +11,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
-from quorate.cluster_similarity import order_by_overlap, positions_in, require_matrix
+from quorate.cluster_similarity import inverse_permutation, order_by_overlap, require_matrix
 from quorate.ensemble import Ensemble, scaled_cooccurrence
 from quorate.reliability import ratio
 
@@ -101,7 +101,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
     require_time(operations, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     degrees = links.sum(axis=1)
     order = order_by_overlap(links)
-    place = positions_in(order)
+    place = inverse_permutation(order)
     steps = links[order]
     indices = place[steps.indices]
     transposed = steps.data * ratio(1.0, degrees)[steps.indices]  # of the transitions, as links are symmetric

@@ -50,7 +50,7 @@ def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
     return scaled
 
 
-def pattern_evidence(ens: Ensemble, weights: Floats, certainty: Floats | None = None) -> Floats:
+def pattern_coassociation(ens: Ensemble, weights: Floats, certainty: Floats | None = None) -> Floats:
     """(m, m) evidence of every two patterns (equation 12): the weight of the members in which they agree.
 
     Clusters may count by their `certainty` (n_clusters,) too: the locally weighted co-association of Huang et al. 2018.
@@ -141,14 +141,19 @@ class ThroughClusters:
         return out
 
     def find_nearest(
-        self, todo: Ints, partner: Ints, best: Floats, second: Floats, told: Callable[[float], None] | None = None
+        self,
+        todo: Ints,
+        partner: Ints,
+        best: Floats,
+        second: Floats,
+        on_progress: Callable[[float], None] | None = None,
     ) -> None:
         """Write for the groups `todo` the most similar other group, how similar it and the next are, in threads."""
 
         def find(some: slice) -> None:
             _kernels.neighbor_sums.nearest(todo[some], *self._arrays, partner, best, second)
 
-        threads.in_threads(find, threads.blocks(len(todo), _SEARCHES_PER_TASK), told)
+        threads.in_threads(find, threads.blocks(len(todo), _SEARCHES_PER_TASK), on_progress)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
@@ -175,7 +180,7 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     """
     ens = as_ensemble(ens)
     share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)
-    evidence = pattern_evidence(ens, share)
+    evidence = pattern_coassociation(ens, share)
     if not rows:
         return evidence
     require_memory(8.0 * ens.n_rows**2, f"The evidence of every two of {ens.n_rows:,} rows", "Leave rows=False.")
@@ -187,7 +192,7 @@ def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | N
     """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
     n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
     scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, weights)))
-    return by_group(ens, ens.counts * scale, labels, n_groups)
+    return sum_by_group(ens, ens.counts * scale, labels, n_groups)
 
 
 def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
@@ -196,10 +201,10 @@ def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool =
     Squared: the sum of their squared weights, a row weighing as much as the rows of its pattern on average.
     """
     counts = ens.counts.astype(np.float64)
-    return by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
+    return sum_by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
 
 
-def by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
+def sum_by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
     """(groups, n_clusters) what the patterns of each group bring to each of their clusters."""
     found = np.zeros((n_groups, ens.n_clusters))
     _kernels.row_hashing.add_by_group(ens.patterns, amounts, labels, found)
@@ -218,7 +223,7 @@ def group_sums(ens: Ensemble, labels: Labels, values: Floats, n_groups: int) -> 
     return np.bincount(labels[kept], weights=(values * ens.counts)[kept], minlength=n_groups).astype(np.float64)
 
 
-def mean_evidence(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Floats:
+def mean_coassociation(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Floats:
     """(rows, groups) mean evidence between each row of cluster ids, -1 for missing, and the rows of each group."""
     share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
     share /= group_sizes(ens, labels)[:, None]
@@ -229,12 +234,12 @@ def mean_evidence(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: N
     return evidence
 
 
-def most_evident(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
+def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
     """(rows,) the group with the highest mean evidence for each row of cluster ids, -1 where there is no evidence.
 
     Ties, after rounding to twelve decimals, go to the smaller label.
     """
-    evidence = mean_evidence(ens, weights, labels, cluster_ids)
+    evidence = mean_coassociation(ens, weights, labels, cluster_ids)
     if evidence.size == 0:
         return np.full(len(cluster_ids), -1, dtype=np.int64)
     best = np.argmax(np.round(evidence, 12), axis=1)

@@ -77,7 +77,7 @@ def parse_bytes(size: int | float | str) -> int:
     return int(number * (1024 if match[3] else 1000) ** _POWERS[match[2]])
 
 
-def show_bytes(size: float) -> str:
+def format_bytes(size: float) -> str:
     """Return a size for people: three digits and a unit."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:
@@ -160,5 +160,5 @@ def require_memory(needed: float, what: str, advice: str) -> None:
     available = available_memory()
     if needed > available:
         raise QuorateError(
-            f"{what} needs about {show_bytes(needed)}, but {show_bytes(available)} is available. {advice}"
+            f"{what} needs about {format_bytes(needed)}, but {format_bytes(available)} is available. {advice}"
         )

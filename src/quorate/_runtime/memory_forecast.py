@@ -6,7 +6,7 @@ Every term is an array that is there at the peak; docs/memory.md has forecasts b
 from typing import NamedTuple
 
 from quorate._runtime.memory import require_memory
-from quorate._runtime.progress import tell
+from quorate._runtime.progress import report_progress
 
 # An entry of a sparse matrix: a value of 8 bytes and an index of 4.
 ENTRY = 12.0
@@ -64,6 +64,6 @@ def with_slack(needed: float) -> float:
 def require_agreement(size: EnsembleSize) -> None:
     """Refuse agreement between members that there is no room for; if there is, tell that it begins."""
     what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
-    tell(what)
+    report_progress(what)
     needed = max(counting(size), kept_by_agreement(size) + passed_by_agreement(size))
     require_memory(with_slack(needed), what, "Use fewer members.")

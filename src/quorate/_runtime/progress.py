@@ -44,7 +44,7 @@ def progress(listener: Listener | None = None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(what: str, share: float | None = None) -> None:
+def report_progress(what: str, share: float | None = None) -> None:
     """Tell whoever listens what is being done, and the share of it that is done."""
     listener = _listener.get()
     if listener is not None:

@@ -26,7 +26,7 @@ def _name() -> str:
 @contextmanager
 def temporary_file(folder: Path, stem: str) -> Iterator[Path]:
     """Give a path in a folder for a file that is there no more at the end of the block."""
-    clear_dead(folder)
+    remove_stale(folder)
     path = folder / f".{stem[:50].encode('ascii', 'replace').decode().replace('?', '_')}.{_name()}.tmp"
     _held.add(path)
     try:
@@ -40,7 +40,7 @@ def temporary_file(folder: Path, stem: str) -> Iterator[Path]:
 def temporary_folder() -> Iterator[Path]:
     """Give a new folder in the system's place for such folders, gone at the end of the block."""
     above = Path(tempfile.gettempdir())
-    clear_dead(above)
+    remove_stale(above)
     path = above / _name()
     _held.add(path)
     try:
@@ -51,7 +51,7 @@ def temporary_folder() -> Iterator[Path]:
         _held.discard(path)
 
 
-def clear_dead(folder: Path) -> None:
+def remove_stale(folder: Path) -> None:
     """Remove what dead processes of this user left in a folder; what cannot be removed stays."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -60,7 +60,7 @@ def clear_dead(folder: Path) -> None:
                 _remove(Path(entry.path))
 
 
-def clear_held() -> None:
+def remove_own() -> None:
     """Remove what this process holds, before it leaves without unwinding."""
     for path in list(_held):
         _remove(path)

@@ -37,9 +37,9 @@ def n_threads() -> int:
 
 
 def in_threads(
-    task: Callable[[Item], Result], items: Sequence[Item], told: Callable[[float], None] | None = None
+    task: Callable[[Item], Result], items: Sequence[Item], on_progress: Callable[[float], None] | None = None
 ) -> list[Result]:
-    """Apply `task` to every item, in threads, and return the results in order; `told` hears what share is done.
+    """Apply `task` to every item, in threads, and return the results in order; `on_progress` hears what share is done.
 
     Tasks must not depend on each other and must write to separate places, so that the number of threads changes
     nothing but the time. The thread that asks does its share of them: to sleep and be woken up takes longer than many.
@@ -61,9 +61,9 @@ def in_threads(
                 raise
 
     def look() -> None:
-        may_go_on()
-        if told is not None:
-            told(len(results) / max(len(items), 1))
+        check_cancelled()
+        if on_progress is not None:
+            on_progress(len(results) / max(len(items), 1))
 
     n_helpers = min(n_threads(), len(items)) - 1
     helpers = [_pool(n_helpers, os.getpid()).submit(work, _no_more) for _ in range(n_helpers)]
@@ -85,7 +85,7 @@ def run_in_threads(tasks: Sequence[Callable[[], None]]) -> None:
 
 
 @contextmanager
-def stopped_by(check: Callable[[], None]) -> Iterator[None]:
+def cancelled_by(check: Callable[[], None]) -> Iterator[None]:
     """Call `check` between the tasks of all work inside the `with` block; to end the work, it raises."""
     token = _check.set(check)
     try:
@@ -94,8 +94,8 @@ def stopped_by(check: Callable[[], None]) -> Iterator[None]:
         _check.reset(token)
 
 
-def may_go_on() -> None:
-    """Raise what `stopped_by` was told to raise, if this work is to end."""
+def check_cancelled() -> None:
+    """Raise what `cancelled_by` was told to raise, if this work is to end."""
     check = _check.get()
     if check is not None:
         check()

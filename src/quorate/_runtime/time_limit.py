@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
-from quorate._runtime.progress import tell
+from quorate._runtime.progress import report_progress
 from quorate._utils.checks import check_number
 from quorate.errors import QuorateError, warn
 
@@ -31,11 +31,11 @@ def require_time(operations: float, what: str, advice: str) -> None:
     seconds = operations / _PER_SECOND
     if seconds > _limit.get():
         raise QuorateError(
-            f"{what} take about {show_seconds(seconds)}, but the limit is {show_seconds(_limit.get())}. {advice} "
+            f"{what} take about {format_seconds(seconds)}, but the limit is {format_seconds(_limit.get())}. {advice} "
             "quorate.time_limit changes the limit."
         )
     if seconds > _WORTH_TELLING:
-        warn(f"{what} take about {show_seconds(seconds)}. {advice}")
+        warn(f"{what} take about {format_seconds(seconds)}. {advice}")
 
 
 class Pace:
@@ -51,7 +51,7 @@ class Pace:
 
     def at(self, share: float) -> None:
         """Tell that a share of the work is done."""
-        tell(self._what, min(share, 1.0))
+        report_progress(self._what, min(share, 1.0))
         now = perf_counter()
         if self._begun is None:
             self._begun = now, share
@@ -61,10 +61,10 @@ class Pace:
         self._announced = True
         seconds = (now - begun) / (share - before)
         if seconds > _WORTH_TELLING:
-            warn(f"{self._what} will take about {show_seconds(seconds)}. {self._advice}")
+            warn(f"{self._what} will take about {format_seconds(seconds)}. {self._advice}")
 
 
-def show_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Return a time for people: seconds, minutes or hours."""
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:

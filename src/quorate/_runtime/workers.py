@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import cloudpickle
 
-OUT_OF_TIME = "ran out of time"
+TIMED_OUT = "ran out of time"
 """What the status of a task begins with that was given up."""
 _LENGTH = 8  # bytes that tell how long a message is
 
@@ -82,7 +82,7 @@ def run_in_workers(
             thread.join()
 
 
-def answer_apart(work: Callable[[Any], Any], task: Any) -> Any:
+def run_isolated(work: Callable[[Any], Any], task: Any) -> Any:
     """Return the answer of a process for this task alone, or a `Failure`: for libraries that crash on bad files."""
     worker = Worker()
     try:
@@ -143,7 +143,7 @@ class Worker:
         except (BrokenPipeError, EOFError, OSError):
             code = self.close()
             if late.is_set():
-                return Failure(f"{OUT_OF_TIME} ({timeout:g} s)")
+                return Failure(f"{TIMED_OUT} ({timeout:g} s)")
             return Failure(f"its process ended ({_reason(code)})")
         finally:
             if timer is not None:

@@ -9,7 +9,7 @@ Key = TypeVar("Key")
 Found = TypeVar("Found")
 
 
-def kept_with(find: Callable[[Key], Found]) -> Callable[[Key], Found]:
+def cached_per_object(find: Callable[[Key], Found]) -> Callable[[Key], Found]:
     """Remember what a function finds for an object that never changes; what it finds must not hold that object."""
     known: WeakKeyDictionary[Key, Found] = WeakKeyDictionary()
 

@@ -34,7 +34,7 @@ from quorate.reliability import (
     ncai,
     resolve_influence,
 )
-from quorate.row_similarity import most_evident
+from quorate.row_similarity import nearest_group
 
 FACTS = ("name", "idea", "equation", "strength", "weakness", "when", "citation", "cost", "exact")
 """The texts that every method has; lists of methods and their pages show them."""
@@ -383,7 +383,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         known = find_patterns(ens, new.codes)
         labels = self.pattern_labels_[known]
         unknown = known < 0
-        labels[unknown] = most_evident(ens, self.member_weights_, self.pattern_labels_, new.codes[unknown])
+        labels[unknown] = nearest_group(ens, self.member_weights_, self.pattern_labels_, new.codes[unknown])
         return labels[new.row_pattern]
 
 

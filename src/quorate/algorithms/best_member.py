@@ -15,7 +15,7 @@ from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.reliability import Normalize
-from quorate.row_similarity import most_evident
+from quorate.row_similarity import nearest_group
 
 
 def mirkin_distances(ens: Ensemble) -> Floats:
@@ -65,7 +65,7 @@ class MemberCuts:
         labels = number_by_size(ens.patterns[:, self.member], ens.counts)
         missing = labels < 0
         if missing.any() and not missing.all():
-            labels[missing] = most_evident(ens, self.influence / self.influence.sum(), labels, ens.patterns[missing])
+            labels[missing] = nearest_group(ens, self.influence / self.influence.sum(), labels, ens.patterns[missing])
         return number_by_size(labels, ens.counts)
 
     def criterion(self) -> None:

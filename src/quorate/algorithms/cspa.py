@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from quorate._utils.array_types import Floats
 from quorate.algorithms.graph import BipartiteMethod
 from quorate.ensemble import Clusterings
-from quorate.numerics.kmeans import Start
+from quorate.numerics.kmeans import Init
 from quorate.numerics.transfer_cut import SingularCut, TransferCut
 from quorate.reliability import Normalize
 
@@ -76,7 +76,7 @@ class CSPA(BipartiteMethod):
         weights: Any = "equal",
         beta: float = 2.0,
         normalize: Normalize = "sqrt",
-        init: Start = "ward",
+        init: Init = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:

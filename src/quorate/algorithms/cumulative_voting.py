@@ -19,7 +19,7 @@ from quorate.algorithms.partition import GroupCuts, SoftMethod, Solution, first_
 from quorate.ensemble import Ensemble, pattern_degrees
 from quorate.graphs import row_links
 from quorate.reliability import Normalize, ratio
-from quorate.row_similarity import by_group, most_evident
+from quorate.row_similarity import nearest_group, sum_by_group
 
 _PATTERNS_PER_TASK = 1 << 14
 _SLACK = 1e-9  # far above the rounding errors of a bound
@@ -66,7 +66,9 @@ class Votes:
         ids = ens.patterns[:, member]
         place = np.where(ids >= 0, ids, stop) - start
         per_influence = ens.counts * ratio(1.0, pattern_degrees(ens, self.influence))
-        return np.asarray((by_group(ens, per_influence, place, stop - start + 1) * self.influence) @ self.of_cluster)
+        return np.asarray(
+            (sum_by_group(ens, per_influence, place, stop - start + 1) * self.influence) @ self.of_cluster
+        )
 
     def merged(self, merges: Ints) -> Votes:
         """Return the votes after some merges of columns, each of which takes the place of the first."""
@@ -205,7 +207,7 @@ class VoteCuts(GroupCuts):
             known = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
             known[self.covered] = np.where(silent, -1, groups)
             ids = self.ensemble.patterns[self.covered[silent]]
-            groups[silent] = most_evident(self.ensemble, self.influence / self.influence.sum(), known, ids)
+            groups[silent] = nearest_group(self.ensemble, self.influence / self.influence.sum(), known, ids)
         return Solution(groups, memberships=votes)
 
 

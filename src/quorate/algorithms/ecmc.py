@@ -20,7 +20,7 @@ from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, warn
 from quorate.numerics.linkage import Dendrogram, Link, link_similarity
 from quorate.reliability import Normalize
-from quorate.row_similarity import covering_weight, pattern_evidence
+from quorate.row_similarity import covering_weight, pattern_coassociation
 
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
 _RELAXATION = 1.8
@@ -84,7 +84,7 @@ def complete_similarity(
         f"The completion of a matrix over {len(patterns):,} patterns",
         USE_NO_MATRIX,
     )
-    evidence = np.round(pattern_evidence(ens, influence)[np.ix_(patterns, patterns)], 12)
+    evidence = np.round(pattern_coassociation(ens, influence)[np.ix_(patterns, patterns)], 12)
     joined, observed = evidence >= thresholds[1], (evidence >= thresholds[1]) | (evidence <= thresholds[0])
     counts = ens.counts[patterns] * (ens.n_rows / ens.total_weight)
     n_observed = float(counts @ (observed @ counts))

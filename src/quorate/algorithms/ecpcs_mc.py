@@ -11,7 +11,7 @@ from quorate._utils.checks import check_integer
 from quorate.algorithms.partition import MetaCuts, MetaMethod, Solution
 from quorate.ensemble import Ensemble
 from quorate.graphs import propagated_similarity
-from quorate.numerics.linkage import link_evidence
+from quorate.numerics.linkage import link_coassociation
 from quorate.reliability import Normalize
 
 
@@ -23,7 +23,7 @@ class PropagatedCuts(MetaCuts):
         """Return the group of each pattern; where no two clusters meet (one member alone), that of average link."""
         if self.similarity.any():
             return super().solve(k)
-        return Solution(link_evidence(self.ensemble, self.influence, "average").cut(k)[self.covered])
+        return Solution(link_coassociation(self.ensemble, self.influence, "average").cut(k)[self.covered])
 
 
 class ECPCSMC(MetaMethod):

@@ -16,9 +16,9 @@ from quorate._runtime.memory_forecast import (
     with_slack,
 )
 from quorate.ensemble import Clusterings, ensemble_size
-from quorate.numerics.average_link import LISTED
-from quorate.numerics.block_lanczos import most_vectors
-from quorate.numerics.linkage import FEW_TO_CHAIN, SIMILARITIES_PER_LABEL
+from quorate.numerics.average_link import NEAR_LIST_LENGTH
+from quorate.numerics.block_lanczos import max_basis_size
+from quorate.numerics.linkage import CHAIN_GROUPS, SIMILARITIES_PER_LABEL
 from quorate.numerics.transfer_cut import DENSE_NODES, EIGENVECTOR_BATCH
 
 
@@ -29,7 +29,7 @@ def graph_cut(size: EnsembleSize, k: int, *, while_made: float, kept: float, den
     `dense_matrices` are those that a dense eigensolver needs.
     """
     wanted = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
-    vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else most_vectors(wanted) + 2 * wanted
+    vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else max_basis_size(wanted) + 2 * wanted
     links = NUMBER * size.labels
     embedded = links + max(links, size.patterns * NUMBER * (2 * k + 8))
     overlaps = 0.0 if size.keeps_cooccurrence else ENTRY * size.overlaps
@@ -40,13 +40,13 @@ def graph_cut(size: EnsembleSize, k: int, *, while_made: float, kept: float, den
 def sparse_linkage(size: EnsembleSize, *, lists: bool) -> float:
     """Histograms of groups, inverted lists, some numbers of each group; room for more and `lists` of near groups."""
     if lists:
-        return 4 * ENTRY * size.labels + (20.0 * LISTED + 10 * NUMBER) * size.patterns
+        return 4 * ENTRY * size.labels + (20.0 * NEAR_LIST_LENGTH + 10 * NUMBER) * size.patterns
     return max(28.0 * size.labels, 2 * ENTRY * size.labels + 15 * NUMBER * size.patterns)
 
 
 def linkage_through_clusters(size: EnsembleSize) -> float:
     """Lists of clusters of all groups, anew when some are joined, some numbers of each, and a matrix of the last."""
-    last = min(size.patterns**2, max(FEW_TO_CHAIN**2, SIMILARITIES_PER_LABEL * size.labels))
+    last = min(size.patterns**2, max(CHAIN_GROUPS**2, SIMILARITIES_PER_LABEL * size.labels))
     return 3 * ENTRY * size.labels + 12 * NUMBER * size.patterns + NUMBER * last
 
 

@@ -15,7 +15,7 @@ from quorate.algorithms.forecasts import graph_cut
 from quorate.algorithms.graph import GraphMethod
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.graphs import multi_granularity_graph, row_links
-from quorate.numerics.kmeans import Start
+from quorate.numerics.kmeans import Init
 from quorate.numerics.transfer_cut import ReducedGraph
 from quorate.reliability import Normalize
 
@@ -105,7 +105,7 @@ class GPMGLA(GraphMethod):
         beta: float = 2.0,
         normalize: Normalize = "sqrt",
         weights: Any = "ncai",
-        init: Start = "ward",
+        init: Init = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:

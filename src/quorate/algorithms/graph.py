@@ -14,7 +14,7 @@ from quorate.algorithms.forecasts import graph_cut
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.errors import QuorateError
 from quorate.graphs import bipartite_graph, bipartite_links, row_links
-from quorate.numerics.kmeans import BLOCK_STARTS, STARTS, Start
+from quorate.numerics.kmeans import BLOCK_INITS, INITS, Init
 from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
 
 
@@ -28,14 +28,14 @@ class GraphMethod(ConsensusMethod, abstract=True):
     random_state: Any
 
     def _check(self) -> None:
-        check_choice("init", self.init, STARTS)
+        check_choice("init", self.init, INITS)
         check_integer("n_init", self.n_init, low=1)
 
     def _memory(self, size: EnsembleSize, k: int) -> float:
         return graph_cut(size, k, while_made=20, kept=12, dense_matrices=4)
 
     def _why_all_patterns(self) -> str | None:
-        return None if self.init in BLOCK_STARTS else f"init={self.init!r} keeps all of them in memory"
+        return None if self.init in BLOCK_INITS else f"init={self.init!r} keeps all of them in memory"
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
@@ -52,7 +52,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
         """Return the cut of a graph whose nodes are linked to the patterns of an ensemble."""
         if self.init == "first-row" and not ens.has_rows:
             raise QuorateError('init="first-row" needs the rows in order; use init="ward" for a table of patterns.')
-        return self.cut_class(ens, graph, links, cast(Start, self.init), self.n_init, self.random_state)
+        return self.cut_class(ens, graph, links, cast(Init, self.init), self.n_init, self.random_state)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
         of_cluster = self._cluster_influence(ens, influence)

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Solution, fill_empty, first_largest
 from quorate.ensemble import Ensemble
-from quorate.numerics.linkage import Dendrogram, link_evidence
+from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.reliability import Normalize
 
 _MAX_ROUNDS = 100
@@ -32,7 +32,7 @@ class MatchedCuts(GroupCuts):
     @cached_property
     def eac_tree(self) -> Dendrogram:
         """The average-link tree of evidence (EAC), where voting starts."""
-        return link_evidence(self.ensemble, self.influence, "average")
+        return link_coassociation(self.ensemble, self.influence, "average")
 
     def match(self, groups: Ints, k: int) -> Matching:
         """Return the best one-to-one matching of every member's clusters to k groups (Hungarian method)."""

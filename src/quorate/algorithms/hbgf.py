@@ -13,7 +13,7 @@ from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice, check_integer
 from quorate.algorithms.graph import BipartiteMethod
 from quorate.ensemble import Ensemble
-from quorate.numerics.kmeans import Key, Points, Start, least_similar
+from quorate.numerics.kmeans import Init, Key, Points, least_similar
 from quorate.numerics.transfer_cut import ReducedGraph, SingularCut, unit_rows
 from quorate.reliability import Normalize
 
@@ -131,7 +131,7 @@ class HBGF(BipartiteMethod):
         check_integer("n_init", self.n_init, low=1)
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> JointCut:
-        return JointCut(ens, graph, links, cast(Start, self.init), self.n_init, self.random_state)
+        return JointCut(ens, graph, links, cast(Init, self.init), self.n_init, self.random_state)
 
     @property
     def singular_values_(self) -> Floats:

@@ -14,7 +14,7 @@ from quorate.algorithms.graph import GraphMethod
 from quorate.cluster_similarity import weighted_triples
 from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree
 from quorate.graphs import bipartite_links, components
-from quorate.numerics.kmeans import Start
+from quorate.numerics.kmeans import Init
 from quorate.numerics.transfer_cut import ReducedGraph, Spectrum, TransferCut
 from quorate.reliability import Normalize
 
@@ -128,7 +128,7 @@ class LCE(GraphMethod):
         weights: Any = "equal",
         beta: float = 2.0,
         normalize: Normalize = "sqrt",
-        init: Start = "ward",
+        init: Init = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:

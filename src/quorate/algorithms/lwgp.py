@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from quorate.algorithms.base import LocallyWeighted
 from quorate.algorithms.graph import BipartiteMethod
-from quorate.numerics.kmeans import Start
+from quorate.numerics.kmeans import Init
 from quorate.reliability import Normalize
 
 
@@ -73,7 +73,7 @@ class LWGP(LocallyWeighted, BipartiteMethod):
         weights: Any = "equal",
         beta: float = 2.0,
         normalize: Normalize = "sqrt",
-        init: Start = "ward",
+        init: Init = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:

@@ -16,7 +16,7 @@ from quorate.algorithms.base import Cuts
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Solution
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
-from quorate.numerics.linkage import Dendrogram, link_evidence
+from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.reliability import Normalize
 from quorate.row_similarity import indicators
 
@@ -32,7 +32,7 @@ class MedianCuts(GroupCuts):
     @cached_property
     def eac_tree(self) -> Dendrogram:
         """The average-link tree of evidence (EAC), where the search starts."""
-        return link_evidence(self.ensemble, self.influence, "average")
+        return link_coassociation(self.ensemble, self.influence, "average")
 
     @cached_property
     def free(self) -> Ints:

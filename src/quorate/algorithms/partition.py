@@ -18,9 +18,9 @@ from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.ensemble import Ensemble
 from quorate.graphs import ClusterCut
 from quorate.numerics.kmeans import random_generator
-from quorate.numerics.linkage import Dendrogram, link_evidence
+from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.reliability import cluster_certainty, ratio
-from quorate.row_similarity import covered_patterns, most_evident
+from quorate.row_similarity import covered_patterns, nearest_group
 
 GROUP_STARTS = ("lwea", "random")
 _MAX_ROUNDS = 100
@@ -131,7 +131,7 @@ class GroupCuts:
     def lwea_tree(self) -> Dendrogram:
         """The average-link tree of locally weighted evidence (LWEA), from which others start."""
         certainty = cluster_certainty(self.ensemble)
-        return link_evidence(self.ensemble, self.influence, "average", certainty, at_most=_MOST_LINKED)
+        return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=_MOST_LINKED)
 
     def lwea_groups(self, k: int) -> Ints:
         """(p,) the cut of that tree into k groups; patterns beyond its leaves join the group of most mean evidence."""
@@ -139,7 +139,7 @@ class GroupCuts:
         rest = np.flatnonzero(labels < 0)
         if len(rest):
             ens, weights = self.ensemble, self.influence / self.influence.sum()
-            labels[rest] = most_evident(ens, weights, self.lwea_tree.cut(k), ens.patterns[self.covered[rest]])
+            labels[rest] = nearest_group(ens, weights, self.lwea_tree.cut(k), ens.patterns[self.covered[rest]])
         return labels
 
     def criterion(self) -> tuple[str, dict[int, float]] | None:

@@ -11,7 +11,7 @@ from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_flag, check_integer
 from quorate.algorithms.tree import LinkageMethod
 from quorate.ensemble import Ensemble
-from quorate.graphs import trajectory_evidence
+from quorate.graphs import pattern_trajectory_similarity
 from quorate.numerics.linkage import Dendrogram, Link, link_patterns
 from quorate.reliability import Normalize
 from quorate.row_similarity import covered_patterns
@@ -110,6 +110,6 @@ class PTA(LinkageMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = covered_patterns(ens, influence)
-        similarity = trajectory_evidence(ens, influence, leaves, self.n_neighbors, self.n_steps)
+        similarity = pattern_trajectory_similarity(ens, influence, leaves, self.n_neighbors, self.n_steps)
         sizes = ens.counts[leaves].astype(np.float64) if self.row_weights else np.ones(len(leaves))
         return link_patterns(ens, similarity, cast(Link, self.linkage), leaves, sizes)

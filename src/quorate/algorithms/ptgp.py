@@ -13,8 +13,8 @@ from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_integer
 from quorate.algorithms.graph import GraphMethod
 from quorate.ensemble import Ensemble
-from quorate.graphs import components, trajectory_evidence
-from quorate.numerics.kmeans import Start, weighted_kmeans
+from quorate.graphs import components, pattern_trajectory_similarity
+from quorate.numerics.kmeans import Init, weighted_kmeans
 from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
 from quorate.reliability import Normalize, ratio
 from quorate.row_similarity import covered_patterns
@@ -123,7 +123,7 @@ class PTGP(GraphMethod):
         weights: Any = "equal",
         beta: float = 2.0,
         normalize: Normalize = "sqrt",
-        init: Start = "ward",
+        init: Init = "ward",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -148,7 +148,7 @@ class PTGP(GraphMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
         leaves = covered_patterns(ens, influence)
-        similarity = trajectory_evidence(ens, influence, leaves, self.n_neighbors, self.n_steps)
+        similarity = pattern_trajectory_similarity(ens, influence, leaves, self.n_neighbors, self.n_steps)
         members = ens.incidence[leaves]
         in_cluster = members.sum(axis=0)
         met = np.flatnonzero(in_cluster > 0)

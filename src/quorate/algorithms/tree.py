@@ -12,7 +12,7 @@ from quorate._utils.checks import check_choice
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.forecasts import similarities, sparse_linkage
 from quorate.ensemble import Ensemble
-from quorate.numerics.linkage import LINKS, Dendrogram, Link, link_evidence
+from quorate.numerics.linkage import LINKS, Dendrogram, Link, link_coassociation
 
 
 class LinkageMethod(ConsensusMethod, abstract=True):
@@ -45,4 +45,4 @@ class EvidenceMethod(LinkageMethod, abstract=True):
         return USE_NO_MATRIX if self.linkage == "complete" else "Use fewer members."
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
-        return link_evidence(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))
+        return link_coassociation(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate._utils.array_types import Floats, Ints
-from quorate._utils.weak_cache import kept_with
+from quorate._utils.weak_cache import cached_per_object
 from quorate.analysis.scores import adjusted_rand
 from quorate.ensemble import (
     Clusterings,
@@ -29,7 +29,7 @@ from quorate.ensemble import (
 )
 from quorate.errors import QuorateError
 from quorate.graphs import bipartite_graph
-from quorate.numerics.linkage import link_evidence
+from quorate.numerics.linkage import link_coassociation
 from quorate.numerics.transfer_cut import leading_spectrum
 from quorate.reliability import crowd_trust, trusted_influence
 
@@ -171,7 +171,7 @@ class Halves:
         return np.mean(found, axis=0)
 
 
-@kept_with
+@cached_per_object
 def split_in_halves(ens: Clusterings) -> Halves | None:
     """Return the halves of some fixed orders of the members that label anything; None if these are fewer than four.
 
@@ -233,7 +233,9 @@ def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
 
     def cut(half: Half) -> Ints:
         of_members = influence[half.members]
-        tree = link_evidence(half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average")
+        tree = link_coassociation(
+            half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average"
+        )
         return np.stack([tree.cut(int(k)) for k in ks], axis=1)
 
     with warnings.catch_warnings():
@@ -281,7 +283,7 @@ def choose_k(labels: Any) -> Choice:
     return _chosen(as_clusterings(labels))
 
 
-@kept_with
+@cached_per_object
 def _chosen(ens: Clusterings) -> Choice:
     influence = _influence(ens)
     return choose(ens, _eigenvalues(ens, influence) if ens.n_members > 1 else None, influence)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from quorate._runtime.checkpoints import Store
 from quorate._runtime.progress import track
-from quorate._runtime.workers import OUT_OF_TIME, Failure, run_in_workers
+from quorate._runtime.workers import TIMED_OUT, Failure, run_in_workers
 from quorate._utils.checks import check_integer, check_number
 from quorate.benchmarking.comparison_report import write_report
 from quorate.benchmarking.comparison_tables import METHOD, Comparison
@@ -251,7 +251,7 @@ def why_not(cell: Cell, protocol: Protocol, finished: Mapping[str, Piece]) -> st
         for draw in range(cell.draw + 1):
             before = replace(cell, n_members=size, draw=draw)
             status = finished.get(before.key, {"status": ""})["status"]
-            if size <= cell.n_members and status.startswith(OUT_OF_TIME):
+            if size <= cell.n_members and status.startswith(TIMED_OUT):
                 return f"not tried, since draw {draw} of {size} members {status}"
     return ""
 

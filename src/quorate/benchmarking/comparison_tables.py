@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate._runtime.workers import OUT_OF_TIME
+from quorate._runtime.workers import TIMED_OUT
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice
 from quorate.benchmarking import statistics
@@ -212,7 +212,7 @@ def _cell(found: Comparison, pool: str, n_members: int, method: str, mean: float
     pieces = [found.pieces[key] for key in keys if key in found.pieces]
     failed = [piece for piece in pieces if piece["status"] != "ok"]
     if failed:
-        return "time" if any(OUT_OF_TIME in piece["status"] for piece in failed) else "failed"
+        return "time" if any(TIMED_OUT in piece["status"] for piece in failed) else "failed"
     return "–"
 
 

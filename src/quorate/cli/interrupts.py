@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from typing import NoReturn
 
-from quorate._runtime.temporary_files import clear_held
+from quorate._runtime.temporary_files import remove_own
 
 INTERRUPTED = 130
 SENTENCE = "Interrupted; no file is half-written. Run the same command again."
@@ -72,7 +72,7 @@ def _leave() -> NoReturn:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            clear_held()
+            remove_own()
             tidy = "\r\x1b[K\x1b[?25h" if os.isatty(2) else ""  # the line of the progress, and the cursor it hides
             os.write(2, f"{tidy}Error: {SENTENCE}\n".encode())  # past buffers, which may be in use
         finally:

@@ -22,7 +22,7 @@ from quorate.reporting.palette import page_colors
 from quorate.reporting.sentences import describe_choice
 from quorate.reporting.summary import describe_trust
 from quorate.reporting.views import Cut, contingency, sampled_matrix, seriate, transition, tree_view
-from quorate.row_similarity import mean_evidence
+from quorate.row_similarity import mean_coassociation
 
 Clustering = tuple[str, Ints, list[str]]
 """A clustering of the rows: its title, the code of each row (-1: none), and what its clusters are called."""
@@ -325,7 +325,7 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
     fitted, cut = answer.fitted, answer.cut
     ens = fitted.ensemble_
     pattern = int(answer.row_pattern[row])
-    evidence = np.clip(mean_evidence(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
+    evidence = np.clip(mean_coassociation(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
     whole = bench.ensemble
     own = int(whole.row_pattern[row])
     votes = []

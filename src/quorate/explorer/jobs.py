@@ -72,7 +72,7 @@ class Job:
                 return
         try:
             self.check()
-            with threads.stopped_by(self.check), progress(self.hear):
+            with threads.cancelled_by(self.check), progress(self.hear):
                 self._settle(self.work(self), None)
         except BaseException as error:
             self._settle(None, error)

@@ -65,7 +65,7 @@ class Explorer:
 
     def _prepare(self) -> None:
         """Begin with what a new page asks for first, while the browser opens; what goes wrong, the page will hear."""
-        with suppress(Ended, Exception), threads.stopped_by(self._go_on):
+        with suppress(Ended, Exception), threads.cancelled_by(self._go_on):
             first_page(self._bench)
 
     def _go_on(self) -> None:

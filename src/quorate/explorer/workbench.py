@@ -69,7 +69,7 @@ class Kept:
 def _patiently(lock: threading.Lock) -> Iterator[None]:
     """Hold a lock; whoever waits for it can be told to give up."""
     while not lock.acquire(timeout=_WAIT_SECONDS):
-        threads.may_go_on()
+        threads.check_cancelled()
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ from quorate.reliability import ratio
 _FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
 _FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
 _FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # that are all kept
-LISTED = 16  # similar groups that are kept for each
+NEAR_LIST_LENGTH = 16  # similar groups that are kept for each
 NO_TREE = "GP-MGLA, HBGF and LWGP need no tree."
 _FEWEST_PER_TASK, ROWS_PER_TASK = 128, 512
 
@@ -76,7 +76,7 @@ class PatternGroups:
         lists = self.inverted()
         histogram = (self.indptr, self.indices, self.values, self.sizes, self.weight_of_cluster)
         nearest = _kernels.merge_chain.nearest
-        in_parts(lambda some: nearest(some, part, node, floor, *histogram, *lists, partner, best), todo)
+        run_in_parts(lambda some: nearest(some, part, node, floor, *histogram, *lists, partner, best), todo)
 
     def inverted(self) -> tuple[Ints, NDArray[np.int32], Floats, Floats]:
         """Return for each cluster the groups that touch it, as the kernel does."""
@@ -84,13 +84,13 @@ class PatternGroups:
         return _kernels.merge_chain.invert(self.indptr, self.indices, self.values, self.sizes, n_clusters)
 
 
-def in_parts(task: Callable[[Ints], None], todo: Ints, told: Callable[[float], None] | None = None) -> None:
+def run_in_parts(task: Callable[[Ints], None], todo: Ints, on_progress: Callable[[float], None] | None = None) -> None:
     """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space.
 
-    Nor is any too long: work can be stopped between two of them, and whoever wants is `told` what share is done.
+    Nor is any too long: work can be stopped between two of them, and whoever wants is `on_progress` what share is done.
     """
     size = max(_FEWEST_PER_TASK, min(ROWS_PER_TASK, -(-len(todo) // (4 * threads.n_threads()))))
-    threads.in_threads(task, [todo[part] for part in threads.blocks(len(todo), size)], told)
+    threads.in_threads(task, [todo[part] for part in threads.blocks(len(todo), size)], on_progress)
 
 
 @dataclass
@@ -116,7 +116,7 @@ class ActiveGroups:
         groups = kernels.Groups(*histograms, leaves.sizes.copy(), leaves.weight_of_cluster)
         if n_entries <= _FEW_ENTRIES:  # there may as well be room for groups to come
             groups = kernels.keep_groups(groups, np.arange(n), 0)
-        near = kernels.begin_lists(n, LISTED)
+        near = kernels.begin_lists(n, NEAR_LIST_LENGTH)
         return cls(groups, kernels.invert(groups), near, kernels.begin_tree(n), n_entries, n, n)
 
     @property
@@ -133,14 +133,14 @@ class ActiveGroups:
         """The first leaves of the groups."""
         return np.asarray(self.tree.leaf[self._left])
 
-    def join_nearest(self, told: Callable[[float], None]) -> Merges:
-        """Join all groups that are each other's nearest; `told` hears for what share of them it was found."""
+    def join_nearest(self, on_progress: Callable[[float], None]) -> Merges:
+        """Join all groups that are each other's nearest; `on_progress` hears for what share of them it was found."""
         kernels = _kernels.nearest_groups
-        self._find_nearest(told)
+        self._find_nearest(on_progress)
         pairs, n_entries = kernels.mutual(self.groups, self.tree)
         if len(pairs) == 0:  # among equals the nearest may be one made since
             self.tree.stale[self._left] = True
-            self._find_nearest(told)
+            self._find_nearest(on_progress)
             pairs, n_entries = kernels.mutual(self.groups, self.tree)
         if self.end + n_entries > len(self.groups.indices):
             self._close_up(n_entries)
@@ -150,11 +150,11 @@ class ActiveGroups:
         self.n_nodes += len(pairs)
         return Merges(self.tree.leaf[pairs], self.tree.height[pairs[:, 0]])
 
-    def _find_nearest(self, told: Callable[[float], None]) -> None:
+    def _find_nearest(self, on_progress: Callable[[float], None]) -> None:
         """Find the nearest group of all of which it is not known, in threads."""
         find = _kernels.nearest_groups.find_nearest
         todo = np.flatnonzero(self.tree.stale)
-        in_parts(lambda some: find(some, self.groups, self.touching, self.near, self.tree), todo, told)
+        run_in_parts(lambda some: find(some, self.groups, self.touching, self.near, self.tree), todo, on_progress)
 
     def _close_up(self, n_entries: int) -> None:
         """Let go of the groups that went into others, and make room for some entries of those to come, or more."""
@@ -185,7 +185,7 @@ class ActiveGroups:
         kernels, groups, touching = _kernels.nearest_groups, self.groups, self.touching
         amount = groups.values[touching.entry]
         products = np.empty((self.n_left, self.n_left))
-        in_parts(lambda some: kernels.products(some, groups, touching, amount, products), np.arange(self.n_left))
+        run_in_parts(lambda some: kernels.products(some, groups, touching, amount, products), np.arange(self.n_left))
         merges = Merges(*kernels.join_few(products, groups, self.tree, self.n_nodes))
         self.n_left -= len(merges.pairs)
         return merges
@@ -208,8 +208,8 @@ def average_link(leaves: PatternGroups) -> Merges:
     pace = Pace(f"The tree of {n:,} patterns", NO_TREE)
     found = []
     while front.n_left > few:
-        told = partial(report_merging, pace, front.n_left, n)
-        found.append(front.join_while_many(few) if front.is_small else front.join_nearest(told))
+        on_progress = partial(report_merging, pace, front.n_left, n)
+        found.append(front.join_while_many(few) if front.is_small else front.join_nearest(on_progress))
         if len(found[-1].pairs) == 0:
             break  # no two groups have any evidence in common
     else:

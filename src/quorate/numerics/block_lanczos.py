@@ -35,7 +35,7 @@ def sparse_product(matrix: sp.csr_array, x: Floats) -> Floats:
     """Return a matrix of float64 times x of shape (n, j): up to eight vectors in threads."""
     if x.shape[1] > _kernels.vector_lanes.WIDTH:
         return np.asarray(matrix @ x)
-    product, tasks = product_in_tasks(matrix.indptr, unsigned_indices(matrix), matrix.data, eight_columns(x))
+    product, tasks = product_tasks(matrix.indptr, unsigned_indices(matrix), matrix.data, pad_to_eight(x))
     threads.run_in_threads(tasks)
     return product[:, : x.shape[1]]
 
@@ -45,7 +45,7 @@ def unsigned_indices(matrix: sp.csr_array) -> NDArray[Any]:
     return matrix.indices.view(f"u{matrix.indices.itemsize}")
 
 
-def product_in_tasks(
+def product_tasks(
     indptr: NDArray[Any], indices: NDArray[Any], values: Floats, x: Floats
 ) -> tuple[Floats, list[Callable[[], None]]]:
     """Return where the product of a matrix in CSR form and x (n, 8) will be once the tasks, returned too, are done."""
@@ -57,7 +57,7 @@ def product_in_tasks(
     return product, [partial(multiply, some) for some in threads.parts_of_lists(indptr)]
 
 
-def eight_columns(x: Floats, order: Ints | None = None) -> Floats:
+def pad_to_eight(x: Floats, order: Ints | None = None) -> Floats:
     """(n, 8) the columns of x, which has at most eight, and zeros; its rows in some order, if one is given."""
     rows = _kernels.vector_lanes.zero_rows(len(x))
     if order is not None and x.shape[1] == _kernels.vector_lanes.WIDTH:
@@ -67,13 +67,16 @@ def eight_columns(x: Floats, order: Ints | None = None) -> Floats:
     return rows
 
 
-def most_vectors(n_wanted: int) -> int:
+def max_basis_size(n_wanted: int) -> int:
     """Return how many vectors are kept at most to find some eigenpairs."""
     return 6 * n_wanted + 8 * _kernels.vector_lanes.WIDTH
 
 
 def largest_eigenpairs(
-    multiply: Callable[[Floats], Floats], n: int, n_wanted: int, told: Callable[[float], None] = lambda share: None
+    multiply: Callable[[Floats], Floats],
+    n: int,
+    n_wanted: int,
+    on_progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[Floats, Floats] | None:
     """Return the largest eigenvalues of a symmetric operator, ascending, and their eigenvectors.
 
@@ -85,11 +88,11 @@ def largest_eigenpairs(
         Gives the product of the operator and (n, 8) vectors. Its eigenvalues are at most about 1.
     n, n_wanted : int
         Its size, at least eight times as many as vectors at once, and the number of eigenpairs, at most n // 3.
-    told : function, optional
+    on_progress : function, optional
         Hears about what share of the work is done.
     """
     with threads.one_thread():  # its blocks are small
-        return _Iterations(multiply, n, n_wanted, told).run()
+        return _Iterations(multiply, n, n_wanted, on_progress).run()
 
 
 class _Iterations:
@@ -99,11 +102,11 @@ class _Iterations:
     """
 
     def __init__(
-        self, multiply: Callable[[Floats], Floats], n: int, n_wanted: int, told: Callable[[float], None]
+        self, multiply: Callable[[Floats], Floats], n: int, n_wanted: int, on_progress: Callable[[float], None]
     ) -> None:
-        self.multiply, self.n_wanted, self.told = multiply, n_wanted, told
+        self.multiply, self.n_wanted, self.on_progress = multiply, n_wanted, on_progress
         self.width = _kernels.vector_lanes.WIDTH
-        self.most = min(most_vectors(n_wanted), n - self.width)
+        self.most = min(max_basis_size(n_wanted), n - self.width)
         self.basis = np.empty((self.most + self.width, n))
         self.projected = np.zeros((self.most, self.most))
         self.dim = self.n_multiplied = 0
@@ -143,7 +146,7 @@ class _Iterations:
         block = np.ascontiguousarray(self.basis[begin : self.dim].T)
         product = self.multiply(block)
         self.n_multiplied += self.width
-        self.told(min(self.n_multiplied / self.most, 0.99))  # restarts are rare
+        self.on_progress(min(self.n_multiplied / self.most, 0.99))  # restarts are rare
         near = self.basis[self.coupled_from : self.dim]
         inside = near @ product
         self.projected[self.coupled_from : self.dim, begin : self.dim] = inside

@@ -14,14 +14,14 @@ import numpy as np
 
 from quorate import _kernels
 from quorate._runtime import threads
-from quorate._runtime.progress import tell
+from quorate._runtime.progress import report_progress
 from quorate._utils.array_types import Floats, Ints
 from quorate.errors import QuorateError
 
-Start = Literal["ward", "heaviest", "k-means++", "first-row", "random"]
+Init = Literal["ward", "heaviest", "k-means++", "first-row", "random"]
 
-STARTS = ("ward", "heaviest", "k-means++", "first-row")
-BLOCK_STARTS = ("ward", "heaviest")
+INITS = ("ward", "heaviest", "k-means++", "first-row")
+BLOCK_INITS = ("ward", "heaviest")
 """The starts for which points need not be in memory."""
 MAX_ITERATIONS = 1000
 ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
@@ -54,7 +54,7 @@ def weighted_kmeans(
     weights: Floats,
     k: int,
     *,
-    init: Start = "ward",
+    init: Init = "ward",
     key: Key | None = None,
     along: Blocks = (),
     first_seen: Ints | None = None,
@@ -82,7 +82,7 @@ def weighted_kmeans(
     n_init, random_state
         For "k-means++" and "random".
     """
-    tell(f"The {k} clusters of {len(points):,} patterns")
+    report_progress(f"The {k} clusters of {len(points):,} patterns")
     if init == "first-row":
         assert first_seen is not None
         order = np.argsort(first_seen)
@@ -90,7 +90,7 @@ def weighted_kmeans(
         labels[order], inertia = _from_first(Points(points[order], weights[order]), k)
         return KMeansResult(labels, inertia)
     blocks = [Points(points, weights), *along]
-    if init in BLOCK_STARTS:
+    if init in BLOCK_INITS:
         best = blocked_kmeans(blocks, k, init, key or farthest, hold=True)
     else:
         random = random_generator(random_state)
@@ -103,7 +103,7 @@ def weighted_kmeans(
     return KMeansResult(best.labels(points, 0)[0], best.inertia)
 
 
-def blocked_kmeans(blocks: Blocks, k: int, init: Start, key: Key, *, hold: bool = False) -> Assignment:
+def blocked_kmeans(blocks: Blocks, k: int, init: Init, key: Key, *, hold: bool = False) -> Assignment:
     """Cluster weighted points that are read in blocks; `init` is "ward" or "heaviest"; `hold` as in `spread_out`."""
     if init == "heaviest":
         centers = spread_out(blocks, heaviest(blocks), k, key, hold=hold)

@@ -35,12 +35,12 @@ from quorate.numerics.average_link import (
     single_link,
 )
 from quorate.reliability import ratio
-from quorate.row_similarity import ThroughClusters, covering_weight, pattern_evidence
+from quorate.row_similarity import ThroughClusters, covering_weight, pattern_coassociation
 
 Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")
-FEW_TO_CHAIN = 1024  # groups of which a matrix is made
+CHAIN_GROUPS = 1024  # groups of which a matrix is made
 SIMILARITIES_PER_LABEL = 3  # in a matrix that is made where few groups are each other's nearest
 _RARELY_NEAREST = 1 / 64  # pairs of such groups for each
 
@@ -176,7 +176,7 @@ def _scipy_matrix(merges: Ints, heights: Floats, n_leaves: int, sizes: Floats) -
     return np.column_stack([np.sort(merges, axis=1), heights, count[n_leaves:]])
 
 
-def link_evidence(
+def link_coassociation(
     ens: Ensemble, weights: Floats, link: Link, certainty: Floats | None = None, at_most: int | None = None
 ) -> Dendrogram:
     """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link.
@@ -191,7 +191,7 @@ def link_evidence(
         leaves = np.sort(leaves[np.argsort(-ens.counts[leaves], kind="stable")[:at_most]])
     heights = None if certainty is None else _own_heights(ens, weights, certainty, covered)[leaves]
     if link == "complete":
-        similarity = pattern_evidence(ens, weights, certainty)
+        similarity = pattern_coassociation(ens, weights, certainty)
         if len(leaves) < len(similarity):
             similarity = similarity[np.ix_(leaves, leaves)]
         return link_patterns(ens, similarity, link, leaves, ens.counts[leaves].astype(np.float64), heights)
@@ -301,7 +301,7 @@ def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges],
     enough = isqrt(SIMILARITIES_PER_LABEL * groups.phi.nnz)
     pace = Pace(f"The tree of {n:,} patterns", NO_TREE)
     found = []
-    while len(groups) > FEW_TO_CHAIN:
+    while len(groups) > CHAIN_GROUPS:
         groups.find_nearest(todo, partner, best, second, partial(report_merging, pace, len(groups), n))
         here = np.arange(len(groups))
         alone = best - second > 2.0 / _kernels.merge_chain.DECIMALS

@@ -24,7 +24,7 @@ from quorate._utils.numbering import number_by_size
 from quorate.ensemble import Ensemble
 from quorate.numerics import block_lanczos
 from quorate.numerics.block_lanczos import sparse_product
-from quorate.numerics.kmeans import Key, Points, Start, farthest, weighted_kmeans
+from quorate.numerics.kmeans import Init, Key, Points, farthest, weighted_kmeans
 
 # Below this many nodes a dense eigensolver is faster than Lanczos iterations.
 DENSE_NODES = 1200
@@ -173,7 +173,7 @@ class TransferCut:
     graph: ReducedGraph = field(repr=False)
     links: sp.csr_array = field(repr=False)
     """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
-    init: Start = "ward"
+    init: Init = "ward"
     n_init: int = 10
     random_state: Any = None
     _known: list[Spectrum] = field(default_factory=list, init=False, repr=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from quorate._runtime.memory import available_memory, show_bytes
+from quorate._runtime.memory import available_memory, format_bytes
 from quorate._utils.array_types import Floats
 from quorate.algorithms.base import ConsensusMethod
 from quorate.analysis.choose_k import Choice
@@ -121,7 +121,7 @@ def combine_table(
     if whole is not None:
         raise QuorateError(
             f"The rows have {counted.n_lines:,} distinct combinations of labels, which need about "
-            f"{show_bytes(counted.bytes_needed)}, but {show_bytes(available)} is available; only one answer can be "
+            f"{format_bytes(counted.bytes_needed)}, but {format_bytes(available)} is available; only one answer can be "
             f"found in blocks of them. Leave out {whole}, raise memory_limit=, or use fewer members."
         )
     able = check_blockwise(estimator, counted.n_lines, counted.bytes_needed, available)

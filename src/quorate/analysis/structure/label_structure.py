@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate._utils.array_types import Floats, Ints, Labels
-from quorate._utils.weak_cache import kept_with
+from quorate._utils.weak_cache import cached_per_object
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.gp_mgla import GPMGLA
 from quorate.analysis.choose_k import sample_rows, split_in_halves, without_rows
@@ -154,7 +154,7 @@ def label_structure(labels: Any) -> LabelStructure | None:
     return _from_labels(as_clusterings(labels))
 
 
-@kept_with
+@cached_per_object
 def _from_labels(ens: Clusterings) -> LabelStructure | None:
     crowd = crowd_trust(ens)
     counting = crowd.index if crowd.index.any() else np.ones(ens.n_members)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._runtime.memory import available_memory, labels_memory, show_bytes
+from quorate._runtime.memory import available_memory, format_bytes, labels_memory
 from quorate._utils.checks import nearest_name
 from quorate.errors import QuorateError
 from quorate.labels import CountedLabels, Vector, as_narwhals, frame_vectors
@@ -99,7 +99,7 @@ def count_lines(source: FrameSource) -> CountedLines:
     limit = max(available_memory() // labels_memory(1, len(source.members)), 1)
     native, vectors, counts = source.engine.collect(source.frame.to_native(), source.members, limit + 1)
     if len(counts) > limit:
-        needed = show_bytes(labels_memory(limit + 1, len(source.members)))
+        needed = format_bytes(labels_memory(limit + 1, len(source.members)))
         raise QuorateError(
             f"The rows have more than {limit:,} distinct combinations of labels, which need more than {needed} of "
             "memory. Leave out the members with the most clusters, or write the frame to Parquet and use "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from quorate._runtime.memory import require_memory
-from quorate._runtime.workers import Failure, answer_apart
+from quorate._runtime.workers import Failure, run_isolated
 from quorate._utils.optional_imports import import_extra, require_extra
 from quorate.errors import QuorateError
 from quorate.integrations.anndata import candidate_keys
@@ -119,7 +119,7 @@ def _check_text(array: Any) -> None:
 def load_obs(file: Path, shown: str) -> dict[str, Any]:
     """Return the names of the cells of an AnnData file and the categorical columns of its `obs`, None where missing."""
     require_extra("anndata", "Reading .h5ad files")
-    found = answer_apart(_read_obs, file)
+    found = run_isolated(_read_obs, file)
     if isinstance(found, Failure):
         raise QuorateError(f"{shown} is not an AnnData file that can be read. Check that it is whole.")
     names, columns = found
@@ -143,7 +143,7 @@ def load_mat(file: Path, shown: str) -> dict[str, Any]:
         modern = opened.read(128).startswith(b"MATLAB 7.3")
     if modern:
         require_extra("h5py", "MATLAB files of version 7.3")
-    found = answer_apart(_read_hdf5 if modern else _read_mat, file)
+    found = run_isolated(_read_hdf5 if modern else _read_mat, file)
     if isinstance(found, Failure):
         raise QuorateError(f"{shown} cannot be read as a MATLAB file: {found.status}. Check that it is whole.")
     return found

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from quorate._runtime.memory import show_bytes
+from quorate._runtime.memory import format_bytes
 from quorate._utils.array_types import Bools, Floats, Labels
 from quorate.algorithms.base import ConsensusMethod, warn_of_surprises
 from quorate.algorithms.graph import GraphMethod
@@ -46,7 +46,7 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
     if why is not None:
         raise QuorateError(
             f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
-            f"{show_bytes(n_bytes)}, but {show_bytes(available)} is available. "
+            f"{format_bytes(n_bytes)}, but {format_bytes(available)} is available. "
             'Use the default method, gp-mgla or hbgf with init="ward", which read them in blocks, or fewer members.'
         )
     return cast(GraphMethod, estimator)

@@ -73,7 +73,7 @@ def arguments(path: Path, out: Path, rng: np.random.Generator, folder: Path) -> 
         "evaluate": ["evaluate", str(path), "--truth", "class" if rng.random() < 0.8 else "m0", "--json"],
         "explore": ["explore", str(path), "--no-browser", "--quiet"]
         + (["--xy", "m0,m1"] if rng.random() < 0.3 else []),
-        "bench": ["bench", str(path), "--members", "2", "--draws", "1", "-o", str(folder / "results"), "--quiet"],
+        "bench": ["bench", str(path), "--n-members", "2", "--draws", "1", "-o", str(folder / "results"), "--quiet"],
         "generate": ["generate", str(path), "-m", "2", *written],
         "cluster": ["cluster", str(path), "-k", "3", "-m", "2", *written],
         "assign": ["assign", str(path), "--model", str(folder / "model.npz"), *written],

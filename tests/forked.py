@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-KERNELS = ("patterns", "linkage", "segments", "tables", "threads", "links", "lloyd", "chance", "votes")
+import quorate._kernels
+
 MODULES = ["duckdb", "pyarrow.dataset", "pyarrow.parquet", "scipy.sparse.csgraph", "scipy.sparse.linalg", "quorate.cli"]
 MODULES += ["quorate.cli.app", "quorate.cli.combine", "quorate.tables.consensus", "quorate.reporting.summary"]
-MODULES += [f"quorate._kernels.{name}" for name in KERNELS]
+MODULES += [f"quorate._kernels.{module.name}" for module in pkgutil.iter_modules(quorate._kernels.__path__)]
 
 
 def interrupt_at(n_calls, told):

@@ -1,4 +1,4 @@
-"""The `quorate` command. Nothing heavy is imported before a command needs it."""
+"""The `quorate` command. Heavy packages are imported only by the commands that need them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from quorate.cli.interrupts import INTERRUPTED, SENTENCE, ignore_interrupts, leave_on_interrupt
+from quorate.cli.flags import flag_writer
+from quorate.cli.interrupts import INTERRUPT_MESSAGE, INTERRUPTED, exit_on_interrupt, ignore_interrupts
 from quorate.errors import QuorateError, QuorateWarning
 
 BAD_INPUT, FAILURE = 2, 1
@@ -19,19 +20,19 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def command() -> int:
-    """Be the process of the command: run it with the arguments of the process, which an interrupt ends at once."""
+    """Run the command with the arguments of this process, and return its exit code; Ctrl-C ends the process."""
     _open_streams()
-    leaves = leave_on_interrupt()
+    interruptible = exit_on_interrupt()
     code = main(sys.argv[1:])
-    if leaves:
+    if interruptible:
         ignore_interrupts()
     for stream in (sys.stdout, sys.stderr):
-        _let_go(stream)
+        _drop_unwritten(stream)
     return code
 
 
-def _let_go(stream: Any) -> None:
-    """Drop what a full stream could not take, which Python would try again at its end and fail for."""
+def _drop_unwritten(stream: Any) -> None:
+    """Discard output that could not be written; Python would try to write it again at exit, and fail."""
     try:
         stream.flush()
     except (OSError, ValueError):
@@ -44,20 +45,21 @@ def main(arguments: Sequence[str]) -> int:
     This is the one place where errors become messages.
     """
     try:
-        code = _run(arguments)
+        code = run(arguments)
         sys.stdout.flush()
         return code
     except BaseException as error:
         return _explain(error, arguments)
 
 
-def _run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code; errors are raised."""
     from quorate.cli.app import app
 
     with warnings.catch_warnings():
         quiet = "--quiet" in arguments or "-q" in arguments
         warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)
-        warnings.showwarning = lambda message, category, *_, **__: _show_warning(message, category, arguments)
+        warnings.showwarning = lambda message, *_, **__: _show_warning(message, arguments)
         try:
             app(arguments, prog_name="quorate", standalone_mode=True)
         except SystemExit as finished:
@@ -68,45 +70,47 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: BaseException, arguments: Sequence[str]) -> int:
-    """Say what went wrong, and return the exit code."""
+    """Print what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        return _complain(SENTENCE, INTERRUPTED)
+        return _complain(INTERRUPT_MESSAGE, INTERRUPTED)
     if isinstance(error, QuorateError):
-        return _complain(_in_flags(str(error), arguments), BAD_INPUT)
+        return _complain(error.render(flag_writer(arguments)), BAD_INPUT)
     if isinstance(error, MemoryError):
-        return _complain("Memory ran out. Combine fewer members, or choose weac or eac, which need least.", FAILURE)
-    if isinstance(error, BrokenPipeError):  # who reads the output has read enough
-        _forget_output()
-        return FAILURE
+        return _complain(
+            "Out of memory. Combine fewer members, or use --method weac, which needs little memory.", FAILURE
+        )
+    if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has read enough
+        _redirect_output()
+        return 0
     if isinstance(error, OSError):
-        _forget_output()
+        _redirect_output()
         full = error.errno in _FULL or error.filename is None
-        what = error.filename or "What was asked for"
+        what = error.filename or "The output"
         message = f"{what} cannot be read or written: {error.strerror or error}. "
         return _complain(
-            message + ("Check space there." if full else "Check that path."), FAILURE if full else BAD_INPUT
+            message + ("Check the disk space." if full else "Check the path."), FAILURE if full else BAD_INPUT
         )
     if not isinstance(error, Exception):
         raise error
     what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
-    return _complain(f"Quorate failed ({what}). This is a defect; please report it with the command.", FAILURE)
+    return _complain(f"Quorate failed ({what}). This is a bug; please report it with the command.", FAILURE)
 
 
 def _complain(message: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # nobody hears it
+    with contextlib.suppress(OSError):  # standard error may be closed
         print(f"Error: {_one_line(message)}", file=sys.stderr, flush=True)
     return code
 
 
 def _one_line(message: str) -> str:
-    """Return a message with control signs, as names of columns may hold them, shown and not obeyed."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message)
+    """Escape control characters, which column names may contain."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
 
 
 def _open_streams() -> None:
-    """Let standard streams take any text; those that were closed lead nowhere, so that no file takes their place."""
+    """Make the standard streams accept any text; open closed ones on the null device."""
     for stream in (sys.__stdout__, sys.__stderr__):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may not know every sign, nor a file's name be text
+        if isinstance(stream, io.TextIOWrapper):  # the terminal may not support every character
             stream.reconfigure(errors="replace")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -114,23 +118,17 @@ def _open_streams() -> None:
             with contextlib.suppress(OSError):
                 os.fstat(number)
                 continue
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # a file opened later would take this descriptor otherwise
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
-def _forget_output() -> None:
-    """Point standard output nowhere, so that closing it does not complain about the reader that left."""
+def _redirect_output() -> None:
+    """Point standard output at the null device, so that closing it does not fail."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _in_flags(message: str, arguments: Sequence[str]) -> str:
-    """Return a message of the library in the words of the command that was called."""
-    from quorate.cli.options import in_flags
-
-    return in_flags(message, next((argument for argument in arguments if not argument.startswith("-")), ""))
-
-
-def _show_warning(message: Warning | str, category: type[Warning], arguments: Sequence[str]) -> None:
-    if issubclass(category, QuorateWarning):
-        print(f"Warning: {_one_line(_in_flags(str(message), arguments))}", file=sys.stderr)
+def _show_warning(message: Warning | str, arguments: Sequence[str]) -> None:
+    """Print a warning of this package; warnings of other libraries are not for users of the command."""
+    if isinstance(message, QuorateWarning):
+        print(f"Warning: {_one_line(message.render(flag_writer(arguments)))}", file=sys.stderr)

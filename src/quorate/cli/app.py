@@ -1,4 +1,4 @@
-"""The commands: each parses its options, calls the library and prints. The work is in the modules beside this one."""
+"""The commands: each parses its options, calls the library and prints. The work is in the other modules of `cli`."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from quorate.cli import reproduce
 
 app = typer.Typer(
     name="quorate",
-    help="Combine many clusterings of the same rows into one, and learn which of them to trust.",
+    help="Combine many clusterings of the same rows into one, and find out which of them are reliable.",
     epilog="Start with: quorate demo",
     no_args_is_help=True,
     add_completion=False,
@@ -22,8 +22,8 @@ def _examples(*lines: str) -> str:
     return "Examples:\n\n" + "\n\n".join(lines)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from quorate import __version__
 
         print(f"quorate {__version__}")
@@ -33,10 +33,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def quorate(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Combine many clusterings of the same rows into one, and learn which of them to trust."""
+    """Combine many clusterings of the same rows into one, and find out which of them are reliable."""
 
 
 @app.command(
@@ -48,17 +48,18 @@ def quorate(
     )
 )
 def combine(
-    file: opt.Table,
-    k: Annotated[
+    files: opt.Tables,
+    n_clusters: Annotated[
         str,
         typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or 2:20, or 2,5,9, or auto."),
     ] = "auto",
     method: opt.Method = "auto",
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method, such as beta=3; repeatable."),
     ] = None,
     members: opt.Members = None,
-    id_column: opt.Id = None,
+    id: opt.Id = None,
     truth: opt.Truth = None,
     noise: opt.Noise = "missing",
     format: opt.Format = None,
@@ -66,7 +67,7 @@ def combine(
     header: opt.Header = None,
     encoding: opt.Encoding = None,
     memory_limit: opt.MemoryLimit = None,
-    output: opt.Output = None,
+    out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     keep: opt.Keep = None,
     confidence: Annotated[
@@ -74,28 +75,29 @@ def combine(
         typer.Option(
             "--confidence",
             rich_help_panel="Writing",
-            help="Write how certain each row is, too: confidence, margin, runner_up.",
+            help="Also write how certain each row is: confidence, margin, runner_up.",
         ),
     ] = False,
     report: opt.Report = None,
     summary: opt.Summary = None,
     force: opt.Force = False,
-    seed: opt.Seed = None,
+    random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
     """Combine the clusterings in the columns of a table into one.
 
-    Writes the row id (if there is one) with the consensus beside it, and prints what came out and which clusterings
-    were trusted. Cluster 0 is the largest. With -o and -q it prints nothing.
+    Writes the row ID (if there is one) and the consensus cluster of each row, and prints the clusters and how
+    reliable each member is. Cluster 0 is the largest. With -o and -q it prints nothing.
     """
     from quorate.cli.combine import Request, run_combine
     from quorate.cli.output_files import Outputs
-    from quorate.cli.table_source import Source
+    from quorate.cli.table_source import Source, single_file
 
-    source = Source(file, members, id_column, truth, keep, noise, format, delimiter, header, encoding, memory_limit)
-    outputs = Outputs(output, output_format, report, summary, force=force)
-    request = Request(source, k, method, tuple(set_ or ()), seed, confidence, outputs)
+    file = single_file(files)
+    source = Source(file, members, id, truth, keep, noise, format, delimiter, header, encoding, memory_limit)
+    outputs = Outputs(out, output_format, report, summary, force=force)
+    request = Request(source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs)
     run_combine(request, quiet=quiet, json=json)
 
 
@@ -104,11 +106,11 @@ def weigh(
     file: opt.Table,
     beta: Annotated[
         float | None,
-        typer.Option(help="How strongly trust counts in a weight.", show_default="as in combine"),
+        typer.Option(help="Exponent of trust in the weights; 0 gives equal weights.", show_default="as in combine"),
     ] = None,
     members: opt.Members = None,
-    id_column: opt.Id = None,
-    truth: opt.LeftOutTruth = None,
+    id: opt.Id = None,
+    truth: opt.IgnoredTruth = None,
     noise: opt.Noise = "missing",
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
@@ -118,11 +120,11 @@ def weigh(
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Rank clusterings by how far they agree with the others beyond chance, and so by how far to trust them."""
+    """Rank the members by their chance-corrected agreement (AMI) with the other members, and show their weights."""
     from quorate.cli.table_source import Source
     from quorate.cli.weigh import run_weigh
 
-    source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding, memory_limit)
+    source = Source(file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit)
     run_weigh(source, beta, quiet=quiet, json=json)
 
 
@@ -136,17 +138,18 @@ def evaluate(
     file: opt.Table,
     truth: Annotated[str, typer.Option(metavar="COLUMN", help="Column of known classes.")],
     truth_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Table that holds it, row for row. Default: FILE itself.")
+        str | None,
+        typer.Option(metavar="FILE", help="Table with the known classes, rows in the same order. Default: FILE."),
     ] = None,
     members: Annotated[
         list[str] | None,
         typer.Option(
-            "--labels",
+            "--members",
             metavar="A,B,...",
-            help="Clusterings to score; repeatable. Default: all columns but id and truth.",
+            help="Clusterings to score; repeatable. Default: all columns except the ID and the known classes.",
         ),
     ] = None,
-    id_column: opt.Id = None,
+    id: opt.Id = None,
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
@@ -159,99 +162,81 @@ def evaluate(
     from quorate.cli.evaluate import run_evaluate
     from quorate.cli.table_source import Source
 
-    source = Source(file, members, id_column, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
+    source = Source(file, members, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
     run_evaluate(source, truth_file, quiet=quiet, json=json)
 
 
 @app.command(
     epilog=_examples(
         "quorate generate data.csv -m 20 -o labels.parquet",
-        "quorate generate data.csv -m 40 --method kmeans --method hmac --truth class -o labels.csv",
-        "quorate generate seeds -o labels.csv   (a dataset that comes with Quorate)",
+        "quorate generate data.csv -m 40 --generator kmeans --generator hmac --truth class -o labels.csv",
+        "quorate generate seeds -o labels.csv   (a dataset included in Quorate)",
     )
 )
 def generate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A table of features, or a packaged dataset.")],
-    n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many clusterings.")] = 20,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Generator (see: quorate methods); repeatable, used in turn. Default: kmeans."
-        ),
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,...", help="Columns of features; repeatable. Default: all but the id and known classes."
-        ),
-    ] = None,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Table of features, or an included dataset.")],
+    n_members: opt.NMembers = 20,
+    members: opt.Generators = None,
+    features: opt.Features = None,
     scale: opt.Scale = "standard",
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
-    id_column: opt.Id = None,
+    id: opt.Id = None,
     truth: opt.KnownClasses = None,
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
     memory_limit: opt.MemoryLimit = None,
-    output: opt.Output = None,
+    out: opt.Output = None,
     output_format: opt.OutputFormat = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes to use.")] = None,
+    n_jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Number of processes.")] = None,
     force: opt.Force = False,
-    seed: opt.Seed = None,
+    random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Cluster a table of features many times, as members for a consensus."""
-    from quorate.cli.combine import parse_range
-    from quorate.cli.generate import Drawing, run_generate
+    """Cluster a table of features many times, to make members for a consensus."""
+    from quorate.cli.generate import Drawing, parse_range, run_generate
+    from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
 
-    source = Source(
-        file, features, id_column, truth, None, "cluster", format, delimiter, header, encoding, memory_limit
-    )
+    source = Source(file, features, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
     drawing = Drawing(
         n_members,
-        tuple(method or ("kmeans",)),
+        tuple(members or ("kmeans",)),
         scale,
-        seed or 0,
-        jobs,
+        random_state or 0,
+        n_jobs,
         fit_rows or "auto",
         "auto" if k_range is None else parse_range(k_range),
     )
-    run_generate(source, drawing, output, output_format, force=force, quiet=quiet, json=json)
+    run_generate(source, drawing, Outputs(out, output_format, force=force), quiet=quiet, json=json)
 
 
 @app.command(
     epilog=_examples(
         "quorate cluster features.csv -k 5 -o clusters.csv --report report.html",
-        "quorate cluster rows.parquet -k 8 --member spectral --model model.npz -o clusters.parquet",
+        "quorate cluster rows.parquet -k 8 --generator spectral --model model.npz -o clusters.parquet",
         "cat features.csv | quorate cluster - -k 3 -o - > clusters.csv",
     )
 )
 def cluster(
     file: opt.Table,
-    k: Annotated[str, typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or auto.")] = "auto",
-    features: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,...", help="Columns of features; repeatable. Default: all numbers but ids and known classes."
-        ),
-    ] = None,
+    n_clusters: Annotated[
+        str, typer.Option("--clusters", "-k", metavar="K", help="Number of clusters, or auto.")
+    ] = "auto",
+    features: opt.Features = None,
     scale: opt.Scale = "standard",
     missing: Annotated[
-        str, typer.Option(metavar="KIND", help="Rows with missing numbers: error, drop (no cluster) or mean.")
+        str, typer.Option(metavar="KIND", help="Rows with missing numbers: error, drop (no cluster) or mean (fill in).")
     ] = "error",
-    member: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="kmeans, rpcl or spectral; repeatable, used in turn. Default: kmeans."),
-    ] = None,
-    n_members: Annotated[int, typer.Option("--number", "-m", metavar="N", min=1, help="How many members.")] = 20,
+    members: opt.Generators = None,
+    n_members: opt.NMembers = 20,
     method: opt.Method = "auto",
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
-    id_column: opt.Id = None,
+    id: opt.Id = None,
     truth: opt.KnownClasses = None,
     keep: opt.Keep = None,
     format: opt.Format = None,
@@ -259,7 +244,7 @@ def cluster(
     header: opt.Header = None,
     encoding: opt.Encoding = None,
     memory_limit: opt.MemoryLimit = None,
-    output: opt.Output = None,
+    out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     report: opt.Report = None,
     plane: Annotated[
@@ -267,134 +252,125 @@ def cluster(
         typer.Option(
             metavar="A,B",
             rich_help_panel="Writing",
-            help="Two columns by which the report draws rows. Default: main directions.",
+            help="Two columns used as the axes of the report's plot. Default: principal components.",
         ),
     ] = None,
     summary: opt.Summary = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="FILE", rich_help_panel="Writing", help="Save what labels new rows, for: quorate assign."),
+        typer.Option(metavar="FILE", rich_help_panel="Writing", help="Save a model that `quorate assign` can use."),
     ] = None,
     force: opt.Force = False,
-    seed: opt.Seed = None,
+    random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Cluster a table of features of any size, by the consensus of many clusterings.
+    """Cluster a table of features of any size by the consensus of many clusterings.
 
-    Writes the row id (if there is one) with the cluster beside it, and how certain that is.
+    Writes the row ID (if there is one), the cluster of each row and how certain it is.
     """
-    from quorate.cli.cluster import run_cluster
-    from quorate.cli.combine import parse_range
+    from quorate.cli.cluster import parse_k, run_cluster
+    from quorate.cli.generate import parse_range
     from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
     from quorate.tables.clustering import Recipe
 
-    source = Source(
-        file, features, id_column, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit
-    )
+    source = Source(file, features, id, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit)
     how = {
-        "members": member or "kmeans",
+        "members": members or "kmeans",
         "n_members": n_members,
         "method": method,
         "fit_rows": fit_rows or "auto",
         "k_range": "auto" if k_range is None else parse_range(k_range),
     }
-    recipe = Recipe.of(int(k) if k.isdigit() else k, scale, missing, seed or 0, how)
-    outputs = Outputs(output, output_format, report, summary, model, force)
+    recipe = Recipe.of(parse_k(n_clusters), scale, missing, random_state or 0, how)
+    outputs = Outputs(out, output_format, report, summary, model, force)
     run_cluster(source, recipe, outputs, plane, quiet=quiet, json=json)
 
 
 @app.command(epilog=_examples("quorate assign new.csv --model model.npz -o clusters.csv"))
 def assign(
     file: opt.Table,
-    model: Annotated[str, typer.Option(metavar="FILE", help="What `quorate cluster --model` saved.")],
-    id_column: opt.Id = None,
+    model: Annotated[str, typer.Option(metavar="FILE", help="Model saved by `quorate cluster --model`.")],
+    id: opt.Id = None,
     keep: opt.Keep = None,
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
     memory_limit: opt.MemoryLimit = None,
-    output: opt.Output = None,
+    out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     force: opt.Force = False,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Put new rows into the clusters that `quorate cluster` found."""
+    """Assign new rows to the clusters of a model saved by `quorate cluster`."""
     from quorate.cli.cluster import run_assign
     from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
 
-    source = Source(file, None, id_column, None, keep, "cluster", format, delimiter, header, encoding, memory_limit)
-    run_assign(source, model, Outputs(output, output_format, force=force), quiet=quiet, json=json)
+    source = Source(file, None, id, None, keep, "cluster", format, delimiter, header, encoding, memory_limit)
+    run_assign(source, model, Outputs(out, output_format, force=force), quiet=quiet, json=json)
 
 
 @app.command(
     epilog=_examples(
         "quorate bench pools --method lwea --method gp-mgla --draws 20 -o results",
         "quorate bench pools --method weac --method 'single=weac linkage=single' --method vote.py:vote -o results",
-        "quorate bench iris wine seeds --members 10,20 --best-k -o results   (members are drawn by k-means)",
+        "quorate bench iris wine seeds --n-members 10,20 --best-k -o results   (members are generated by k-means)",
     )
 )
 def bench(
     pools: Annotated[
         list[str],
-        typer.Argument(metavar="POOLS...", help="Files of clusterings with classes, folders of them, or datasets."),
+        typer.Argument(metavar="POOLS...", help="Tables of clusterings with known classes, folders of them, datasets."),
     ],
     method: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]METHOD",
-            help="A method with parameters, FILE.py:FUNCTION, or a program with {labels} {output} {k}; repeatable. "
-            "Default: all.",
+            help="Method with parameters, FILE.py:FUNCTION, or a program with {labels} {output} {k}; repeatable. "
+            "Default: all methods.",
         ),
     ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Results folder; what is finished there is kept.")
+    out: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Results folder; an interrupted run continues.")
     ] = "bench",
-    members: Annotated[str, typer.Option(metavar="M", help="Members of an ensemble: 10, or 10,20.")] = "10",
+    n_members: Annotated[
+        str, typer.Option("--n-members", "-m", metavar="M", help="Members per ensemble: 10, or 10,20.")
+    ] = "10",
     draws: Annotated[int, typer.Option(metavar="N", min=1, help="Ensembles drawn from each pool.")] = 20,
-    best_k: Annotated[bool, typer.Option("--best-k", help="Try 2 to 30 clusters besides the classes.")] = False,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="What a method has for one ensemble.")] = 600.0,
+    best_k: Annotated[bool, typer.Option("--best-k", help="Also try 2 to 30 clusters.")] = False,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit of a method on one ensemble.")] = 600.0,
     truth: opt.Truth = None,
-    generator: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="How members of a dataset are drawn; repeatable.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes to use.")] = 2,
+    generator: opt.Generators = None,
+    n_jobs: opt.Jobs = 2,
     seed: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Compare consensus functions, yours among them, on pools of clusterings with known classes.
+    """Compare consensus methods, including your own, on pools of clusterings with known classes.
 
-    Interrupted at any moment and started again, it goes on where it stopped. Tables (Markdown, LaTeX, CSV), rank
-    diagrams and the page report.html are written to the folder at the end.
+    An interrupted run continues when the same command is started again. Tables (Markdown, LaTeX, CSV), rank diagrams
+    and the page report.html are written to the folder at the end.
     """
-    from quorate.cli.bench import Request, run_bench
+    from quorate.cli.bench import Request, parse_sizes, run_bench
 
-    try:
-        sizes = tuple(int(part) for part in members.split(","))
-    except ValueError:
-        raise typer.BadParameter(f"--members takes numbers such as 10 or 10,20; got {members!r}.") from None
-    run_bench(
-        Request(
-            tuple(pools),
-            tuple(method or ()),
-            output,
-            sizes,
-            draws,
-            best_k,
-            seed or 0,
-            timeout,
-            truth,
-            tuple(generator or ()),
-            jobs,
-        ),
-        quiet=quiet,
-        json=json,
+    request = Request(
+        tuple(pools),
+        tuple(method or ()),
+        out,
+        parse_sizes(n_members),
+        draws,
+        best_k,
+        seed or 0,
+        timeout,
+        truth,
+        tuple(generator or ()),
+        n_jobs,
     )
+    run_bench(request, quiet=quiet, json=json)
 
 
 @app.command(
@@ -408,15 +384,15 @@ def explore(
     file: opt.Table,
     features: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Table of features, row for row: rows are drawn along its main directions."),
+        typer.Option(metavar="FILE", help="Table of features, rows in the same order, for a plot of the rows (PCA)."),
     ] = None,
     xy: Annotated[
-        str | None, typer.Option(metavar="X,Y", help="Columns of coordinates, such as umap1,umap2, to draw rows by.")
+        str | None, typer.Option(metavar="X,Y", help="Columns of coordinates for the plot, such as umap1,umap2.")
     ] = None,
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen to; 0: a free one.")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0: any free port.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     members: opt.Members = None,
-    id_column: opt.Id = None,
+    id: opt.Id = None,
     truth: opt.Truth = None,
     noise: opt.Noise = "missing",
     format: opt.Format = None,
@@ -426,20 +402,20 @@ def explore(
     memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Open a live page over the clusterings in a table: which members, which method, which k, and what of it.
+    """Explore a table of clusterings in the browser: switch members, methods and k, and compare the results.
 
-    The page is served to this machine only, at an address with a secret in it, until Ctrl-C.
+    The page is available on this machine only, at an address with a secret token, until Ctrl-C.
     """
     from quorate.cli.explore import run_explore
     from quorate.cli.table_source import Source
 
-    source = Source(file, members, id_column, truth, None, noise, format, delimiter, header, encoding, memory_limit)
+    source = Source(file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit)
     run_explore(source, features, xy, port, browser=browser, quiet=quiet)
 
 
 @app.command(epilog=_examples("quorate methods", "quorate methods --json"))
 def methods(json: opt.Json = False) -> None:
-    """List the ways to combine clusterings, and to make them."""
+    """List the consensus methods and the generators of members."""
     from quorate.cli.list_methods import run_methods
 
     run_methods(json=json)
@@ -448,15 +424,15 @@ def methods(json: opt.Json = False) -> None:
 @app.command(epilog=_examples("quorate demo", "quorate demo --folder results"))
 def demo(
     folder: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Where to write. Default: a new temporary folder.")
+        str | None, typer.Option(metavar="FOLDER", help="Output folder. Default: a new temporary folder.")
     ] = None,
-    seed: opt.Seed = None,
+    random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """See the whole way on a small dataset: members good and ill, whom to trust, the consensus, and a report."""
+    """Run the full workflow on a small dataset with two deliberately corrupted members."""
     from quorate.cli.demo import run_demo
 
-    run_demo(folder, seed=seed, quiet=quiet)
+    run_demo(folder, seed=random_state, quiet=quiet)
 
 
 app.add_typer(reproduce.app)

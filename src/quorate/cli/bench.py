@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorate.algorithms.registry import METHODS
+from quorate.algorithms.registry import AUTO, METHODS
 from quorate.benchmarking.comparison import REPORT, bench
 from quorate.benchmarking.comparison_tables import SCORES, Comparison, score_table
 from quorate.benchmarking.public_pools import Recipe
-from quorate.cli.output import console, note, print_json, table
-from quorate.errors import QuorateError
+from quorate.cli.output import console, count, note, print_json, table
+from quorate.errors import InputError
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to compare, and how."""
+    """The options of `quorate bench`."""
 
     pools: tuple[str, ...]
     methods: tuple[str, ...]
@@ -32,8 +32,8 @@ class Request:
 
 
 def run_bench(request: Request, *, quiet: bool, json: bool) -> None:
-    """Compare, write the pages and print the table of the first setting."""
-    found = bench(
+    """Compare the methods, write the report, and print the table of the first ensemble size."""
+    comparison = bench(
         request.pools,
         named_methods(request.methods),
         request.folder,
@@ -49,40 +49,56 @@ def run_bench(request: Request, *, quiet: bool, json: bool) -> None:
     )
     page = Path(request.folder) / REPORT / "report.html"
     if json:
-        print_json(_plain(found, str(page)))
+        print_json(_as_json(comparison, str(page)))
         return
     if not quiet:
-        shown = score_table(found, "max", best_k=False, n_members=found.sizes[0])
+        shown = score_table(comparison, "max", best_k=False, n_members=comparison.sizes[0])
         console().print(table(shown.title, shown.header, shown.rows))
-    if found.failures:
-        note(f"{len(found.failures)} measurements failed; the report says why.", quiet=quiet)
+    if comparison.failures:
+        note(f"{count(len(comparison.failures), 'measurement')} failed; the report shows why.", quiet=quiet)
     note(f"Written: {page}", quiet=quiet)
 
 
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Parse the sizes of ensembles: "10" or "10,20"."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() for part in parts):
+        raise InputError(f"takes numbers such as 10 or 10,20; got {text!r}.", code="sizes", parameter="n_members")
+    return tuple(map(int, parts))
+
+
 def named_methods(methods: Sequence[str]) -> dict[str, str] | None:
-    """Return methods by name: NAME=METHOD, or a METHOD that names itself; None for all there are."""
+    """Return methods by name: NAME=METHOD, or METHOD under its own name; None for all methods."""
     if not methods:
         return None
     named: dict[str, str] = {}
     for text in methods:
         name, equals, rest = text.partition("=")
         first, space, _ = name.partition(" ")
-        with_parameter = space and first in METHODS  # "weac linkage=single", not "single link=weac linkage=single"
-        own = bool(equals) and not with_parameter and not any(sign in name for sign in ":{/")
-        key = name if own else text.rpartition(":")[2] if ".py:" in text else text
+        with_parameter = space and first in (
+            AUTO,
+            *METHODS,
+        )  # "weac linkage=single", not "single link=weac linkage=single"
+        has_name = bool(equals) and not with_parameter and not any(char in name for char in ":{/")
+        key = name if has_name else text.rpartition(":")[2] if ".py:" in text else text
         if key in named:
-            raise QuorateError(f"Two methods are named {key!r}. Name them as in NAME=METHOD.")
-        named[key] = rest if own else text
+            raise InputError(
+                f"gives two methods the name {key!r}.",
+                code="same-name",
+                parameter="method",
+                hint="Choose another name: NAME=METHOD.",
+            )
+        named[key] = rest if has_name else text
     return named
 
 
-def _plain(found: Comparison, page: str) -> dict[str, object]:
-    """Return mean scores at the number of classes, ranks and failures as plain values."""
+def _as_json(comparison: Comparison, page: str) -> dict[str, object]:
+    """Return mean scores at the number of classes, mean ranks and failures as values for JSON."""
     settings = []
-    for size in found.sizes:
+    for size in comparison.sizes:
         for score in SCORES:
-            ranking = found.ranking(score, n_members=size)
-            means = found.means(score, n_members=size)
+            ranking = comparison.ranking(score, n_members=size)
+            means = comparison.means(score, n_members=size)
             settings.append(
                 {
                     "score": score,
@@ -90,11 +106,11 @@ def _plain(found: Comparison, page: str) -> dict[str, object]:
                     "means": {
                         method: {
                             pool: None if mean != mean else round(float(mean), 6)
-                            for pool, mean in zip(found.pools, means[:, j], strict=True)
+                            for pool, mean in zip(comparison.pools, means[:, j], strict=True)
                         }
-                        for j, method in enumerate(found.methods)
+                        for j, method in enumerate(comparison.methods)
                     },
                     "mean_ranks": dict(zip(ranking.methods, ranking.mean_ranks.tolist(), strict=True)),
                 }
             )
-    return {"page": page, "settings": settings, "failures": found.failures}
+    return {"page": page, "settings": settings, "failures": comparison.failures}

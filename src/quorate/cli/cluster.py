@@ -7,18 +7,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorate._utils.optional_imports import import_extra
 from quorate.cli.combine import print_summary
-from quorate.cli.output import note, print_json
+from quorate.cli.output import count, note, print_json
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import cluster_command
-from quorate.cli.table_source import Source, listed
-from quorate.errors import QuorateError
+from quorate.cli.table_source import Source, split_names
+from quorate.errors import InputError
 from quorate.persistence.feature_models import load_model, save_model
 from quorate.reporting.clustered_files import summarize_clusters
 from quorate.tables.clustering import (
@@ -34,16 +33,25 @@ from quorate.tables.io import STREAM, LabelTable
 from quorate.tables.roles import Columns, Wanted, choose_columns
 
 
+def parse_k(text: str) -> int | str:
+    """Parse the number of clusters, or "auto"."""
+    if text.strip().lower() == "auto":
+        return "auto"
+    if not text.strip().isdigit() or int(text) < 1:
+        raise InputError(f"must be a number of clusters or auto; got {text!r}.", code="k", parameter="n_clusters")
+    return int(text)
+
+
 def run_cluster(
     source: Source, recipe: Recipe, outputs: Outputs, plane: str | None, *, quiet: bool, json: bool
 ) -> None:
-    """Read features, cluster, write and print; `plane` names two columns by which the report draws rows."""
+    """Read features, cluster, write and print; `plane` are the two columns of the axes of the report's plot."""
     outputs.check(source.file, json=json)
     import_extra("pyarrow", "Clustering files")
     with source.open() as opened, row_progress(quiet=quiet) as progress:
-        axes = None if plane is None else listed([plane], opened)
-        features = None if source.members is None else listed(source.members, opened)
-        names = file_features(opened, features, known=(*_known(source), *(axes or ())))
+        axes = None if plane is None else split_names([plane], opened)
+        features = None if source.members is None else split_names(source.members, opened)
+        names = file_features(opened, features, known=(*_other_columns(source), *(axes or ())))
         columns = source.choose(opened, labels=False)
         found = cluster_table(
             opened,
@@ -64,18 +72,18 @@ def run_cluster(
         print_json(summary)
     elif outputs.output is None or not quiet:
         print_summary(summary, to_stderr=STREAM in outputs.files)
-    outputs.say(quiet=quiet)
+    outputs.note_written(quiet=quiet)
 
 
 def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, json: bool) -> None:
-    """Label the rows of a table by a saved model."""
+    """Assign the rows of a table to the clusters of a saved model."""
     outputs.check(source.file, json=json)
     fitted = load_model(model)
     import_extra("pyarrow", "Clustering files")
     sizes = np.zeros(fitted.n_clusters + 1, dtype=np.int64)
     with source.open() as opened, row_progress(quiet=quiet) as progress:
         file_features(opened, fitted.features)
-        wanted = Wanted(list(fitted.features), source.id_column, None, listed(source.keep or (), opened))
+        wanted = Wanted(list(fitted.features), source.id_column, None, split_names(source.keep or (), opened))
         keep = choose_columns(opened, wanted, labels=False).keep
         label_table(
             opened,
@@ -91,33 +99,35 @@ def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, jso
     if json:
         print_json(counted)
     else:
-        note(f"{counted['rows']:,} rows in {fitted.n_clusters} clusters: {counted['clusters']}", quiet=quiet)
+        sizes_listed = ", ".join(f"{size:,}" for size in counted["clusters"])
+        note(f"{count(counted['rows'], 'row')} in {count(fitted.n_clusters, 'cluster')}: {sizes_listed}", quiet=quiet)
         if counted["without"]:
-            note(f"{counted['without']:,} rows have missing numbers, and no cluster (-1).", quiet=quiet)
-    outputs.say(quiet=quiet)
+            note(f"No cluster (-1), because of missing numbers: {count(counted['without'], 'row')}.", quiet=quiet)
+    outputs.note_written(quiet=quiet)
 
 
-def _known(source: Source) -> tuple[str, ...]:
+def _other_columns(source: Source) -> tuple[str, ...]:
+    """Return the columns that the options use for something else than features."""
     return tuple(name for name in (source.id_column, source.truth, *(source.keep or ())) if name is not None)
 
 
 def _traced(table: LabelTable, features: Sequence[str], columns: Columns, plane: Sequence[str] | None) -> Sequence[str]:
-    """Return the columns beside the features whose cells a summary needs: names, known classes, and a plane."""
-    drawn = [table.column(name).name for name in plane or ()]
-    for name in drawn:
+    """Return the columns besides the features that a summary needs: IDs, known classes, and the axes of the plot."""
+    axes = [table.column(name).name for name in plane or ()]
+    for name in axes:
         if not is_number(table, name):
-            raise QuorateError(f"Column {name!r} is text, so that rows cannot be drawn by it. Choose another --plane.")
-    wanted = (columns.id, columns.truth, *drawn)
-    return list(dict.fromkeys(name for name in wanted if name is not None and name not in features))
+            raise InputError(f"must be two numeric columns; {name!r} is text.", code="text-column", parameter="plane")
+    needed = (columns.id, columns.truth, *axes)
+    return list(dict.fromkeys(name for name in needed if name is not None and name not in features))
 
 
 def _summary(
     source: Source, columns: Columns, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
 ) -> dict[str, Any]:
-    """Return what came out, in the numbers of all rows; for a report, at the usual numbers of clusters."""
+    """Return the summary of all rows; for a report, at the usual numbers of clusters."""
     return summarize_clusters(
         found,
-        name="standard input" if source.file == STREAM else Path(source.file).name,
+        name=source.name,
         id_column=columns.id,
         truth=columns.truth,
         plane=plane,
@@ -129,7 +139,7 @@ def _summary(
 
 @contextmanager
 def row_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Show on standard error, if that is a terminal, how many rows are read or labeled, how fast, and what is left."""
+    """Show the number of processed rows, the speed and the time left on standard error, if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

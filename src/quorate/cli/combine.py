@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from quorate._utils.array_types import Ints
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import make_method, methods, resolve_method
 from quorate.analysis.scores import score_table
-from quorate.cli.output import bar, console, print_json, progress, table
+from quorate.cli.output import bar, console, count, print_json, progress, table
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import labels_command
-from quorate.cli.table_source import Source, say_guesses
-from quorate.errors import QuorateError
+from quorate.cli.table_source import Source, note_roles
+from quorate.errors import InputError
+from quorate.features.generators import GENERATORS
 from quorate.reliability import crowd_trust
 from quorate.reporting import KnownClasses, Origin, summarize
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
@@ -39,7 +39,7 @@ _MOST_KS = 1000
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for."""
+    """The options of `quorate combine`."""
 
     source: Source
     k: str
@@ -53,6 +53,7 @@ class Request:
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     """Read, combine, write and print."""
     ks = parse_ks(request.k)
+    _check_method(request.method)
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
     outputs.check(request.source.file, json=json)
@@ -69,20 +70,31 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         )
         if outputs.output is not None:
             found.write(outputs.output, format=outputs.output_format, force=outputs.force)
-        heard = json or outputs.output is None or not quiet
-        summary = _summary(request, found, ks) if heard or outputs.described else None
+        printed = json or outputs.output is None or not quiet
+        summary = _summary(request, found, ks) if printed or outputs.described else None
     if summary is not None:
         outputs.describe(summary)
     if json:
         print_json(summary)
-    elif heard and summary is not None:
+    elif printed and summary is not None:
         print_summary(summary, to_stderr=STREAM in outputs.files)
-    say_guesses(columns, quiet=quiet)
-    outputs.say(quiet=quiet)
+    note_roles(columns, quiet=quiet)
+    outputs.note_written(quiet=quiet)
+
+
+def _check_method(method: str) -> None:
+    """Raise an error for a generator of members, which users of other packages may expect here."""
+    if method in GENERATORS:
+        raise InputError(
+            f"must be a consensus method; {method} makes members.",
+            code="generator-as-method",
+            parameter="method",
+            hint="See `quorate generate` and `quorate methods`.",
+        )
 
 
 def parse_ks(text: str) -> Sequence[int]:
-    """Return the numbers of clusters: "3", "2:20" (both ends included) or "2,5,9"; none for "auto"."""
+    """Parse numbers of clusters: "3", "2:20" (both ends included) or "2,5,9"; return none for "auto"."""
     if text.strip().lower() == "auto":
         return ()
     ks: Sequence[int] = ()
@@ -93,29 +105,29 @@ def parse_ks(text: str) -> Sequence[int]:
         else:
             ks = [int(part) for part in text.split(",")]
     if len(ks) > _MOST_KS:
-        raise QuorateError(f"-k may name up to {_MOST_KS:,} numbers of clusters; {text!r} names {len(ks):,}.")
+        raise InputError(
+            f"must list at most {_MOST_KS:,} numbers of clusters; {text!r} lists {len(ks):,}.",
+            code="too-many-k",
+            parameter="n_clusters",
+        )
     if not ks or min(ks) < 1 or len(set(ks)) < len(ks):
-        raise QuorateError(
-            f"-k must be a number of clusters such as 3, several such as 2:20 or 2,5,9, or auto; got {text!r}."
+        raise InputError(
+            f"must be a number of clusters such as 3, several such as 2:20 or 2,5,9, or auto; got {text!r}.",
+            code="k",
+            parameter="n_clusters",
         )
     return ks
 
 
-def parse_range(text: str) -> tuple[int, int]:
-    """Return the fewest and the most clusters of members, from "20:60"."""
-    low, colon, high = text.partition(":")
-    if not (colon and low.strip().isdigit() and high.strip().isdigit()):
-        raise QuorateError(f"--k-range must be two numbers of clusters such as 20:60; got {text!r}.")
-    return int(low), int(high)
-
-
 def _parameters(request: Request) -> dict[str, Any]:
-    """Return the parameters of the method from NAME=VALUE pairs, and the seed where the method takes one."""
+    """Return the parameters of the method from NAME=VALUE pairs, and the seed if the method has one."""
     parameters: dict[str, Any] = {}
     for pair in request.settings:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise QuorateError(f"--set takes NAME=VALUE, such as --set beta=3; got {pair!r}.")
+            raise InputError(
+                f"takes NAME=VALUE, such as --set beta=3; got {pair!r}.", code="name-value", parameter="set_"
+            )
         try:
             parameters[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):
@@ -127,7 +139,7 @@ def _parameters(request: Request) -> dict[str, Any]:
 
 
 def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
-    """Return what came out; where patterns were read in blocks, as much of it as can be known then."""
+    """Return the summary; a shorter one if the patterns were read in blocks."""
     if found.fitted is None:
         return _outline(request, found)
     return summarize(found.fitted, _origin(request, found, ks), n_clusters=_swept(request, ks, found.fitted))
@@ -139,7 +151,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
     rows = member_rows(ens, found.member_weights)
     return {
         "source": {
-            "name": _source_name(request),
+            "name": request.source.name,
             "rows": ens.n_rows,
             "members": ens.n_members,
             "clusters": ens.n_clusters,
@@ -152,7 +164,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
         "choice": {
             "k": found.n_clusters,
             "explanation": f"{explain_choice(found.n_clusters, found.choice, automatic=found.choice is not None)} "
-            f"{ens.n_patterns:,} combinations of labels exceed the memory and were read in blocks.",
+            f"{ens.n_patterns:,} distinct rows of labels exceed the memory limit and were read in blocks.",
             **({"candidates": [], "curve": []} if found.choice is None else describe_choice(found.choice)),
         },
         "members": [{**asdict(row), **describe_trust(row, len(rows))} for row in rows],
@@ -169,7 +181,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
 
 
 def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequence[int] | None:
-    """Return the numbers of clusters to describe: those asked for, the usual ones in a report, or just the answer."""
+    """Return the numbers of clusters to describe; None stands for the usual ones of a report."""
     if len(ks) > 1:
         return ks
     return None if request.outputs.described else [fitted.n_clusters_]
@@ -183,7 +195,7 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
         return facts_in_table(counted, patterns, most, id_column=columns.id, columns=described)
 
     return Origin(
-        name=_source_name(request),
+        name=request.source.name,
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
@@ -195,24 +207,20 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
     )
 
 
-def _source_name(request: Request) -> str:
-    return "standard input" if request.source.file == STREAM else Path(request.source.file).name
-
-
 def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
-    """Print what was combined, the clusters, and whom to trust."""
+    """Print the clusters, how well they are supported, and how reliable each member is."""
     out = console(stderr=to_stderr)
     source, choice = summary["source"], summary["choice"]
-    if summary["crowd"]["sentence"]:
-        out.print(summary["crowd"]["sentence"], markup=False)
-    say_structure(out, summary["structure"])
     answer = next(answer for answer in summary["answers"] if answer["k"] == choice["k"])
     out.print(
-        f"{size_line(source['rows'], source['members'], source['clusters'])} -> {answer['k']} clusters by "
-        f"{summary['method']['name']}",
+        f"{count(answer['k'], 'cluster')} by {summary['method']['name']} from "
+        f"{size_line(source['rows'], source['members'], source['clusters'])}",
         markup=False,
     )
     out.print(choice["explanation"], markup=False)
+    print_structure(out, summary["structure"])
+    if summary["crowd"]["sentence"]:
+        out.print(summary["crowd"]["sentence"], markup=False)
     if choice["candidates"]:
         out.print()
         out.print(_candidate_table(choice["candidates"]))
@@ -230,23 +238,23 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         out.print(sentence, markup=False)
 
 
-def say_structure(out: Any, structure: dict[str, Any]) -> None:
-    """Print whether there is anything to find, and what that can and cannot tell."""
+def print_structure(out: Any, structure: dict[str, Any]) -> None:
+    """Print how strong the evidence for clusters is, and the limits of this check."""
     out.print(" ".join(part for part in (structure["sentence"], structure["limits"]) if part), markup=False)
 
 
 def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
-    """Return the table of the numbers of clusters that most speaks for, with the evidence."""
+    """Return the table of the best-supported numbers of clusters."""
     largest = max(candidate["score"] for candidate in candidates) or 1.0
     rows = [
         (
             candidate["k"],
             f"{candidate['score']:.3f} {bar(candidate['score'] / largest, 8)}",
-            *("unknown" if candidate[part] is None else f"{candidate[part]:.3f}" for part in ("eigengap", "stability")),
+            *("" if candidate[part] is None else f"{candidate[part]:.3f}" for part in ("eigengap", "stability")),
         )
         for candidate in candidates
     ]
-    return table("Numbers of clusters", ("clusters", "evidence", "eigenvalues fall by", "halves repeat it (ARI)"), rows)
+    return table("Numbers of clusters", ("clusters", "score", "eigengap", "split-half ARI"), rows)
 
 
 def _cluster_table(answer: dict[str, Any]) -> Any:
@@ -272,12 +280,12 @@ def _whole(size: float) -> int | float:
 
 
 def size_line(rows: int, members: int, clusters: int) -> str:
-    """Return how large an ensemble is, in words."""
-    return f"{rows:,} rows, {members} member{'' if members == 1 else 's'}, {clusters:,} clusters in all"
+    """Return the size of an ensemble as text."""
+    return f"{count(members, 'member')} of {count(rows, 'row')} ({count(clusters, 'cluster')} in total)"
 
 
 def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:
-    """Return the table of members by trust; of many, those at both ends."""
+    """Return the table of members, most reliable first; of many, only the first and the last."""
     ranked = sorted(members, key=lambda member: -member["trust_index"])
     shown = ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-most // 2 :]
     rows = [
@@ -293,4 +301,4 @@ def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) 
         for member in shown
     ]
     title = "Members" + ("" if len(shown) == len(ranked) else f" (the first and the last of {len(ranked)})")
-    return table(title, ("member", "agreement beyond chance", "weight", "NCAI", "rows", "clusters", "trust"), rows)
+    return table(title, ("member", "agreement (AMI)", "weight", "NCAI", "rows", "clusters", "reliability"), rows)

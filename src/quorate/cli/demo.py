@@ -1,4 +1,4 @@
-"""The whole way on a small dataset: members good and ill, whom to trust, the consensus, and a report."""
+"""`quorate demo`: the full workflow on a small dataset with two deliberately corrupted members."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from quorate.cli.combine import member_table
 from quorate.cli.output import console, note, progress, table
 from quorate.datasets import Dataset, load
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features import METHODS, draw_pool, ill_clusterings
 from quorate.reporting import Origin, known_classes, render_report, summarize
 from quorate.tables.io import make_folder, write_text
 
 _DATASET = "seeds"
-_PER_METHOD, _N_ILL = 4, 2
+_PER_METHOD, _N_CORRUPTED = 4, 2
 _COMPARED = (AUTO, "gp-mgla", "weac", "eac")
 _SEED = 2015
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """The data, the members, and what came of them."""
+    """The data, the members and the results."""
 
     data: Dataset
     ensemble: Ensemble
     fitted: dict[str, ConsensusMethod]
     scores: dict[str, float]
-    """NMI of each method's answer with the known classes."""
+    """NMI of the consensus of each method with the known classes."""
     member_scores: NDArray[np.float64]
 
 
 def run_demo(folder: str | None = None, *, seed: int | None = None, quiet: bool = False) -> Path:
-    """Show the whole way in the terminal, write a report, and return its path."""
+    """Print the results in the terminal, write a report, and return its path."""
     target = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="quorate-demo-"))
     if target.exists() and not target.is_dir():
-        raise QuorateError(f"{target} is not a folder. Name a folder to write the report to.")
+        raise InputError(f"must be a folder; {target} is a file.", code="not-a-folder", parameter="folder")
     make_folder(target)
     with progress("Clustering the seeds", quiet=quiet):
         shown = demonstrate(_SEED if seed is None else seed)
@@ -60,11 +60,12 @@ def run_demo(folder: str | None = None, *, seed: int | None = None, quiet: bool 
 
 
 def demonstrate(seed: int = _SEED) -> Demonstration:
-    """Draw a mixed pool of members of the seeds with ill ones among them, and combine it."""
+    """Generate members of the seeds dataset, add corrupted ones, and combine them."""
     data = load(_DATASET)
     good = draw_pool(data, _PER_METHOD, METHODS, random_state=seed, progress=False)
-    ill = ill_clusterings(data, _N_ILL, random_state=seed)
-    ens = Ensemble(np.column_stack([good.labels, ill.labels]), names=[*good.names, *ill.names])
+    corrupted = ill_clusterings(data, _N_CORRUPTED, random_state=seed)
+    ens_members = (*good.labels.T, *corrupted.labels.T)
+    ens = Ensemble(np.column_stack([good.labels, corrupted.labels]), names=[*good.names, *corrupted.names])
     fitted = {name: make_method(name, data.n_classes, {}).fit(ens) for name in _COMPARED}
     truth = data.classes
     return Demonstration(
@@ -72,7 +73,7 @@ def demonstrate(seed: int = _SEED) -> Demonstration:
         ensemble=ens,
         fitted=fitted,
         scores={name: evaluate(method.labels_, truth).nmi_sqrt for name, method in fitted.items()},
-        member_scores=np.array([evaluate(member, truth).nmi_sqrt for member in (*good.labels.T, *ill.labels.T)]),
+        member_scores=np.array([evaluate(member, truth).nmi_sqrt for member in ens_members]),
     )
 
 
@@ -84,29 +85,29 @@ def _origin(shown: Demonstration) -> Origin:
 def _print(shown: Demonstration, summary: dict[str, Any]) -> None:
     out = console()
     ens, members = shown.ensemble, summary["members"]
-    n_good = ens.n_members - _N_ILL
+    n_good = ens.n_members - _N_CORRUPTED
     out.print(
         f"{ens.n_rows} wheat seeds of {shown.data.n_classes} varieties, clustered {n_good} times by four methods with "
-        f"random parameters;\n{_N_ILL} ill clusterings were put among them. Who can be trusted? The crowd alone "
-        "tells: no class and no feature is used.\n",
+        f"random parameters,\nplus {_N_CORRUPTED} corrupted clusterings. Which members are reliable? The ranking below "
+        "uses the labels only:\nneither the varieties nor the features.\n",
         markup=False,
     )
     out.print(member_table(members))
-    doubted = sorted(members, key=lambda member: member["weight"])[:_N_ILL]
-    names = " and ".join(member["name"] for member in doubted)
+    lowest = sorted(members, key=lambda member: member["weight"])[:_N_CORRUPTED]
+    names = " and ".join(member["name"] for member in lowest)
     out.print(
-        f"\nThe crowd trusts {names} least: together they have {sum(m['weight'] for m in doubted):.1%} of the weight, "
-        f"where equal shares were {_N_ILL / ens.n_members:.1%}.\n",
+        f"\nLeast reliable: {names}. Together they have {sum(m['weight'] for m in lowest):.1%} of the weight "
+        f"(equal weights: {_N_CORRUPTED / ens.n_members:.1%}).\n",
         markup=False,
     )
     rows = [
-        ("the consensus" if name == AUTO else f"{name} consensus", f"{score:.3f}")
+        ("consensus (default)" if name == AUTO else f"consensus ({name})", f"{score:.3f}")
         for name, score in shown.scores.items()
     ]
-    good, ill = shown.member_scores[:n_good], shown.member_scores[n_good:]
-    rows += [("best member", f"{good.max():.3f}"), ("mean of the members", f"{good.mean():.3f}")]
-    rows += [("mean of the ill members", f"{ill.mean():.3f}")]
-    title = f"Agreement with the {shown.data.n_classes} varieties, which nobody was told (NMI)"
+    good, corrupted = shown.member_scores[:n_good], shown.member_scores[n_good:]
+    rows += [("best member", f"{good.max():.3f}"), ("mean of the good members", f"{good.mean():.3f}")]
+    rows += [("mean of the corrupted members", f"{corrupted.mean():.3f}")]
+    title = "NMI with the true varieties (not used for fitting)"
     out.print(table(title, ("clustering", "NMI"), rows))
     out.print()
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.analysis.scores import score_table
-from quorate.cli.output import bar, console, print_json, progress, table
+from quorate.cli.output import bar, console, count, print_json, progress, table
 from quorate.cli.table_source import Source
-from quorate.errors import QuorateError
+from quorate.errors import InputError, Setting
 from quorate.tables.io import ROW, LabelTable
 from quorate.tables.roles import Columns
 
@@ -37,21 +37,25 @@ def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: b
     titles = ("clustering", "rows", "NMI (sqrt)", "NMI (max)", "ARI", "AMI", "purity")
     out.print(table(f"Against {source.truth}", titles, rows))
     if len({result["rows"] for result in scored.values()}) > 1:
-        out.print("Each is scored on the rows that it labels and whose class is known.")
+        out.print("Each clustering is scored on the rows with a label and a known class.")
     if len(scored) == 1:
         out.print()
         out.print(_cluster_table(next(iter(scored.values()))))
 
 
 def _clusterings(opened: LabelTable, source: Source, truth: str | None) -> Columns:
-    """Unless some were named, score all columns but the id, the truth and fractions, such as a confidence."""
+    """Return the columns to score. Default: all except the ID, the known classes and fractions such as a confidence."""
     columns = replace(source, truth=truth).choose(opened, labels=False)
     if source.members is not None:
         return columns
-    uses = (columns.id, truth)
-    members = tuple(name for name in opened.columns if name not in uses and opened.profile[name].kind != "number")
+    others = (columns.id, truth)
+    members = tuple(name for name in opened.columns if name not in others and opened.profile[name].kind != "number")
     if not members:
-        raise QuorateError(f"{opened.path} has no column of labels left to score. Name one with members=.")
+        raise InputError(
+            f"{opened.path} has no other column of labels to score.",
+            code="no-members",
+            hint=("List the columns with ", Setting("members"), "."),
+        )
     return replace(columns, members=members)
 
 
@@ -60,7 +64,7 @@ def _figure(value: float) -> str:
 
 
 def _tables_within(opened: LabelTable, columns: Columns) -> dict[str, NDArray[Any]]:
-    """Return the contingency cells (cluster, class, rows) of each clustering, counted by the engine."""
+    """Return the contingency cells (cluster, class, rows) of each clustering, counted by DuckDB."""
     truth = opened.label(str(columns.truth))
     return {
         name: _cells(opened, name, f"SELECT {opened.label(name)} AS label, {truth} AS truth FROM {opened.view}")
@@ -69,16 +73,17 @@ def _tables_within(opened: LabelTable, columns: Columns) -> dict[str, NDArray[An
 
 
 def _tables_between(opened: LabelTable, columns: Columns, other: LabelTable, truth: str) -> dict[str, NDArray[Any]]:
-    """Return the same where the classes are in another file, row for row."""
+    """Return the same for classes in another file, whose rows are in the same order."""
     if opened.n_rows != other.n_rows:
-        raise QuorateError(
-            f"{opened.path} has {opened.n_rows:,} rows and {other.path} {other.n_rows:,}. They must be the same "
-            "rows in the same order."
+        raise InputError(
+            f"{opened.path} has {count(opened.n_rows, 'row')} and {other.path} {count(other.n_rows, 'row')}.",
+            code="row-counts",
+            hint="Both must hold the same rows in the same order.",
         )
     cell = f"CAST({other.label(truth)} AS VARCHAR)"
     classes = other.fetch(f"SELECT {cell} AS truth FROM {other.numbered} ORDER BY {ROW}")["truth"]
-    known = {"truth": np.ma.filled(classes, None), ROW: np.arange(len(classes))}
-    opened.connection.register("known_classes", known)
+    by_row = {"truth": np.ma.filled(classes, None), ROW: np.arange(len(classes))}
+    opened.connection.register("known_classes", by_row)
     return {
         name: _cells(
             opened,
@@ -92,17 +97,17 @@ def _tables_between(opened: LabelTable, columns: Columns, other: LabelTable, tru
 
 def _cells(opened: LabelTable, name: str, pairs: str) -> NDArray[Any]:
     """Return (cluster, class, rows) from a query of the label and the truth of each row."""
-    found = opened.fetch(
+    counts = opened.fetch(
         f"SELECT CAST(label AS VARCHAR) AS label, CAST(truth AS VARCHAR) AS truth, count(*) AS n FROM ({pairs}) "
         "WHERE label IS NOT NULL AND truth IS NOT NULL GROUP BY ALL ORDER BY ALL"
     )
-    if len(found["n"]) == 0:
-        raise QuorateError(f"Column {name!r} and the known classes have no row in common. Nothing can be scored.")
-    return np.array([found["label"], found["truth"], found["n"]], dtype=object)
+    if len(counts["n"]) == 0:
+        raise InputError(f"No row has both a label in column {name!r} and a known class.", code="no-common-rows")
+    return np.array([counts["label"], counts["truth"], counts["n"]], dtype=object)
 
 
 def _evaluation(cells: NDArray[Any]) -> dict[str, Any]:
-    """Return how many rows are scored, the scores and each cluster's size, most frequent class and that one's share."""
+    """Return the number of rows, the scores, and the size, main class and purity of each cluster."""
     labels, row = np.unique(cells[0].astype(str), return_inverse=True)
     classes, column = np.unique(cells[1].astype(str), return_inverse=True)
     counts = np.zeros((len(labels), len(classes)))
@@ -126,4 +131,4 @@ def _cluster_table(result: dict[str, Any]) -> Any:
         (c["cluster"], c["rows"], c["main_class"], f"{c['purity']:.3f} {bar(c['purity'], 8)}")
         for c in result["clusters"][:_CLUSTERS_SHOWN]
     ]
-    return table("Clusters", ("cluster", "rows", "main class", "its share"), rows)
+    return table("Clusters", ("cluster", "rows", "main class", "purity"), rows)

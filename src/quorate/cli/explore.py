@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from quorate.cli.interrupts import raised
+from quorate.cli.interrupts import keyboard_interrupts
 from quorate.cli.output import note, progress
 from quorate.cli.repeat_command import labels_command
-from quorate.cli.table_source import Source, say_guesses
+from quorate.cli.table_source import Source, note_roles
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError, Setting
 from quorate.explorer.launch import Explorer, coordinates
 from quorate.explorer.requests import Ask
 from quorate.explorer.workbench import Workbench
-from quorate.tables.io import ROW, STREAM, LabelTable, open_table
+from quorate.tables.io import ROW, LabelTable, open_table
 
 
 def run_explore(source: Source, features: str | None, xy: str | None, port: int, *, browser: bool, quiet: bool) -> None:
@@ -28,22 +28,22 @@ def run_explore(source: Source, features: str | None, xy: str | None, port: int,
         bench = open_bench(source, features, xy, quiet=quiet)
         explorer = Explorer(bench, port=port).start()
     print(explorer.url, flush=True)
-    note("Open this address in a browser of this machine; Ctrl-C ends the explorer.", quiet=quiet)
+    note("Open this address in a browser on this machine. Ctrl-C stops the explorer.", quiet=quiet)
     if browser:
         webbrowser.open(explorer.url)
-    with raised():
+    with keyboard_interrupts():
         explorer.wait()
 
 
 def open_bench(source: Source, features: str | None, xy: str | None, *, quiet: bool) -> Workbench:
-    """Return the ensemble of a table with its rows, names, classes and coordinates in memory."""
+    """Load the ensemble of a table with its row IDs, classes and coordinates."""
     pair = None if xy is None else [name.strip() for name in xy.split(",")]
     if pair is not None and len(pair) != 2:
-        raise QuorateError(f"--xy names two columns, split by a comma, such as umap1,umap2; got {xy!r}.")
+        raise InputError(f"takes two columns, such as umap1,umap2; got {xy!r}.", code="two-columns", parameter="xy")
     with source.open() as table:
-        kept = [*(source.keep or ()), *(name for name in pair or () if name in table.columns)]
-        columns = replace(source, keep=kept).choose(table)
-        say_guesses(columns, quiet=quiet)
+        keep = [*(source.keep or ()), *(name for name in pair or () if name in table.columns)]
+        columns = replace(source, keep=keep).choose(table)
+        note_roles(columns, quiet=quiet)
         labels = _cells(table, [table.label(name) for name in columns.members])
         ens = Ensemble(
             [labels[f"c{j}"] for j in range(len(columns.members))], names=columns.members, noise=source.checked_noise
@@ -54,7 +54,7 @@ def open_bench(source: Source, features: str | None, xy: str | None, *, quiet: b
     given = own if features is None else _features(features, pair)
     return Workbench(
         ens,
-        name="standard input" if source.file == STREAM else Path(source.file).name,
+        name=source.name,
         ids=ids,
         id_name=columns.id,
         truth=None if truth is None else tuple(truth),
@@ -75,32 +75,36 @@ def _reading(source: Source, members: Sequence[str]) -> str:
 
 
 def _features(path: str, pair: Sequence[str] | None) -> Any:
-    """Return the columns of numbers in a table of features: those named, or all."""
+    """Return the numeric columns of a table of features: the pair, or all."""
     with open_table(path) as table:
         names = pair or [name for name in table.columns if table.profile[name].kind in ("integer", "number")]
         if not names:
-            raise QuorateError(f"{path} has no column of numbers to draw. Name two with --xy.")
+            raise InputError(
+                f"{path} has no numeric column to plot.",
+                code="no-numbers",
+                hint=("Choose two with ", Setting("xy"), "."),
+            )
         return _numbers(table, names)
 
 
 def _cells(table: LabelTable, cells: Sequence[str]) -> dict[str, Any]:
-    """Return some columns of all rows, in the order of the table."""
-    wanted = ", ".join(f"{cell} AS c{j}" for j, cell in enumerate(cells))
-    return table.fetch(f"SELECT {wanted} FROM {table.numbered} ORDER BY {ROW}")
+    """Return SQL expressions evaluated on all rows, in the order of the table."""
+    selected = ", ".join(f"{cell} AS c{j}" for j, cell in enumerate(cells))
+    return table.fetch(f"SELECT {selected} FROM {table.numbered} ORDER BY {ROW}")
 
 
 def _texts(table: LabelTable, name: str) -> list[str]:
-    found = _cells(table, [f"CAST({table.raw(name)} AS VARCHAR)"])["c0"]
-    return [str(cell) for cell in np.ma.filled(found, "")]
+    cells = _cells(table, [f"CAST({table.raw(name)} AS VARCHAR)"])["c0"]
+    return [str(cell) for cell in np.ma.filled(cells, "")]
 
 
 def _numbers(table: LabelTable, names: Sequence[str]) -> Any:
-    found = _cells(table, [f"TRY_CAST({table.raw(name)} AS DOUBLE)" for name in names])
-    return np.column_stack([np.ma.filled(found[f"c{j}"], np.nan) for j in range(len(names))])
+    cells = _cells(table, [f"TRY_CAST({table.raw(name)} AS DOUBLE)" for name in names])
+    return np.column_stack([np.ma.filled(cells[f"c{j}"], np.nan) for j in range(len(names))])
 
 
 def _command(source: Source, id_column: str | None, members: Sequence[str], ask: Ask, bench: Workbench) -> str:
-    """Return the command that writes the labels of an answer."""
+    """Return the command that writes the labels of a result."""
     chosen = replace(source, members=[members[j] for j in ask.members], id_column=id_column)
     settings = [f"{name}={value!r}" for name, value in bench.settings(ask).items()]
     return labels_command(chosen, ask.method, settings, None, ask.k or 2)

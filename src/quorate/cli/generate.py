@@ -11,26 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._utils.checks import check_choice
-from quorate.cli.output import console, note, print_json, table
-from quorate.cli.table_source import Source, say_guesses
+from quorate._utils.checks import check_choice, nearest_name
+from quorate.cli.output import console, count, print_json, table
+from quorate.cli.output_files import Outputs
+from quorate.cli.table_source import Source, note_roles, split_names
 from quorate.datasets import NAMES, load
-from quorate.errors import QuorateError
+from quorate.errors import InputError, Setting
 from quorate.features import draw_pool
 from quorate.features.generators import GENERATORS
 from quorate.features.pool import SCALERS, PoolMember
-from quorate.tables.io import STREAM, LabelTable, check_output, connect, quote_name, write_table
-from quorate.tables.io import output_format as output_format_of
+from quorate.tables.clustering import file_features
+from quorate.tables.io import STREAM, LabelTable, connect, quote_name, write_table
 
 _MEMBERS_SHOWN = 40
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Which members to draw."""
+    """Which members to generate."""
 
     n_members: int
-    methods: tuple[str, ...]
+    generators: tuple[str, ...]
     scale: str
     seed: int
     jobs: int | None
@@ -40,57 +41,67 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Features:
-    """Rows to cluster, and the columns that go with them to the output."""
+    """The rows to cluster, and the columns that are copied to the output."""
 
     values: NDArray[np.float64]
-    beside: dict[str, Any]
+    copied: dict[str, Any]
 
 
-def run_generate(
-    source: Source,
-    drawing: Drawing,
-    output: str | None,
-    output_format: str | None,
-    *,
-    force: bool,
-    quiet: bool,
-    json: bool,
-) -> None:
-    """Cluster features many times, write the labels and print what was drawn."""
-    for method in drawing.methods:
-        check_choice("method", method, tuple(GENERATORS))
-    check_choice("scale", drawing.scale, (*SCALERS, "none"))
-    if output == STREAM and json:
-        raise QuorateError("Only one result can go to standard output. Write the labels to a file.")
-    check_output(output, force=force, source=None if _is_packaged(source) else source.file)
-    if output is not None:
-        output_format_of(output, output_format)
-    features = _read_features(source, quiet=quiet)
-    labels, drawn = draw_members(features.values, drawing, quiet=quiet)
-    if output is not None:
-        _write_labels({**features.beside, **labels}, output, output_format, force=force)
-    if json:
-        print_json([_described(member) for member in drawn])
-    elif output is None or not quiet:
-        out = console(stderr=output == STREAM)
-        rows = [(m.name, m.n_clusters, _params(m)) for m in drawn[:_MEMBERS_SHOWN]]
-        out.print(
-            table(f"{len(drawn)} members of {len(features.values):,} rows", ("member", "clusters", "drawn"), rows)
+def parse_range(text: str) -> tuple[int, int]:
+    """Parse the smallest and largest number of clusters of members: "20:60"."""
+    low, colon, high = (part.strip() for part in text.partition(":"))
+    if not (colon and low.isdigit() and high.isdigit()):
+        raise InputError(
+            f"must be two numbers of clusters such as 20:60; got {text!r}.", code="k-range", parameter="k_range"
         )
-    if output not in (None, STREAM):
-        note(f"Written: {output}", quiet=quiet)
+    if int(low) > int(high):
+        raise InputError(f"must be LOW:HIGH with LOW <= HIGH; got {text}.", code="k-range", parameter="k_range")
+    return int(low), int(high)
+
+
+def run_generate(source: Source, drawing: Drawing, outputs: Outputs, *, quiet: bool, json: bool) -> None:
+    """Cluster features many times, write the labels and print the members."""
+    for generator in drawing.generators:
+        check_choice("members", generator, tuple(GENERATORS))
+    check_choice("scale", drawing.scale, (*SCALERS, "none"))
+    outputs.check(STREAM if _is_packaged(source) else source.file, json=json)
+    features = _read_features(source, quiet=quiet)
+    _check_k_range(drawing.k_range, len(features.values))
+    labels, members = draw_members(features.values, drawing, quiet=quiet)
+    if outputs.output is not None:
+        _write_labels({**features.copied, **labels}, outputs)
+    if json:
+        print_json([_as_json(member) for member in members])
+    elif outputs.output is None or not quiet:
+        rows = [(m.name, m.n_clusters, _params(m)) for m in members[:_MEMBERS_SHOWN]]
+        title = f"{count(len(members), 'member')} of {count(len(features.values), 'row')}"
+        if len(members) > len(rows):
+            title += f" (the first {len(rows)})"
+        console(stderr=outputs.output == STREAM).print(table(title, ("member", "clusters", "parameters"), rows))
+    outputs.note_written(quiet=quiet)
+
+
+def _check_k_range(k_range: tuple[int, int] | str, n_rows: int) -> None:
+    """Refuse more clusters than half of the rows: such members are rejected as trivial."""
+    most = max(2, n_rows // 2)
+    if not isinstance(k_range, str) and k_range[0] > most:
+        raise InputError(
+            f"is {k_range[0]}:{k_range[1]}, but {count(n_rows, 'row')} allow at most {most} clusters.",
+            code="k-range",
+            parameter="k_range",
+        )
 
 
 def draw_members(
     features: NDArray[np.float64], drawing: Drawing, *, quiet: bool
 ) -> tuple[dict[str, NDArray[Any]], list[PoolMember]]:
-    """Return the label vectors and descriptions of members drawn by the methods in turn."""
-    methods = tuple(dict.fromkeys(drawing.methods))
-    each = -(-drawing.n_members // len(methods))
+    """Return the label vectors and descriptions of members made by the generators in turn."""
+    generators = tuple(dict.fromkeys(drawing.generators))
+    each = -(-drawing.n_members // len(generators))
     pool = draw_pool(
         features,
         per_method=each,
-        methods=methods,
+        methods=generators,
         scale=None if drawing.scale == "none" else drawing.scale,
         random_state=drawing.seed,
         n_jobs=drawing.jobs,
@@ -98,9 +109,8 @@ def draw_members(
         k_range=drawing.k_range,
         progress=False if quiet else None,
     )
-    # The pool holds all members of one method, then all of the next; in turn means one of each.
-    order = [m * each + i for i in range(each) for m in range(len(methods))][: drawing.n_members]
-    order.sort()
+    # The pool lists all members of the first generator, then those of the next. Taking turns drops the last ones.
+    order = sorted([g * each + i for i in range(each) for g in range(len(generators))][: drawing.n_members])
     members = [pool.members[j] for j in order]
     return {member.name: pool.labels[:, j] for member, j in zip(members, order, strict=True)}, members
 
@@ -110,75 +120,82 @@ def _is_packaged(source: Source) -> bool:
 
 
 def _read_features(source: Source, *, quiet: bool) -> Features:
-    """Read a table of numbers, or a packaged dataset."""
+    """Read the numeric columns of a table, or an included dataset."""
     if _is_packaged(source):
         if source.members is not None or source.id_column is not None or source.truth is not None:
-            raise QuorateError(
-                f"{source.file} is a packaged dataset, whose features and classes are known. Leave out --features, "
-                "--id and --truth."
+            raise InputError(
+                f"{source.file} is an included dataset, whose features and classes are fixed.",
+                code="included-dataset",
+                hint=("Remove ", Setting("features"), ", ", Setting("id"), " and ", Setting("truth"), "."),
             )
         data = load(source.file)
-        beside = {} if data.classes is None else {"class": np.asarray(data.classes)}
-        return Features(data.features, beside)
+        return Features(data.features, {} if data.classes is None else {"class": np.asarray(data.classes)})
+    _suggest_dataset(source.file)
     with source.open() as opened:
         columns = source.choose(opened, labels=False)
-        _check_features(opened, columns.members)
-        say_guesses(columns, quiet=quiet)
-        values = [_numbers(opened, name) for name in columns.members]
-        beside = {name: _plain(opened.fetch(_one(opened.raw(name), opened))) for name in columns.keep}
-    for name in beside:
-        if name in {f"{method}_{i}" for method in GENERATORS for i in range(1000)}:
-            raise QuorateError(f"Column {name!r} of {source.file} has the name of a member. Rename it first.")
-    return Features(np.column_stack(values), beside)
+        features = None if source.members is None else split_names(source.members, opened)
+        names = file_features(opened, features, known=columns.keep)
+        _check_complete(opened, names)
+        note_roles(columns, quiet=quiet)
+        values = [_numbers(opened, name) for name in names]
+        copied = {name: _values(opened.fetch(_column(opened.raw(name), opened))) for name in columns.keep}
+    member_names = {f"{generator}_{i}" for generator in GENERATORS for i in range(1000)}
+    for name in copied:
+        if name in member_names:
+            raise InputError(
+                f"Column {name!r} of {source.file} has the name of a generated member.",
+                code="column-name-taken",
+                hint="Rename it first.",
+            )
+    return Features(np.column_stack(values), copied)
 
 
-def _one(cell: str, opened: LabelTable) -> str:
+def _suggest_dataset(file: str) -> None:
+    """Raise an error that suggests a dataset, if `file` does not exist and is spelled almost like one."""
+    suggestion = nearest_name(file, NAMES)
+    if suggestion and file != STREAM and not Path(file).exists() and not Path(file).suffix:
+        raise InputError(
+            f"There is no file {file!r}.{suggestion.replace('mean', 'mean the dataset')}", code="no-such-file"
+        )
+
+
+def _column(cell: str, opened: LabelTable) -> str:
     return f"SELECT {cell} AS cell FROM {opened.view}"
 
 
-def _plain(found: dict[str, Any]) -> NDArray[Any]:
-    cells = found["cell"]
+def _values(columns: dict[str, Any]) -> NDArray[Any]:
+    cells = columns["cell"]
     return np.asarray(np.ma.filled(cells.astype(object), None) if np.ma.isMaskedArray(cells) else cells)
 
 
-def _check_features(opened: LabelTable, names: Sequence[str]) -> None:
-    """Refuse columns that are no features, all at once."""
-    kinds = {name: opened.profile[name].kind for name in names}
-    text = [name for name, kind in kinds.items() if kind not in ("integer", "number", "boolean")]
+def _check_complete(opened: LabelTable, names: Sequence[str]) -> None:
+    """Raise an error that lists the feature columns with missing values."""
     gaps = [f"{name!r} ({opened.profile[name].n_missing:,})" for name in names if opened.profile[name].n_missing]
-    if text:
-        raise QuorateError(
-            f"{_named(text)} of {opened.path} {'is' if len(text) == 1 else 'are'} text, not a feature. Name the "
-            "features with members=, or name a column with id= or truth=."
-        )
     if gaps:
-        raise QuorateError(
-            f"Missing values are in these columns of {opened.path}: {', '.join(gaps)}. Fill them in, or name the other "
-            "columns with members=."
+        raise InputError(
+            f"Columns of {opened.path} with missing values: {', '.join(gaps)}.",
+            code="missing-values",
+            hint=("Fill them in, or list the other columns with ", Setting("features"), "."),
         )
-
-
-def _named(names: Sequence[str]) -> str:
-    listed = ", ".join(map(repr, names))
-    return f"Column {listed}" if len(names) == 1 else f"Columns {listed}"
 
 
 def _numbers(opened: LabelTable, name: str) -> NDArray[np.float64]:
-    return np.asarray(opened.fetch(_one(opened.label(name), opened))["cell"], dtype=np.float64)
+    return np.asarray(opened.fetch(_column(opened.label(name), opened))["cell"], dtype=np.float64)
 
 
-def _write_labels(columns: dict[str, Any], output: str, output_format: str | None, *, force: bool) -> None:
+def _write_labels(columns: dict[str, Any], outputs: Outputs) -> None:
     with ExitStack() as resources:
         connection = connect(resources)
         connection.register("members", {f"c{j}": values for j, values in enumerate(columns.values())})
-        named = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate(columns))
-        write_table(connection.sql(f"SELECT {named} FROM members"), output, format=output_format, force=force)
+        selected = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate(columns))
+        relation = connection.sql(f"SELECT {selected} FROM members")
+        write_table(relation, str(outputs.output), format=outputs.output_format, force=outputs.force)
 
 
-def _described(member: PoolMember) -> dict[str, Any]:
+def _as_json(member: PoolMember) -> dict[str, Any]:
     return {
         "name": member.name,
-        "method": member.method,
+        "generator": member.method,
         "clusters": member.n_clusters,
         "parameters": {name: float(value) for name, value in member.params.items()},
         "seed": member.seed,

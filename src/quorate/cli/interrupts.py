@@ -1,8 +1,8 @@
-"""Ctrl-C in the command: the process leaves at once.
+"""Ctrl-C in the command ends the process immediately.
 
-Nothing is thrown into the work: libraries lose such an exception, or turn it into another error, and a compiler that is
-interrupted in the middle may take the process down. It need not be, since a file is moved to its place only when it is
-whole: what is held is removed, a sentence is said, and the process ends where it stands.
+No exception is raised in the running code: libraries swallow it or turn it into another error, and an interrupted
+compiler may crash the process. Ending immediately is safe because output files are moved into place only when they are
+complete. Temporary files are removed, a message is printed, and the process exits.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from typing import NoReturn
 from quorate._runtime.temporary_files import remove_own
 
 INTERRUPTED = 130
-SENTENCE = "Interrupted; no file is half-written. Run the same command again."
-# How long the main thread may take to notice, as it runs compiled code, before another thread leaves in its place.
+INTERRUPT_MESSAGE = "Interrupted. No incomplete file was written; run the same command again."
+# Seconds in which the main thread may react; while it runs compiled code it cannot, and another thread exits instead.
 _GRACE = 1.0
 
 _ending = threading.RLock()
 _noticed = threading.Event()
 
 
-def leave_on_interrupt() -> bool:
-    """Let an interrupt end the process from now on; return False where interrupts are ignored, as in the background."""
+def exit_on_interrupt() -> bool:
+    """Make Ctrl-C end the process from now on; return False if interrupts are ignored, as in background jobs."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return False
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reading,), daemon=True).start()
-    signal.signal(signal.SIGINT, lambda *_: _leave())
+    signal.signal(signal.SIGINT, lambda *_: _exit())
     return True
 
 
 def ignore_interrupts() -> None:
-    """Let interrupts pass from now on, since the answer is complete."""
+    """Ignore interrupts from now on, because the result is complete."""
     with _ending:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _noticed.set()
 
 
 @contextlib.contextmanager
-def raised() -> Iterator[None]:
-    """Let an interrupt raise KeyboardInterrupt inside the block, for work that waits to be ended so."""
+def keyboard_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt on Ctrl-C inside the block, for code that waits to be stopped by it."""
     before = signal.getsignal(signal.SIGINT)
     _noticed.set()
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,22 +58,22 @@ def raised() -> Iterator[None]:
 
 
 def _watch(reading: int) -> None:
-    """Leave if a signal came that the interpreter did not get to see."""
+    """Exit if a signal arrived that the interpreter has not handled in time."""
     while signals := os.read(reading, 1):
         if signals[0] == signal.SIGINT and not _noticed.wait(_GRACE):
             with _ending:
                 if not _noticed.is_set():
-                    _leave()
+                    _exit()
 
 
-def _leave() -> NoReturn:
-    """Remove what is held, say so, and end the process; whoever else wants to leave waits for that."""
+def _exit() -> NoReturn:
+    """Remove temporary files, print the message and end the process; the lock keeps other threads from doing so."""
     with _ending:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             remove_own()
-            tidy = "\r\x1b[K\x1b[?25h" if os.isatty(2) else ""  # the line of the progress, and the cursor it hides
-            os.write(2, f"{tidy}Error: {SENTENCE}\n".encode())  # past buffers, which may be in use
+            tidy = "\r\x1b[K\x1b[?25h" if os.isatty(2) else ""  # clear the progress line, show the cursor
+            os.write(2, f"{tidy}Error: {INTERRUPT_MESSAGE}\n".encode())  # bypasses buffers, which may be locked
         finally:
             os._exit(INTERRUPTED)

@@ -10,8 +10,8 @@ from quorate.features.generators import GENERATORS
 
 
 def run_methods(*, json: bool) -> None:
-    """Print the consensus functions and the generators of members."""
-    known = methods()
+    """Print the consensus methods and the generators of members."""
+    infos = methods()
     generators = {name: summary_line(function) for name, function in GENERATORS.items()}
     if json:
         combining: list[dict[str, Any]] = [
@@ -29,18 +29,20 @@ def run_methods(*, json: bool) -> None:
                 "exceptions": m.exceptions,
                 "citation": m.citation,
             }
-            for m in known
+            for m in infos
         ]
         print_json({"combine": combining, "generate": generators})
         return
     out = console()
     settings = f"{DEFAULT_METHOD} --set " + " --set ".join(f"{name}={value}" for name, value in DEFAULT_PARAMS.items())
-    out.print(f"Without --method, or with --method auto: --method {settings}", markup=False, highlight=False)
+    out.print(f"Default (--method auto): --method {settings}", markup=False, highlight=False)
     out.print()
-    rows = [(m.name, m.idea, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in known]
-    out.print(table("To combine", ("method", "idea", "weighs members by default", "parameters (--set)", "from"), rows))
+    rows = [(m.name, m.idea, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in infos]
+    out.print(
+        table("Consensus methods", ("method", "idea", "weights members", "parameters (--set)", "reference"), rows)
+    )
     out.print()
-    out.print(table("To generate members", ("method", "what it does"), list(generators.items())))
+    out.print(table("Generators of members", ("generator", "description"), list(generators.items())))
 
 
 def _settings(parameters: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, notes and progress on standard error."""
+"""Printing: results go to standard output, notes and progress to standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from quorate._runtime.progress import progress as listening
+from quorate._runtime.progress import progress as report_progress_to
 from quorate._runtime.progress import progress_bar
 
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -32,18 +32,18 @@ def note(message: str, *, quiet: bool = False) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that does not break lines where there is no terminal."""
+    """Return a console that is 120 columns wide if the output is not a terminal."""
     out = Console(stderr=stderr, highlight=False)
     return out if out.is_terminal else Console(stderr=stderr, highlight=False, width=120)
 
 
 @contextmanager
 def progress(message: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on standard error, if that is a terminal, what is going on, how far it is and what time is left."""
+    """Show a progress bar on standard error, if that is a terminal."""
     if quiet or not Console(stderr=True).is_terminal:
         yield
         return
-    with progress_bar(message) as shown, listening(shown):
+    with progress_bar(message) as shown, report_progress_to(shown):
         yield
 
 
@@ -55,7 +55,7 @@ def bar(value: float, width: int = 12) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
-    """Return a titled table; columns of numbers are right-aligned. Text is shown as it is, never as markup."""
+    """Return a table with a title; numeric columns are right-aligned. Text is never interpreted as markup."""
     numbers = [bool(rows) and all(_is_number(row[j]) for row in rows) for j in range(len(columns))]
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, is_number in zip(columns, numbers, strict=True):
@@ -66,12 +66,17 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 
 def _is_number(cell: Any) -> bool:
-    """Return whether a cell is a number, a share or empty."""
+    """Return whether a cell is a number, a percentage or empty."""
     return not isinstance(cell, str) or re.fullmatch(r"[\d.,]*%?", cell) is not None
 
 
 def show(value: Any) -> str:
-    """Return a value for people."""
+    """Format a value for a table."""
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and abs(value) >= 2 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 row", "1,000 rows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

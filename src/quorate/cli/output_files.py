@@ -1,4 +1,4 @@
-"""Where the results of a command go."""
+"""The output files of a command."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from quorate.cli.output import note
-from quorate.errors import QuorateError
+from quorate.errors import InputError, warn
 from quorate.reporting import render_report
 from quorate.tables.io import STREAM, check_ending, check_output, output_format, write_text
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where results go."""
+    """The output files, and how to write them."""
 
     output: str | None
     output_format: str | None
@@ -26,38 +26,46 @@ class Outputs:
 
     @property
     def files(self) -> list[str]:
-        """All of them."""
+        """The paths of all outputs."""
         return [path for path in (self.output, self.report, self.summary, self.model) if path is not None]
 
     @property
     def described(self) -> bool:
-        """Whether the answer is described in a file."""
+        """Whether a report or a summary is written."""
         return self.report is not None or self.summary is not None
 
     def check(self, source: str, *, json: bool) -> None:
-        """Refuse, before any work, what could not be written in the end."""
+        """Raise an error, before any computation, for outputs that cannot be written."""
         for path in self.files:
             check_output(path, force=self.force, source=source)
         names = [Path(path).resolve() for path in self.files if path != STREAM]
         if len(set(names)) < len(names):
-            raise QuorateError("Two outputs have the same name. Write each to a file of its own.")
+            raise InputError(
+                "Two outputs have the same path.", code="same-output", hint="Use a different file for each."
+            )
         if [*self.files, *([STREAM] if json else [])].count(STREAM) > 1:
-            raise QuorateError("Only one result can go to standard output. Write the others to files.")
+            raise InputError(
+                "Only one result can be written to standard output.",
+                code="stdout-taken",
+                hint="Write the others to files.",
+            )
         if self.output is not None:
             output_format(self.output, self.output_format)
+        elif self.output_format is not None:
+            warn("has no effect without an output file.", code="no-output", parameter="output_format")
         check_ending(self.report, (".html", ".htm"), "the report")
         check_ending(self.summary, (".json",), "the summary")
         check_ending(self.model, (".npz",), "the model")
 
     def describe(self, summary: dict[str, Any]) -> None:
-        """Write the report, and its data, if they are wanted."""
+        """Write the report and the summary, if requested."""
         if self.report is not None:
             write_text(self.report, render_report(summary), force=self.force)
         if self.summary is not None:
             write_text(self.summary, json_format.dumps(summary, allow_nan=False), force=self.force)
 
-    def say(self, *, quiet: bool) -> None:
-        """Say what was written."""
+    def note_written(self, *, quiet: bool) -> None:
+        """Print which files were written."""
         for path in self.files:
             if path != STREAM:
                 note(f"Written: {path}", quiet=quiet)

@@ -1,4 +1,4 @@
-"""The command that gives an answer again."""
+"""The command that reproduces a result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quorate.cli.table_source import Source
 
 
 def labels_command(source: Source, method: str, settings: Sequence[str], seed: int | None, k: int) -> str:
-    """Return the command that writes the labels of some number of clusters."""
+    """Return the command that writes the labels at k clusters."""
     words = ["quorate", "combine", source.file, *_source_options(source), "--method", method]
     for setting in settings:
         words += ["--set", setting]
@@ -19,21 +19,21 @@ def labels_command(source: Source, method: str, settings: Sequence[str], seed: i
 
 
 def cluster_command(words: Sequence[str], k: int) -> str:
-    """Return the command that was called to cluster a table, for another number of clusters and another output."""
-    kept, skip = [], False
+    """Return the `quorate cluster` command that was called, with another number of clusters and output."""
+    repeated, skip = [], False
     for word in words:
         option = word.partition("=")[0]
-        if not skip and option not in _OF_ONE_RUN:
-            kept.append(word)
-        skip = not skip and word in _OF_ONE_RUN
-    return shlex.join(["quorate", "cluster", *kept, "-k", str(k), "-o", f"consensus_{k}.csv"])
+        if not skip and option not in _CHANGED:
+            repeated.append(word)
+        skip = not skip and word in _CHANGED
+    return shlex.join(["quorate", "cluster", *repeated, "-k", str(k), "-o", f"consensus_{k}.csv"])
 
 
-_OF_ONE_RUN = ("-k", "--clusters", "-o", "--output", "--report", "--summary", "--model", "--plane")
+_CHANGED = ("-k", "--clusters", "-o", "--output", "--report", "--summary", "--model", "--plane")
 
 
 def _source_options(source: Source) -> list[str]:
-    named = {
+    options = {
         "--members": source.members,
         "--id": source.id_column,
         "--truth": source.truth,
@@ -45,7 +45,7 @@ def _source_options(source: Source) -> list[str]:
         "--memory-limit": source.memory_limit,
     }
     words = []
-    for option, value in named.items():
-        for one in [] if value is None else [value] if isinstance(value, str) else value:
-            words += [option, one]
+    for option, value in options.items():
+        for text in [] if value is None else [value] if isinstance(value, str) else value:
+            words += [option, text]
     return words if source.header is None else [*words, "--header" if source.header else "--no-header"]

@@ -1,4 +1,4 @@
-"""`quorate reproduce`: the paper's experiments, one command each, all of them together, and the page about them."""
+"""`quorate reproduce`: one command for each experiment of the paper, one for all, and one for the report."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from typer.core import TyperGroup
 
 from quorate._utils.checks import check_choice, nearest_name
 from quorate.cli import options as opt
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 
 COMMANDS = {
     "all": "Run all experiments, one after the other.",
     "compare": "Tables 6 and 7: 18 methods at best-k and at true-k.",
-    "parameters": "Tables 2 and 3: WEAC and GP-MGLA under other parameters.",
-    "base": "Figure 2: the consensus against the members it was made of.",
+    "parameters": "Tables 2 and 3: WEAC and GP-MGLA with other parameters.",
+    "base": "Figure 2: the consensus compared with its members.",
     "wins": "Tables 4 and 5: how many members the consensus beats.",
-    "ill": "Figure 3: 0 to 50 % ill clusterings in the pool.",
-    "time": "Figure 4: seconds against the number of rows.",
+    "ill": "Figure 3: 0 to 50 % corrupted (ill) clusterings in the pool.",
+    "time": "Figure 4: run time by number of rows.",
 }
 
 
 class Experiments(TyperGroup):
-    """A group whose commands are experiments: an unknown one says what exists."""
+    """A group of experiments; the error for an unknown one lists the experiments."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first argument."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            raise QuorateError(
-                f"There is no experiment {args[0]!r}.{nearest_name(args[0], self.commands)} "
-                f"The commands are {', '.join(self.commands)}."
+            raise InputError(
+                f"There is no experiment {args[0]!r}.{nearest_name(args[0], self.commands)}",
+                code="no-such-experiment",
+                hint=f"The commands are {', '.join(self.commands)}.",
             )
         return super().resolve_command(ctx, args)
 
@@ -40,17 +41,17 @@ class Experiments(TyperGroup):
 app = typer.Typer(
     name="reproduce",
     cls=Experiments,
-    help="Run the experiments of the paper and lay the results beside the published numbers.",
+    help="Run the experiments of the paper and compare the results with the published numbers.",
     no_args_is_help=True,
     epilog="Start with: quorate reproduce all results --quick",
 )
 
-Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Results folder; what is finished there is kept.")]
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Results folder; an interrupted run continues.")]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to run, and where."""
+    """The options of `quorate reproduce`."""
 
     folder: str
     experiments: tuple[str, ...] | None
@@ -68,7 +69,7 @@ def _command(name: str) -> Callable[..., None]:
     def command(
         folder: Folder,
         quick: Annotated[
-            bool, typer.Option("--quick", help="Three small datasets, few runs: about two minutes.")
+            bool, typer.Option("--quick", help="Run on three small datasets only: about two minutes.")
         ] = False,
         dataset: Annotated[
             list[str] | None, typer.Option(metavar="NAME", help="Only this dataset; repeatable. Default: all.")
@@ -78,23 +79,23 @@ def _command(name: str) -> Callable[..., None]:
         ] = None,
         scale: Annotated[
             str | None,
-            typer.Option(metavar="KIND", help="Draw members on other features: minmax (default), standard or none."),
+            typer.Option(metavar="KIND", help="Feature scaling: minmax (default), standard or none."),
         ] = None,
         generator: Annotated[
-            list[str] | None, typer.Option(metavar="NAME", help="Draw members only with this; repeatable.")
+            list[str] | None, typer.Option(metavar="NAME", help="Only this generator; repeatable. Default: all.")
         ] = None,
-        jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes to use.")] = 2,
+        n_jobs: opt.Jobs = 2,
         quiet: opt.Quiet = False,
         json: opt.Json = False,
     ) -> None:
         experiments = None if name == "all" else (name,)
         chosen = [tuple(names) if names else None for names in (dataset, method, generator)]
-        request = Request(folder, experiments, chosen[0], chosen[1], quick, scale, chosen[2], jobs)
+        request = Request(folder, experiments, chosen[0], chosen[1], quick, scale, chosen[2], n_jobs)
         run_reproduce(request, quiet=quiet, json=json)
 
     command.__doc__ = (
-        f"{COMMANDS[name]}\n\nInterrupted at any moment and started again, it goes on where it stopped. Tables, "
-        "figures and the page report.md are written to the folder at the end."
+        f"{COMMANDS[name]}\n\nAn interrupted run continues when the same command is started again. Tables, figures and "
+        "the page report.md are written to the folder at the end."
     )
     return command
 
@@ -107,25 +108,30 @@ for _name in COMMANDS:
 def report(
     folder: Folder,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="PAGE", help="The page. Default: report.md in FOLDER.")
+        str | None,
+        typer.Option("--output", "-o", metavar="PAGE", help="Path of the page. Default: report.md in FOLDER."),
     ] = None,
-    beside: Annotated[
+    compare_with: Annotated[
         list[str] | None,
-        typer.Option(metavar="FOLDER", help="Results with another scaling or other generators; repeatable."),
+        typer.Option(
+            metavar="FOLDER", help="Results with other scaling or generators, shown for comparison; repeatable."
+        ),
     ] = None,
-    best_k: Annotated[str, typer.Option(metavar="KIND", help="Best k of each run, or of each dataset.")] = "run",
+    best_k: Annotated[
+        str, typer.Option(metavar="KIND", help="Choose the best k of each run, or of each dataset (run, dataset).")
+    ] = "run",
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Write tables, figures and the page from what is in the folder, complete or not."""
+    """Write tables, figures and the page from the results in the folder, complete or not."""
     from quorate.paper import write_report
 
-    page = write_report(folder, output, beside=beside or (), best_k=best_k)  # type: ignore[arg-type]
+    page = write_report(folder, output, beside=compare_with or (), best_k=best_k)  # type: ignore[arg-type]
     print_findings(folder, str(page), quiet=quiet, json=json)
 
 
 def run_reproduce(request: Request, *, quiet: bool, json: bool) -> None:
-    """Run the experiments, write the page and print what was found."""
+    """Run the experiments, write the page and print the main results."""
     from quorate.paper import reproduce, write_report
 
     reproduce(
@@ -142,44 +148,44 @@ def run_reproduce(request: Request, *, quiet: bool, json: bool) -> None:
 
 
 def make_spec(request: Request) -> Any:
-    """Return the protocol asked for."""
+    """Return the requested protocol."""
     from quorate.features.generators import GENERATORS
     from quorate.features.pool import SCALERS
     from quorate.paper import FULL, QUICK
 
     spec = QUICK if request.quick else FULL
     if request.scale is not None:
-        check_choice("--scale", request.scale, (*SCALERS, "none"))
+        check_choice("scale", request.scale, (*SCALERS, "none"))
         spec = replace(spec, scale=None if request.scale == "none" else request.scale)
     if request.generators is not None:
         for name in request.generators:
-            check_choice("--generator", name, tuple(GENERATORS))
+            check_choice("generator", name, tuple(GENERATORS))
         spec = replace(spec, generators=request.generators)
     return spec
 
 
 def print_findings(folder: str, page: str, *, quiet: bool, json: bool) -> None:
-    """Print how near the published numbers we come, and which claims hold."""
+    """Print the differences to the published numbers, and which claims hold."""
     from quorate.cli.output import console, note, print_json, table
     from quorate.paper.claims import check_claims
     from quorate.paper.reproduction_page import read_results
     from quorate.paper.summaries import agreements, summarize
 
     summaries = summarize(read_results(folder))
-    near = [row for row in agreements(summaries["compare"]) if row.columns]
+    compared = [row for row in agreements(summaries["compare"]) if row.columns]
     claims = check_claims(summaries)
     if json:
-        found = [{**row._asdict(), "rank_correlation": row.rank_correlation} for row in near]
-        print_json({"page": page, "agreement": found, "claims": [claim._asdict() for claim in claims]})
+        agreement = [{**row._asdict(), "rank_correlation": row.rank_correlation} for row in compared]
+        print_json({"page": page, "agreement": agreement, "claims": [claim._asdict() for claim in claims]})
         return
     if not quiet:
         out = console()
-        columns = ("crowd index", "score", "columns", "GP-MGLA", "WEAC-AL", "rank correlation")
-        rows = [(r.preset, r.score, r.columns, r.gp_mgla, r.weac_al, r.rank_correlation) for r in near]
+        columns = ("NCAI normalization", "score", "columns", "GP-MGLA", "WEAC-AL", "rank correlation")
+        rows = [(r.preset, r.score, r.columns, r.gp_mgla, r.weac_al, r.rank_correlation) for r in compared]
         if rows:
             out.print(table("Mean absolute difference to the published numbers", columns, rows))
             out.print()
         out.print(
-            table("Claims", ("the paper says", "verdict"), [(claim.statement, claim.verdict) for claim in claims])
+            table("Claims", ("claim of the paper", "verdict"), [(claim.statement, claim.verdict) for claim in claims])
         )
     note(f"Written: {page}", quiet=quiet)

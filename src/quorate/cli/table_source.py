@@ -1,4 +1,4 @@
-"""The table that a command reads, and what its options say about the columns."""
+"""The table that a command reads, and the options about its columns."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.checks import check_choice
-from quorate.cli.options import in_flags
 from quorate.cli.output import note
-from quorate.errors import warn
+from quorate.errors import InputError, warn
 from quorate.labels import Noise
 from quorate.tables.counted_table import CountedTable
-from quorate.tables.io import LabelTable, open_table
+from quorate.tables.io import STREAM, LabelTable, open_table
 from quorate.tables.roles import Columns, Wanted, choose_columns
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table and what was said about it."""
+    """A table and the options about its columns and format."""
 
     file: str
     members: Sequence[str] | None = None
@@ -35,9 +35,14 @@ class Source:
     encoding: str | None = None
     memory_limit: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The name of the table in reports."""
+        return "standard input" if self.file == STREAM else Path(self.file).name
+
     @contextmanager
     def open(self) -> Iterator[LabelTable]:
-        """Open the table; what is done in the block keeps to the memory limit."""
+        """Open the table; the memory limit holds inside the block."""
         with ExitStack() as stack:
             if self.memory_limit is not None:
                 stack.enter_context(limited_memory(self.memory_limit))
@@ -53,24 +58,35 @@ class Source:
             )
 
     def choose(self, table: LabelTable, *, labels: bool = True) -> Columns:
-        """Return the columns of the table by their use."""
-        members = None if self.members is None else listed(self.members, table)
+        """Return the roles of the columns of the table."""
+        members = None if self.members is None else split_names(self.members, table)
         return choose_columns(
-            table, Wanted(members, self.id_column, self.truth, listed(self.keep or (), table)), labels=labels
+            table, Wanted(members, self.id_column, self.truth, split_names(self.keep or (), table)), labels=labels
         )
 
     def count(self, table: LabelTable, columns: Columns) -> CountedTable:
-        """Return the members of the table, ready to be counted."""
+        """Return the members of the table, whose patterns are counted when needed."""
         return CountedTable(table, columns.members, columns.truth, self.checked_noise)
 
     @property
     def checked_noise(self) -> Noise:
-        """What negative labels mean."""
+        """How negative labels are treated."""
         return cast(Noise, check_choice("noise", self.noise, ("missing", "cluster")))
 
 
-def listed(options: Sequence[str], table: LabelTable) -> list[str]:
-    """Return the names in options: each is a column, or several split by commas, quoted if they hold some."""
+def single_file(files: Sequence[str]) -> str:
+    """Return the one file of a command that reads a single table."""
+    if len(files) > 1:
+        raise InputError(
+            f"One table is expected; got {len(files)} files: {', '.join(files)}.",
+            code="several-files",
+            hint="Join them by their row ID into one table first, with one column per clustering.",
+        )
+    return files[0]
+
+
+def split_names(options: Sequence[str], table: LabelTable) -> list[str]:
+    """Return the column names in options: each is a column, or a comma-separated list in CSV quoting."""
     names = []
     for option in options:
         parts = [option] if option in table.columns else next(csv.reader([option], skipinitialspace=True), [])
@@ -78,9 +94,9 @@ def listed(options: Sequence[str], table: LabelTable) -> list[str]:
     return names
 
 
-def say_guesses(columns: Columns, *, quiet: bool) -> None:
-    """Say what was guessed about the columns, and warn of what looks wrong."""
+def note_roles(columns: Columns, *, quiet: bool) -> None:
+    """Print which roles the columns were given, and warn of what looks wrong."""
     for guess in columns.guesses:
-        note(in_flags(guess), quiet=quiet)
+        note(guess, quiet=quiet)
     for doubt in columns.doubts:
         warn(doubt)

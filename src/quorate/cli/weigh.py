@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from quorate._utils.checks import check_number
 from quorate.algorithms.registry import DEFAULT_PARAMS
-from quorate.cli.combine import member_table, say_structure, size_line
+from quorate.cli.combine import member_table, print_structure, size_line
 from quorate.cli.output import console, print_json, progress
-from quorate.cli.table_source import Source, say_guesses
+from quorate.cli.table_source import Source, note_roles
 from quorate.reliability import crowd_trust, resolve_influence
 from quorate.reporting.sentences import describe_structure
 from quorate.reporting.summary import crowd_notes, describe_crowd, describe_trust
@@ -16,7 +16,7 @@ from quorate.reporting.views import member_rows
 
 
 def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) -> None:
-    """Rank members by their agreement beyond chance and print the table, with the weights they would have."""
+    """Rank members by their chance-corrected agreement, and print the table with their weights."""
     beta = check_number("beta", DEFAULT_PARAMS["beta"] if beta is None else beta, low=0)
     with source.open() as opened, progress("Weighing", quiet=quiet):
         columns = source.choose(opened)
@@ -26,17 +26,17 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         rows = member_rows(ens, weights)
         crowd = describe_crowd(crowd_trust(ens), ens.names, weights)
         structure = describe_structure(ens)
-    say_guesses(columns, quiet=quiet)
+    note_roles(columns, quiet=quiet)
     ranked = sorted(rows, key=lambda row: -row.trust_index)
     members = [{**asdict(row), **describe_trust(row, ens.n_members)} for row in ranked]
     if json:
         print_json({"rows": ens.n_rows, "crowd": crowd, "structure": structure, "members": members})
         return
     out = console()
+    out.print(size_line(ens.n_rows, ens.n_members, ens.n_clusters), markup=False)
+    print_structure(out, structure)
     if crowd["sentence"]:
         out.print(crowd["sentence"], markup=False)
-    say_structure(out, structure)
-    out.print(size_line(ens.n_rows, ens.n_members, ens.n_clusters), markup=False)
     out.print(member_table(members, most=len(members)))
     for sentence in crowd_notes(crowd):
         out.print(sentence, markup=False)

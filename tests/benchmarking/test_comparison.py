@@ -17,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from typer.testing import CliRunner
 
 import quorate as qt
+import support
 from quorate._runtime.workers import Failure, run_in_workers
 from quorate.benchmarking import statistics
 from quorate.benchmarking.comparison import Cell, Protocol, Task, measure, why_not
@@ -332,14 +333,14 @@ def test_methods_of_the_command_have_names():
         "weac linkage=single": "weac linkage=single",
         "vote": "a/b.py:vote",
     }
-    with pytest.raises(qt.QuorateError, match="Two methods are named 'eac'"):
+    with support.raises("same-name", parameter="method"):
         named_methods(["eac", "eac"])
 
 
 def test_the_command(pools, tmp_path):
     for name, (labels, classes) in pools.items():
         np.savez(tmp_path / f"{name}.npz", labels=labels, truth=classes)
-    arguments = ["bench", str(tmp_path), "--method", "eac", "--method", "hbgf", "--method", "weac", "--members", "3"]
+    arguments = ["bench", str(tmp_path), "--method", "eac", "--method", "hbgf", "--method", "weac", "--n-members", "3"]
     arguments += ["--draws", "1", "--jobs", "1", "-o", str(tmp_path / "out")]
     done = CliRunner().invoke(app, [*arguments, "--json"])
     assert done.exit_code == 0, done.output

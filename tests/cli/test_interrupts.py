@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import forked
 from quorate.cli import main
+from quorate.cli.interrupts import INTERRUPT_MESSAGE
 
-SENTENCE = "Error: Interrupted; no file is half-written. Run the same command again.\n"
-SOURCE = Path(__file__).resolve().parents[1] / "src"
-FORKED = Path(__file__).with_name("forked.py")
+SENTENCE = f"Error: {INTERRUPT_MESSAGE}\n"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+FORKED = Path(forked.__file__)
 HANGS = 500  # seconds after which a process hangs, however busy the machine is
 
 

@@ -40,7 +40,7 @@ from quorate.paper.summaries import (
     win_percentage,
 )
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 CHOSEN = ("GP-MGLA", "GP-MGLA (max)", "WEAC-AL", "WEAC-AL (max)", "EAC-AL", "ECMC-AL")
 TINY = replace(
     paper.QUICK,

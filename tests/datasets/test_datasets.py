@@ -8,7 +8,7 @@ import pytest
 
 from quorate import QuorateError, datasets
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 SHAPES = {
     "breast_cancer": (683, 9, 2),
     "image_segmentation": (2310, 19, 7),

@@ -45,7 +45,7 @@ def measure(labels: np.ndarray, classes: np.ndarray) -> Row:
     """Return NMI, ARI and seconds of each start of each method, at the number of classes."""
     ens, k = qt.Ensemble(labels), len(np.unique(classes))
     return {
-        name: {start: _measure(MADE[name](k).fit(ens)._cuts, start, k, classes) for start in starts}
+        name: {start: _measure(MADE[name](k).fit(ens).solution_.cuts, start, k, classes) for start in starts}
         for name, starts in STARTS.items()
     }
 

@@ -307,7 +307,7 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows(labels, k):
     gram, values = _embedding_gram(labels, k)
     assume(values[k - 1] - values[k] > 1e-3)
     with dense.quiet():
-        cut = qt.HBGF(n_clusters=2).fit(ens)._cuts
+        cut = qt.HBGF(n_clusters=2).fit(ens).solution_.cuts
     both = np.vstack([cut.embedding(k)[ens.row_pattern], cut.cluster_embedding(k)])
     covered = np.linalg.norm(both, axis=1) > 0.5
     assert np.allclose((both @ both.T)[np.ix_(covered, covered)], gram[np.ix_(covered, covered)], atol=1e-8)
@@ -315,7 +315,7 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows(labels, k):
 
 def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows_on_a_published_ensemble(published):
     labels = published("ensembles", "lwea_VS")["labels"][:, :10]
-    cut = qt.HBGF(n_clusters=2).fit(labels)._cuts
+    cut = qt.HBGF(n_clusters=2).fit(labels).solution_.cuts
     for k in (4, 12):
         gram, _ = _embedding_gram(labels, k)
         both = np.vstack([cut.embedding(k)[cut.ensemble.row_pattern], cut.cluster_embedding(k)])
@@ -326,7 +326,7 @@ def _same_objective(labels, k, n_iterations, n_updates):
     params = {"n_clusters": k, "n_iterations": n_iterations, "n_updates": n_updates, "tolerance": 0.0}
     with dense.quiet():
         fitted = qt.WCC(**params).fit(list(labels.T))
-    start = fitted._cuts.start.cut(k)[fitted.ensemble_.row_pattern]
+    start = fitted.solution_.cuts.start.cut(k)[fitted.ensemble_.row_pattern]
     equal = np.full(labels.shape[1], 1 / labels.shape[1])
     objective, weights = dense.weighted_consensus(labels, start, equal, k, simplex_minimum, n_iterations, n_updates)
     assert fitted.objective_ == pytest.approx(objective, rel=1e-9, abs=1e-9)

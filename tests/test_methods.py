@@ -94,7 +94,7 @@ def test_exactly_k_clusters_and_sweeps_and_predictions(case, labels):
     n_known = int((auto.pattern_labels_ >= 0).sum())
     for k in range(1, 7):
         n_found = len(np.unique(sweep[sweep[:, k - 1] >= 0, k - 1]))
-        assert_number_of_clusters(case, n_found, most_clusters(auto, min(k, auto._cuts.max_clusters), n_known))
+        assert_number_of_clusters(case, n_found, most_clusters(auto, min(k, auto.solution_.cuts.max_clusters), n_known))
         if k <= largest_k(case, ens):
             assert np.array_equal(fit(case, ens, k).labels_, sweep[:, k - 1])
 
@@ -107,8 +107,8 @@ def assert_number_of_clusters(case, found, most):
 
 def most_clusters(fitted, k, n_known):
     """How many clusters can come back: there may be fewer patterns, or fewer distinct embedded patterns."""
-    if k > 1 and hasattr(fitted._cuts, "embedding"):
-        points = np.ascontiguousarray(fitted._cuts.embedding(k)[fitted.pattern_labels_ >= 0])
+    if k > 1 and hasattr(fitted.solution_.cuts, "embedding"):
+        points = np.ascontiguousarray(fitted.solution_.cuts.embedding(k)[fitted.pattern_labels_ >= 0])
         return len(spread_out([Points(points, np.ones(len(points)))], points[0], k, farthest))
     return min(k, n_known)
 

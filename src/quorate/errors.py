@@ -79,7 +79,12 @@ _NOT_THE_CALLER = ("quorate", "sklearn", "joblib")
 
 def warn(problem: str, *, code: str = "", parameter: str | None = None, hint: Hint = ()) -> None:
     """Issue a `QuorateWarning` that points at the caller's line, outside of this package and of those that call it."""
+    issue(QuorateWarning(problem, code=code, parameter=parameter, hint=hint))
+
+
+def issue(warning: QuorateWarning) -> None:
+    """Issue a warning that points at the caller's line, outside of this package and of those that call it."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_CALLER:
         frame, level = frame.f_back, level + 1
-    warnings.warn(QuorateWarning(problem, code=code, parameter=parameter, hint=hint), stacklevel=level)
+    warnings.warn(warning, stacklevel=level)

@@ -14,6 +14,7 @@ from quorate._utils.numbering import number_by_size
 from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
+from quorate.errors import QuorateWarning, Setting
 from quorate.reliability import Normalize
 from quorate.row_similarity import nearest_group
 
@@ -71,13 +72,15 @@ class MemberCuts:
     def criterion(self) -> None:
         """Return what shows the number of clusters: nothing, the member has its own."""
 
-    def caution(self, k: int) -> str | None:
-        """Return that the member has another number of clusters than k, if it has."""
+    def caution(self, k: int) -> QuorateWarning | None:
+        """Return a warning if the member has another number of clusters than k."""
         if k == self.max_clusters:
             return None
-        return (
-            f"The best member, {self.ensemble.names[self.member]}, has {self.max_clusters} clusters, not {k}, and is "
-            'returned as it is. Use another method for a number of clusters of your own, or n_clusters="auto".'
+        return QuorateWarning(
+            f"The best member, {self.ensemble.names[self.member]}, has {self.max_clusters} clusters instead of {k}, "
+            "and is returned as it is.",
+            code="number-of-clusters-ignored",
+            hint=("Use ", Setting("n_clusters", "auto"), ", or another method."),
         )
 
 
@@ -151,7 +154,8 @@ class BestMember(ConsensusMethod):
     def _solve(self, ens: Ensemble, influence: Floats) -> MemberCuts:
         return MemberCuts(ens, influence)
 
-    def _choose(self, ens: Clusterings, cuts: Cuts) -> Choice:
+    @classmethod
+    def _choose(cls, ens: Clusterings, cuts: Cuts) -> Choice:
         member = cast(MemberCuts, cuts)
         k = member.max_clusters
         return Choice(k, (), (), f"The best member, {ens.names[member.member]}, has {k} clusters of its own.")
@@ -159,9 +163,9 @@ class BestMember(ConsensusMethod):
     @property
     def best_member_(self) -> str:
         """The name of the member."""
-        return self.ensemble_.names[cast(MemberCuts, self._cuts).member]
+        return self.ensemble_.names[cast(MemberCuts, self.solution_.cuts).member]
 
     @property
     def distances_(self) -> Floats:
         """(M,) sum of each member's Mirkin distances to all members, by their weight, which is 1 on average."""
-        return cast(MemberCuts, self._cuts).distances
+        return cast(MemberCuts, self.solution_.cuts).distances

@@ -15,7 +15,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_flag
-from quorate.algorithms.partition import GroupCuts, SoftMethod, Solution, first_largest
+from quorate.algorithms.partition import GroupCuts, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble, pattern_degrees
 from quorate.graphs import row_links
 from quorate.reliability import Normalize, ratio
@@ -196,7 +196,7 @@ class VoteCuts(GroupCuts):
         """The number of clusters of the first member."""
         return self.votes.of_cluster.shape[1] if len(self.covered) else 0
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Return the group with most votes; a pattern without any vote joins that of highest mean evidence."""
         n = len(self.covered)
         require_memory(32.0 * n * k, f"The votes of {n:,} patterns for {k} groups", USE_LINKAGE)
@@ -208,7 +208,7 @@ class VoteCuts(GroupCuts):
             known[self.covered] = np.where(silent, -1, groups)
             ids = self.ensemble.patterns[self.covered[silent]]
             groups[silent] = nearest_group(self.ensemble, self.influence / self.influence.sum(), known, ids)
-        return Solution(groups, memberships=votes)
+        return Partition(groups, memberships=votes)
 
 
 class CumulativeVoting(SoftMethod):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_integer
-from quorate.algorithms.partition import MetaCuts, MetaMethod, Solution
+from quorate.algorithms.partition import MetaCuts, MetaMethod, Partition
 from quorate.ensemble import Ensemble
 from quorate.graphs import propagated_similarity
 from quorate.numerics.linkage import link_coassociation
@@ -19,11 +19,11 @@ from quorate.reliability import Normalize
 class PropagatedCuts(MetaCuts):
     """Rows in groups of clusters that are alike by random walks."""
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Return the group of each pattern; where no two clusters meet (one member alone), that of average link."""
         if self.similarity.any():
             return super().solve(k)
-        return Solution(link_coassociation(self.ensemble, self.influence, "average").cut(k)[self.covered])
+        return Partition(link_coassociation(self.ensemble, self.influence, "average").cut(k)[self.covered])
 
 
 class ECPCSMC(MetaMethod):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from quorate._utils.array_types import Floats, Ints
-from quorate.algorithms.partition import GroupCuts, GroupMethod, Solution, fill_empty, first_largest
+from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition, fill_empty, first_largest
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.reliability import Normalize
@@ -54,7 +54,7 @@ class MatchedCuts(GroupCuts):
         for_group[matched, matching.group_of_cluster[matched]] = self.share_of_cluster[matched]
         return np.asarray(self.members_of @ for_group)
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Return groups after matching and plurality in turn, until the agreement stops rising, and the agreement."""
         groups = self.eac_tree.cut(k)[self.covered]
         matching = self.match(groups, k)
@@ -67,7 +67,7 @@ class MatchedCuts(GroupCuts):
             groups, matching = proposed, better
             votes = self.votes(matching, k)
         fill_empty(groups, votes, self.counts)
-        return Solution(groups, matching.agreement)
+        return Partition(groups, matching.agreement)
 
 
 class HardVoting(GroupMethod):
@@ -141,4 +141,4 @@ class HardVoting(GroupMethod):
     @property
     def agreement_(self) -> float:
         """Rows that lie in a cluster and in the group it is matched to, summed over members by their weight."""
-        return self._solution.value
+        return self._partition.value

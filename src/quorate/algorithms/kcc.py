@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice, check_flag
-from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Solution, relocate
+from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, relocate
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.reliability import Normalize, ratio
@@ -86,7 +86,7 @@ class CentreCuts(ImprovedCuts):
         """(p, k) distance of each pattern to the center of each group."""
         return np.asarray(self.members_of @ (self._weights[:, None] * self.costs(self.centers(groups, k))))
 
-    def improve(self, groups: Ints, k: int) -> Solution:
+    def improve(self, groups: Ints, k: int) -> Partition:
         """Return what becomes of some first groups, as centers and rows take turns."""
         return relocate(groups, self.counts, k, lambda found: self.distances(found, k), _TOLERANCE)
 
@@ -193,4 +193,4 @@ class KCC(ImprovingMethod):
     @property
     def objective_(self) -> float:
         """Sum of the distances of rows to their centers."""
-        return self._solution.value
+        return self._partition.value

@@ -13,7 +13,7 @@ from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_number
 from quorate.algorithms.base import Cuts
-from quorate.algorithms.partition import GroupCuts, GroupMethod, Solution
+from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.numerics.linkage import Dendrogram, link_coassociation
@@ -92,11 +92,11 @@ class MedianCuts(GroupCuts):
         alone = self.ensemble.counts[self.covered] ** 2 / self.ensemble.row_counts[self.covered]
         return (inside - (1.0 - self.gamma) * float(alone.sum())) / 2
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Return the free partition if it has k groups, else what becomes of the cut of EAC into k groups."""
         free = k == self.n_free
         groups = self.free if free else self.search(self.eac_tree.cut(k)[self.covered], fixed=True)
-        return Solution(groups, self.objective(groups))
+        return Partition(groups, self.objective(groups))
 
     @property
     def n_free(self) -> int:
@@ -182,11 +182,12 @@ class MedianPartition(GroupMethod):
     def _solve(self, ens: Ensemble, influence: Floats) -> MedianCuts:
         return MedianCuts(ens, influence, self.gamma)
 
-    def _choose(self, ens: Clusterings, cuts: Cuts) -> Choice:
+    @classmethod
+    def _choose(cls, ens: Clusterings, cuts: Cuts) -> Choice:
         k = cast(MedianCuts, cuts).n_free
         return Choice(k, (), (), f"The median partition has {k} clusters: with so many its objective is largest.")
 
     @property
     def objective_(self) -> float:
         """Sum over pairs of rows of one cluster of their evidence minus gamma."""
-        return self._solution.value
+        return self._partition.value

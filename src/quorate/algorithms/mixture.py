@@ -11,7 +11,7 @@ import numpy as np
 from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
-from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, SoftMethod, Solution, first_largest
+from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble
 from quorate.reliability import Normalize, ratio
 
@@ -71,13 +71,13 @@ class MixtureCuts(ImprovedCuts):
         threads.in_threads(of_patterns, threads.blocks(len(joint), _PATTERNS_PER_TASK))
         return Posterior(joint, float(self.counts @ (largest + np.log(total))))
 
-    def improve(self, groups: Ints, k: int) -> Solution:
+    def improve(self, groups: Ints, k: int) -> Partition:
         """Return the classes that start as some groups, after at most 200 rounds."""
         memberships = np.full((len(groups), k), (1.0 - _CERTAIN) / k)
         memberships[np.arange(len(groups)), groups] += _CERTAIN
         return self.fit(memberships)
 
-    def fit(self, memberships: Floats) -> Solution:
+    def fit(self, memberships: Floats) -> Partition:
         """Return the classes that start with some memberships; the value is minus the log-likelihood."""
         found = self.expect(*self.maximize(memberships))
         for _ in range(_MAX_ROUNDS - 1):
@@ -85,7 +85,7 @@ class MixtureCuts(ImprovedCuts):
             found = self.expect(*self.maximize(found.memberships))
             if abs(found.log_likelihood - before) <= _TOLERANCE * abs(before):
                 break
-        return Solution(first_largest(found.memberships), -found.log_likelihood, found.memberships)
+        return Partition(first_largest(found.memberships), -found.log_likelihood, found.memberships)
 
 
 class MixtureModel(ImprovingMethod, SoftMethod):
@@ -182,12 +182,13 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     @property
     def log_likelihood_(self) -> float:
         """Logarithm of the likelihood of all rows."""
-        return -self._solution.value
+        return -self._partition.value
 
     @property
     def bic_(self) -> float:
         """-2 ln L + (number of free parameters) ln n; less is better."""
         ens = self.ensemble_
         labels = sum(len(levels) - 1 for levels, weight in zip(ens.levels, self.member_weights_, strict=True) if weight)
-        n_parameters = self._n_groups - 1 + self._n_groups * labels
+        k = min(self.answer_.requested, self.solution_.cuts.max_clusters)
+        n_parameters = k - 1 + k * labels
         return -2 * self.log_likelihood_ + n_parameters * float(np.log(ens.total_weight))

@@ -11,11 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._runtime.memory import USE_LINKAGE, require_memory
+from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate._utils.checks import check_choice, check_integer
 from quorate._utils.numbering import number_by_size
-from quorate.algorithms.base import ConsensusMethod, Cuts
+from quorate.algorithms.base import ConsensusMethod
 from quorate.ensemble import Ensemble
+from quorate.errors import QuorateWarning
 from quorate.graphs import ClusterCut
 from quorate.numerics.kmeans import random_generator
 from quorate.numerics.linkage import Dendrogram, link_coassociation
@@ -60,8 +62,8 @@ def fill_empty(groups: Ints, preference: Floats, counts: Floats | Ints) -> None:
         groups[moved] = empty
 
 
-class Solution(NamedTuple):
-    """An answer for some number of groups."""
+class Partition(NamedTuple):
+    """Covered patterns in k groups."""
 
     groups: Ints
     """(p,) group of each covered pattern."""
@@ -77,7 +79,7 @@ class GroupCuts:
 
     ensemble: Ensemble
     influence: Floats
-    _known: dict[int, Solution] = field(default_factory=dict, init=False, repr=False)
+    _last: RecentCache = field(default_factory=lambda: RecentCache(1), init=False, repr=False)
 
     @cached_property
     def covered(self) -> Ints:
@@ -109,23 +111,20 @@ class GroupCuts:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
         labels = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         if self.max_clusters:
-            labels[self.covered] = self.solution(min(k, self.max_clusters)).groups
+            labels[self.covered] = self.partition(k).groups
         return number_by_size(labels, self.ensemble.counts)
 
-    def solution(self, k: int) -> Solution:
-        """Return the answer for k groups; only the last one is kept."""
-        if k not in self._known:
-            self._known.clear()
-            self._known[k] = self.solve(k)
-        return self._known[k]
+    def partition(self, k: int) -> Partition:
+        """Return the partition into k groups, or as many as there are patterns; only the last one is kept."""
+        k = min(k, self.max_clusters)
+        return self._last.get(k, lambda: self.solve(k))
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Find k groups; every method has its own way."""
         raise NotImplementedError
 
-    def caution(self, k: int) -> str | None:
-        """Return what to know about a cut into k clusters, if anything."""
-        return None
+    def caution(self, k: int) -> QuorateWarning | None:
+        """Return a warning about a cut into k clusters: there is no reason for one."""
 
     @cached_property
     def lwea_tree(self) -> Dendrogram:
@@ -181,12 +180,12 @@ class MetaCuts(GroupCuts):
         values = self.cluster_cut.spectrum(1)[0]
         return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Return the group of clusters that each pattern is most in; groups that win none are filled."""
         votes = meta_votes(self.members_of, self.share_of_cluster, self.cluster_cut.groups(k), k)
         groups = first_largest(votes)
         fill_empty(groups, votes, self.counts)
-        return Solution(groups)
+        return Partition(groups)
 
 
 class MetaMethod(ConsensusMethod, abstract=True):
@@ -197,43 +196,39 @@ class MetaMethod(ConsensusMethod, abstract=True):
     @property
     def eigenvalues_(self) -> Floats:
         """The leading eigenvalues of the graph of clusters, descending."""
-        return cast(MetaCuts, self._cuts).cluster_cut.spectrum(1)[0]
+        return cast(MetaCuts, self.solution_.cuts).cluster_cut.spectrum(1)[0]
 
 
 class GroupMethod(ConsensusMethod, abstract=True):
-    """Base of the methods that find their answer anew for every k."""
-
-    saved_facts: ClassVar[tuple[str, ...]] = ("_n_groups",)
-
-    def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
-        super()._record(cuts, k, influence)
-        self._n_groups = min(k, cuts.max_clusters)
+    """Base of the methods that solve every k separately."""
 
     @property
-    def _solution(self) -> Solution:
-        if self._n_groups == 0:
-            return Solution(np.empty(0, dtype=np.int64), 0.0, np.empty((0, 0)))
-        return cast(GroupCuts, self._cuts).solution(self._n_groups)
+    def _partition(self) -> Partition:
+        """The partition behind the answer."""
+        cuts = cast(GroupCuts, self.solution_.cuts)
+        if cuts.max_clusters == 0:
+            return Partition(np.empty(0, dtype=np.int64), 0.0, np.empty((0, 0)))
+        return cuts.partition(self.answer_.requested)
 
 
 class SoftMethod(GroupMethod, abstract=True):
-    """Base of the methods that tell how far each row belongs to each cluster."""
+    """Base of the methods that give every row a membership in each cluster."""
 
     @property
     def pattern_memberships_(self) -> Floats:
-        """(m, k) how far each pattern belongs to each cluster; clusters that win no row come last."""
-        groups, _, memberships = self._solution
+        """(m, k) membership of each pattern in each cluster; clusters that win no row come last."""
+        groups, _, memberships = self._partition
         assert memberships is not None
-        covered = cast(GroupCuts, self._cuts).covered
-        label_of = np.full(self._n_groups, self._n_groups)
+        covered, k = cast(GroupCuts, self.solution_.cuts).covered, memberships.shape[1]
+        label_of = np.full(k, k)
         label_of[groups] = self.pattern_labels_[covered]
-        found = np.zeros((self.ensemble_.n_patterns, self._n_groups))
-        found[covered] = memberships[:, np.argsort(label_of, kind="stable")]
-        return found
+        of_patterns = np.zeros((self.ensemble_.n_patterns, k))
+        of_patterns[covered] = memberships[:, np.argsort(label_of, kind="stable")]
+        return of_patterns
 
     @property
     def memberships_(self) -> Floats:
-        """(n, k) how far each row belongs to each cluster, summing to 1; clusters that win no row come last."""
+        """(n, k) membership of each row in each cluster, summing to 1; clusters that win no row come last."""
         return self.pattern_memberships_[self.ensemble_.row_pattern]
 
 
@@ -245,11 +240,11 @@ class ImprovedCuts(GroupCuts):
     n_init: int = 10
     random_state: Any = None
 
-    def improve(self, groups: Ints, k: int) -> Solution:
+    def improve(self, groups: Ints, k: int) -> Partition:
         """Return what becomes of some first groups; every method has its own way."""
         raise NotImplementedError
 
-    def solve(self, k: int) -> Solution:
+    def solve(self, k: int) -> Partition:
         """Return the groups of least value over all starts."""
         n = len(self.covered)
         require_memory(8.0 * _MATRICES * n * k, f"{n:,} patterns beside {k} groups", USE_LINKAGE)
@@ -284,7 +279,7 @@ class ImprovingMethod(GroupMethod, abstract=True):
         check_integer("n_init", self.n_init, low=1)
 
 
-def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], Floats], tolerance: float) -> Solution:
+def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], Floats], tolerance: float) -> Partition:
     """Let patterns join the nearest group, again and again, until the sum of distances changes by no more than that.
 
     Parameters
@@ -308,6 +303,6 @@ def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], F
         fill_empty(nearest, np.broadcast_to(own[:, None], found.shape), counts)
         value = float(counts @ own)
         if abs(before - value) < tolerance or np.array_equal(nearest, groups):
-            return Solution(nearest, value)
+            return Partition(nearest, value)
         groups, before = nearest, value
-    return Solution(groups, before)
+    return Partition(groups, before)

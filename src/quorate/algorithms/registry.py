@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from quorate._utils.array_types import Labels
+from quorate._utils.array_types import Floats, Labels
 from quorate._utils.checks import nearest_name
-from quorate.algorithms.base import ConsensusMethod, describe_in_html
+from quorate.algorithms.base import ConsensusMethod, Solution
 from quorate.algorithms.best_member import BestMember
 from quorate.algorithms.cspa import CSPA
 from quorate.algorithms.cumulative_voting import CumulativeVoting
@@ -172,53 +171,99 @@ def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -
 
 @dataclass(frozen=True)
 class ConsensusResult:
-    """A consensus and what led to it.
+    """A consensus and how it was computed: the view of a fitted `estimator` that `quorate.consensus` returns.
 
-    It carries the fitted `estimator`, so that one can go on from it: `plot` functions and `report` take it as it is,
-    `sweep` and `predict` work on it, and `joblib.dump` saves it with all of that.
+    `plot` functions and `report` take it as it is. Arrays over rows are computed when first used.
     """
 
-    labels: NDArray[np.int64] = field(repr=False)
-    """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row."""
-    n_clusters: int
-    confidence: NDArray[np.float64] = field(repr=False)
-    """(n,) mean evidence of each row with the other rows of its cluster."""
-    margin: NDArray[np.float64] = field(repr=False)
-    """(n,) confidence minus the mean evidence of the row with the rows of its runner-up."""
-    runner_up: NDArray[np.int64] = field(repr=False)
-    """(n,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
-    clusters: tuple[ConsensusCluster, ...] = field(repr=False)
-    ncai: NDArray[np.float64] = field(repr=False)
-    """(M,) normalized crowd agreement index of each member."""
-    member_weights: NDArray[np.float64] = field(repr=False)
-    """(M,) weights under which members were combined."""
-    ensemble: Ensemble
     method: str
+    """The method that was used; "auto" is replaced by the name of the default."""
     params: dict[str, Any]
+    """Its parameters that were set."""
     estimator: ConsensusMethod = field(repr=False)
-    """The fitted consensus function."""
+    """The fitted consensus method."""
+
+    @cached_property
+    def labels(self) -> Labels:
+        """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row."""
+        return self.estimator.labels_
 
     @property
-    def trust(self) -> NDArray[np.float64]:
-        """(M,) mean agreement of each member with the others beyond chance, as `quorate.trust` gives it."""
+    def n_clusters(self) -> int:
+        """Number of clusters of the consensus."""
+        return self.estimator.n_clusters_
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """(n,) mean co-association of each row with the other rows of its cluster."""
+        return self.estimator.confidence_
+
+    @cached_property
+    def margin(self) -> Floats:
+        """(n,) confidence of each row minus that of its runner-up cluster."""
+        return self.estimator.margin_
+
+    @cached_property
+    def runner_up(self) -> Labels:
+        """(n,) the second-best cluster of each row; -1 if there is none."""
+        return self.estimator.runner_up_
+
+    @property
+    def clusters(self) -> tuple[ConsensusCluster, ...]:
+        """Size, stability, nearest cluster and main opponents of each cluster."""
+        return self.estimator.clusters_
+
+    @property
+    def ncai(self) -> Floats:
+        """(M,) normalized crowd agreement index (NCAI) of each member."""
+        return self.estimator.ncai_
+
+    @property
+    def member_weights(self) -> Floats:
+        """(M,) weights of the members, summing to 1."""
+        return self.estimator.member_weights_
+
+    @property
+    def trust(self) -> Floats:
+        """(M,) chance-corrected agreement of each member with the others, as `quorate.trust` gives it."""
         return self.estimator.trust_
 
     @property
+    def ensemble(self) -> Ensemble:
+        """The ensemble that was combined."""
+        return self.estimator.ensemble_
+
+    @property
+    def solution(self) -> Solution:
+        """The ensemble solved for all numbers of clusters."""
+        return self.estimator.solution_
+
+    @property
     def choice(self) -> Choice:
-        """How many clusters the members speak for, with the evidence, whatever number was asked for."""
+        """The suggested number of clusters, with the scores of others, whatever number was requested."""
         return self.estimator.choice_
 
-    def sweep(self, n_clusters: Iterable[int]) -> Labels:
-        """Return (n, number of ks) labels, one column for each number of clusters, without combining anew."""
+    def sweep(self, n_clusters: int | Iterable[int]) -> Labels:
+        """Return (n, number of ks) labels, one column for each number of clusters, without solving again."""
         return self.estimator.sweep(n_clusters)
-
-    def _repr_html_(self) -> str:
-        """Return a card for notebooks: the clusters, and how far members count."""
-        return describe_in_html(f"Consensus by {self.method}", self.estimator)
 
     def predict(self, labels: Any) -> Labels:
         """Return the consensus label of new rows labeled by the same members."""
         return self.estimator.predict(labels)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a file (NPZ, arrays only); `quorate.load` reads it."""
+        self.estimator.save(path)
+
+    def __repr__(self) -> str:
+        return (
+            f"ConsensusResult(n_clusters={self.n_clusters}, ensemble={self.ensemble!r}, method={self.method!r}, "
+            f"params={self.params!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a card for notebooks: the clusters, and the weights of the members."""
+        return self.estimator.answer_.to_html(f"Consensus by {self.method}", self.trust)
 
 
 def consensus(
@@ -267,17 +312,4 @@ def consensus(
         raise QuorateError("keys and key_added are for AnnData objects; select the columns of a frame yourself.")
     method, params = resolve_method(method, params)
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
-    return ConsensusResult(
-        labels=fitted.labels_,
-        n_clusters=fitted.n_clusters_,
-        confidence=fitted.confidence_,
-        margin=fitted.margin_,
-        runner_up=fitted.runner_up_,
-        clusters=fitted.clusters_,
-        ncai=fitted.ncai_,
-        member_weights=fitted.member_weights_,
-        ensemble=fitted.ensemble_,
-        method=method,
-        params=params,
-        estimator=fitted,
-    )
+    return ConsensusResult(method, params, fitted)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._utils.array_types import Floats, Ints
-from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Solution, relocate
+from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, relocate
 from quorate.ensemble import Ensemble
 from quorate.reliability import Normalize, ratio
 
@@ -44,7 +44,7 @@ class SpectralCuts(ImprovedCuts):
         own = np.asarray(self.points.multiply(self.points).sum(axis=1)).ravel()
         return own[:, None] + np.sum(means**2, axis=1) - 2.0 * np.asarray(self.points @ means.T)
 
-    def improve(self, groups: Ints, k: int) -> Solution:
+    def improve(self, groups: Ints, k: int) -> Partition:
         """Return what becomes of some first groups, as means and rows take turns."""
         return relocate(groups, self.counts * self.degrees, k, lambda found: self.distances(found, k), 0.0)
 
@@ -135,4 +135,4 @@ class SEC(ImprovingMethod):
     @property
     def objective_(self) -> float:
         """Weighted sum of squared distances of rows to their means."""
-        return self._solution.value
+        return self._partition.value

@@ -29,7 +29,7 @@ class LinkageMethod(ConsensusMethod, abstract=True):
     @property
     def dendrogram_(self) -> Dendrogram:
         """The tree of merges over patterns."""
-        return cast(Dendrogram, self._cuts)
+        return cast(Dendrogram, self.solution_.cuts)
 
 
 class EvidenceMethod(LinkageMethod, abstract=True):

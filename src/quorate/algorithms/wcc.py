@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from quorate._runtime import threads
 from quorate._runtime.memory import USE_LINKAGE, require_memory
+from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer, check_number
 from quorate._utils.numbering import number_by_size
 from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.ensemble import Ensemble
+from quorate.errors import QuorateWarning
 from quorate.graphs import bipartite_graph, bipartite_links
 from quorate.numerics.transfer_cut import TransferCut
 from quorate.reliability import Normalize
@@ -185,7 +187,7 @@ class WeightedConsensus:
     n_updates: int
     tolerance: float
     ridge: float
-    _known: dict[int, Factorisation] = field(default_factory=dict, init=False, repr=False)
+    _last: RecentCache = field(default_factory=lambda: RecentCache(1), init=False, repr=False)
 
     @property
     def max_clusters(self) -> int:
@@ -193,11 +195,9 @@ class WeightedConsensus:
         return self.start.max_clusters
 
     def solve(self, k: int) -> Factorisation:
-        """Return the factorisation into k columns, and the weights learnt with it; only the last one is kept."""
-        if k not in self._known:
-            self._known.clear()
-            self._known[k] = self._solve(k)
-        return self._known[k]
+        """Return the factorisation into k columns, with the weights learned; only the last one is kept."""
+        k = min(k, self.max_clusters)
+        return self._last.get(k, lambda: self._solve(k))
 
     def _solve(self, k: int) -> Factorisation:
         require_memory(
@@ -231,15 +231,15 @@ class WeightedConsensus:
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
-        found = self.solve(min(k, self.max_clusters))
+        found = self.solve(k)
         covered = covering_weight(self.ensemble.patterns, found.weights) > 0
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         if covered.any():
             groups[covered] = strongest_columns(found.rows[covered], found.links)
         return number_by_size(groups, self.ensemble.counts)
 
-    def caution(self, k: int) -> str | None:
-        """Return what to know about a cut into k clusters, if anything: what there is about the start."""
+    def caution(self, k: int) -> QuorateWarning | None:
+        """Return the warning about the labels that the factorisation starts from, if there is one."""
         return self.start.caution(k)
 
     def criterion(self) -> tuple[str, dict[int, float]] | None:
@@ -308,7 +308,6 @@ class WCC(ConsensusMethod):
     strength: ClassVar[str] = "Weights come out of the optimization."
     weakness: ClassVar[str] = "The joint problem is degenerate: all weight may go to one member."
     when: ClassVar[str] = "A baseline for learnt weights."
-    saved_facts: ClassVar[tuple[str, ...]] = ("objective_",)
     citation: ClassVar[str] = "Li, Ding 2008"
     cost: ClassVar[str] = "m M k + m k^2 per update, anew for every k; memory m M + m k"
     exact: ClassVar[str] = "objective and factors of all rows"
@@ -357,12 +356,11 @@ class WCC(ConsensusMethod):
             self.ridge,
         )
 
-    def _answer_at(self, k: int) -> tuple[Ints, Floats]:
-        solved = cast(WeightedConsensus, self._cuts)
-        return solved.cut(k), solved.solve(min(k, solved.max_clusters)).weights
+    @classmethod
+    def _learned_weights(cls, cuts: Cuts, k: int) -> Floats:
+        return cast(WeightedConsensus, cuts).solve(k).weights
 
-    def _record(self, cuts: Cuts, k: int, influence: Floats) -> None:
-        solved = cast(WeightedConsensus, cuts)
-        found = solved.solve(min(k, solved.max_clusters))
-        self.member_weights_ = found.weights
-        self.objective_ = found.objective
+    @property
+    def objective_(self) -> float:
+        """What the factorisation leaves of the weighted co-association of all rows, squared and summed."""
+        return cast(WeightedConsensus, self.solution_.cuts).solve(self.answer_.requested).objective

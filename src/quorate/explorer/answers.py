@@ -18,6 +18,7 @@ from quorate.errors import QuorateError
 from quorate.explorer.help import parameter_help
 from quorate.explorer.requests import MOST_CLUSTERS, Ask, offered_methods, parameters_of
 from quorate.explorer.workbench import Answer, Workbench, is_large
+from quorate.numerics.linkage import Dendrogram
 from quorate.reporting.palette import page_colors
 from quorate.reporting.sentences import describe_choice
 from quorate.reporting.summary import describe_trust
@@ -92,8 +93,7 @@ def _drawn(bench: Workbench) -> Ints:
 
 def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
     """Return clusters, certainty and members of an answer, and the code that gives it."""
-    cut, fitted = answer.cut, answer.fitted
-    ens = fitted.ensemble_
+    cut, ens = answer.cut, answer.solution.ensemble
     return {
         "k": cut.n_clusters,
         "asked": ask.k,
@@ -164,20 +164,20 @@ def choice_view(choice: Choice) -> dict[str, Any]:
 
 def evidence_view(answer: Answer) -> dict[str, Any]:
     """Return the tree or the eigenvalues behind an answer."""
-    fitted, k = answer.fitted, answer.cut.n_clusters
+    solution, k = answer.solution, answer.cut.n_clusters
     most = max(_KS_SHOWN, k)
     tree = None
-    if isinstance(fitted, LinkageMethod):
-        view = tree_view(fitted, k)
+    if isinstance(solution.cuts, Dendrogram):
+        view = tree_view(solution, k)
         tree = {
             "segments": np.round(view.segments, 6).tolist(),
             "colors": view.colors.tolist(),
             "rows": view.rows.tolist(),
             "labels": view.labels.tolist(),
             "cut": view.cut_height,
-            "heights": np.round(fitted.dendrogram_.pattern_tree.heights[::-1][: most + 1], 9).tolist(),
+            "heights": np.round(solution.cuts.pattern_tree.heights[::-1][: most + 1], 9).tolist(),
         }
-    eigenvalues = getattr(fitted._cuts, "spectrum", None)
+    eigenvalues = getattr(solution.cuts, "spectrum", None)
     return {
         "tree": tree,
         "eigenvalues": None if eigenvalues is None else np.round(eigenvalues(1).values[: most + 1], 9).tolist(),
@@ -186,7 +186,7 @@ def evidence_view(answer: Answer) -> dict[str, Any]:
 
 def matrix_of(answer: Answer) -> dict[str, Any]:
     """Return the consensus matrix on samples, in hundredths."""
-    view = sampled_matrix(answer.fitted.ensemble_, answer.cut.labels, answer.cut.weights)
+    view = sampled_matrix(answer.solution.ensemble, answer.cut.labels, answer.cut.weights)
     return {
         "rows": view.rows.tolist(),
         "evidence": np.rint(100 * view.evidence).astype(int).tolist(),
@@ -322,8 +322,7 @@ def find_rows(bench: Workbench, text: str, most: int = 2000) -> Ints:
 
 def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, Any]:
     """Return what every member said of a row, and how the evidence splits over the clusters."""
-    fitted, cut = answer.fitted, answer.cut
-    ens = fitted.ensemble_
+    cut, ens = answer.cut, answer.solution.ensemble
     pattern = int(answer.row_pattern[row])
     evidence = np.clip(mean_coassociation(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
     whole = bench.ensemble

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._runtime import threads
+from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats, Ints
-from quorate.algorithms.base import ConsensusMethod
-from quorate.algorithms.registry import METHODS, make_method, resolve_method
+from quorate.algorithms.base import Solution
+from quorate.algorithms.registry import make_method
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
@@ -26,61 +23,17 @@ from quorate.reliability import Normalize, agreement, resolve_influence
 from quorate.reporting.sentences import describe_structure
 from quorate.reporting.views import Cut, MemberRow, cut_view, member_rows
 
-Found = TypeVar("Found")
 # Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
 _SOLVED_KEPT, _CUTS_KEPT = 24, 200
-_WAIT_SECONDS = 0.05
 _LARGE = 100_000  # labels of patterns
 _USUAL = (("beta", 2.0), ("normalize", "sqrt"))
 
 
-class Kept:
-    """What was computed last, so much of it; asked for twice at once it is computed once."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._found: OrderedDict[Hashable, Any] = OrderedDict()
-        self._locks: dict[Hashable, threading.Lock] = {}
-        self._guard = threading.Lock()
-
-    def __contains__(self, key: Hashable) -> bool:
-        with self._guard:
-            return key in self._found
-
-    def get(self, key: Hashable, compute: Callable[[], Found]) -> Found:
-        """Return what is kept under a key, computed if need be."""
-        with self._guard:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with _patiently(lock):
-            with self._guard:
-                if key in self._found:
-                    self._found.move_to_end(key)
-                    return self._found[key]
-            value = compute()
-            with self._guard:
-                self._found[key] = value
-                while len(self._found) > self._most:
-                    old, _ = self._found.popitem(last=False)
-                    self._locks.pop(old, None)
-            return value
-
-
-@contextmanager
-def _patiently(lock: threading.Lock) -> Iterator[None]:
-    """Hold a lock; whoever waits for it can be told to give up."""
-    while not lock.acquire(timeout=_WAIT_SECONDS):
-        threads.check_cancelled()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 @dataclass(frozen=True)
 class Answer:
-    """One answer: the fitted method, the cut that was asked for, and what to know about it."""
+    """One answer: the solution, the cut that was requested, and its warnings."""
 
-    fitted: ConsensusMethod
+    solution: Solution
     cut: Cut
     caution: str | None
     """What to know about this number of clusters, if anything."""
@@ -90,7 +43,7 @@ class Answer:
     @property
     def row_pattern(self) -> NDArray[np.int32]:
         """(n,) pattern of each row."""
-        return self.fitted.ensemble_.row_pattern
+        return self.solution.ensemble.row_pattern
 
     @property
     def row_labels(self) -> Ints:
@@ -131,8 +84,8 @@ class Workbench:
     """Gives the command that writes the labels of an answer."""
     python: str = ""
     """Lines of Python that make `labels`, if they can be told."""
-    _solved: Kept = field(default_factory=lambda: Kept(_SOLVED_KEPT), repr=False)
-    _cuts: Kept = field(default_factory=lambda: Kept(_CUTS_KEPT), repr=False)
+    _solved: RecentCache = field(default_factory=lambda: RecentCache(_SOLVED_KEPT), repr=False)
+    _cuts: RecentCache = field(default_factory=lambda: RecentCache(_CUTS_KEPT), repr=False)
 
     def __post_init__(self) -> None:
         _ = self.ensemble.row_pattern  # raises if the ensemble has no rows
@@ -176,21 +129,20 @@ class Workbench:
         Where the number of clusters is to be chosen and that takes longer than a moment, `first_look` takes the one
         that stands out in the method's own figures.
         """
-        fitted = self._fitted(ask, job)
+        solution = self.solution(ask, job)
         choosing = first_look and ask.k is None and ("choice", ask.solved_by) not in self._solved
-        first = _stands_out(fitted) if choosing and is_large(fitted.ensemble_) else None
-        wanted = ask.k or first or self.choice(ask, job).n_clusters
+        first = _stands_out(solution) if choosing and is_large(solution.ensemble) else None
+        k = min(ask.k or first or self.choice(ask, job).n_clusters, max(1, solution.max_clusters))
         say(job, "cutting")
-        k = min(wanted, _most(fitted))
-        as_fitted = k == fitted.n_clusters_  # known already
-        cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(fitted, None if as_fitted else k))
-        return Answer(fitted, cut, fitted._cuts.caution(k), first is not None)
+        cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(solution.answer(k)))
+        caution = solution.cuts.caution(k)
+        return Answer(solution, cut, None if caution is None else str(caution), first is not None)
 
     def choice(self, ask: Ask, job: Job | None = None) -> Choice:
         """Return how many clusters there are, with the evidence."""
-        fitted = self._fitted(ask, job)
+        solution = self.solution(ask, job)
         say(job, "choosing the number of clusters")
-        return self._solved.get(("choice", ask.solved_by), lambda: fitted.choice_)
+        return self._solved.get(("choice", ask.solved_by), lambda: solution.choice)
 
     def structure(self, ask: Ask, job: Job | None = None) -> dict[str, Any]:
         """Return what the labels say about whether there is anything to find."""
@@ -199,29 +151,26 @@ class Workbench:
 
     def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
         """Return what there is to know about each member that takes part; only its weight depends on the method."""
-        normalize: Normalize = getattr(answer.fitted, "normalize", "sqrt")
+        normalize: Normalize = dict(ask.params).get("normalize", "sqrt")
         weights = answer.cut.weights
         known = self._solved.get(
-            ("crowd", ask.members, normalize), lambda: member_rows(answer.fitted.ensemble_, normalize=normalize)
+            ("crowd", ask.members, normalize), lambda: member_rows(answer.solution.ensemble, normalize=normalize)
         )
         return [
             replace(row, weight=float(weight), influence=float(weight / weights.max()))
             for row, weight in zip(known, weights, strict=True)
         ]
 
-    def _fitted(self, ask: Ask, job: Job | None) -> ConsensusMethod:
-        """Return the fitted method, which can be cut at any k."""
+    def solution(self, ask: Ask, job: Job | None = None) -> Solution:
+        """Return the ensemble solved by the requested method, which can be cut at any k."""
         return self._solved.get(ask.solved_by, lambda: self._solve(ask, job))
 
-    def _solve(self, ask: Ask, job: Job | None) -> ConsensusMethod:
+    def _solve(self, ask: Ask, job: Job | None) -> Solution:
         say(job, "weighing the members")
         ens = self.selected(ask)
-        limited = METHODS[resolve_method(ask.method, {})[0]].limited_by_clusters
-        most = min(ens.n_rows, ens.n_clusters if limited else ens.n_rows)
-        method = make_method(ask.method, min(ask.k or 2, most), self.settings(ask))
+        method = make_method(ask.method, "auto", self.settings(ask))
         say(job, f"combining by {ask.method}")
-        method._warn_of_surprises = _say_nothing  # type: ignore[method-assign]
-        return method.fit(ens)
+        return method.solve(ens)
 
 
 def is_large(ens: Ensemble) -> bool:
@@ -229,18 +178,10 @@ def is_large(ens: Ensemble) -> bool:
     return ens.n_patterns * ens.n_members > _LARGE
 
 
-def _stands_out(fitted: ConsensusMethod) -> int | None:
-    """Return the number of clusters that stands out in the method's own figures, if it has any."""
-    _, values = fitted._cuts.criterion() or (None, {})
+def _stands_out(solution: Solution) -> int | None:
+    """Return the number of clusters that stands out by the method's own index, if it has one."""
+    _, values = solution.cuts.criterion() or (None, {})
     return max(values, key=lambda k: (round(values[k], 12), -k)) if values else None
-
-
-def _say_nothing(wanted: int) -> None:
-    """Warn of nothing: the page says what there is to say beside each answer, and threads share their warnings."""
-
-
-def _most(fitted: ConsensusMethod) -> int:
-    return max(1, min(fitted._cuts.max_clusters, fitted.ensemble_.n_patterns))
 
 
 def say(job: Job | None, stage: str) -> None:

@@ -24,6 +24,7 @@ from quorate._utils.checks import check_integer
 from quorate._utils.notebook_html import Share, card
 from quorate._utils.numbering import number_by_size
 from quorate.ensemble import Ensemble, pattern_degrees
+from quorate.errors import QuorateWarning
 from quorate.numerics.average_link import (
     NO_TREE,
     ROWS_PER_TASK,
@@ -116,8 +117,8 @@ class Dendrogram:
         """Return the lifetimes, by the number of clusters."""
         return "lifetime", {k: float(value) for k, value in enumerate(self.lifetimes, start=2)}
 
-    def caution(self, k: int) -> str | None:
-        """Return what to know about a cut into k clusters: nothing, every cut of a tree is exact."""
+    def caution(self, k: int) -> QuorateWarning | None:
+        """Return a warning about a cut into k clusters: there is none, every cut of a tree is exact."""
 
     def _repr_html_(self) -> str:
         """Return a card for notebooks: its size, and the numbers of clusters that last longest."""

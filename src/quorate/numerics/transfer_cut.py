@@ -7,9 +7,9 @@ leading eigenvectors of the reduced graph over clusters are carried over to rows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,7 @@ from quorate._runtime.time_limit import Pace
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.numbering import number_by_size
 from quorate.ensemble import Ensemble
+from quorate.errors import QuorateWarning
 from quorate.numerics import block_lanczos
 from quorate.numerics.block_lanczos import sparse_product
 from quorate.numerics.kmeans import Init, Key, Points, farthest, weighted_kmeans
@@ -176,7 +177,7 @@ class TransferCut:
     init: Init = "ward"
     n_init: int = 10
     random_state: Any = None
-    _known: list[Spectrum] = field(default_factory=list, init=False, repr=False)
+    _known: list[Spectrum] = field(default_factory=list, repr=False)
 
     @property
     def max_clusters(self) -> int:
@@ -232,14 +233,20 @@ class TransferCut:
             random_state=self.random_state,
         ).labels
 
-    def caution(self, k: int) -> str | None:
-        """Return what to know about a cut into k clusters, if anything."""
+    def on(self, ensemble: Ensemble, links: sp.csr_array) -> Self:
+        """Return the cut of other patterns that are linked to the same graph; both share the eigenvectors."""
+        return replace(self, ensemble=ensemble, links=links)
+
+    def caution(self, k: int) -> QuorateWarning | None:
+        """Return a warning if the graph does not distinguish k clusters from k + 1."""
         values = self.spectrum(min(k + 1, self.max_clusters)).values
         if k == 1 or len(values) <= k or values[k - 1] - values[k] >= _SMALLEST_GAP:
             return None
-        return (
-            f"The eigengap at {k} clusters is below {_SMALLEST_GAP:g}: the graph does not tell {k} clusters from "
-            f"{k + 1}, and the answer at {k} is one of several equally good ones. Try another number of clusters."
+        return QuorateWarning(
+            f"The eigengap at {k} clusters is below {_SMALLEST_GAP:g}: the graph does not distinguish {k} clusters "
+            f"from {k + 1}, and the answer is one of several equally good ones.",
+            code="no-eigengap",
+            hint="Try another number of clusters.",
         )
 
     def criterion(self) -> tuple[str, dict[int, float]]:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
+from quorate.algorithms.answer import Answer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import methods
 from quorate.ensemble import Ensemble, from_counted_labels, with_rows
@@ -28,20 +29,12 @@ def unpack_method(archive: Archive) -> ConsensusMethod:
     fitted: ConsensusMethod = classes[manifest["method"]]().set_params(**manifest["parameters"])
     ens, order = _unpack_ensemble(arrays)
     labels = arrays["pattern_labels"].astype(np.int64)
-    for name in ("ncai", "member_weights"):
-        require(arrays[name].shape == (ens.n_members,))
+    weights, requested = arrays["member_weights"].astype(np.float64), manifest["requested"]
+    require(weights.shape == (ens.n_members,), isinstance(requested, int), requested >= 1)
     require(labels.shape == (ens.n_patterns,), labels.min() >= -1)
     # numbered from 0 without gaps
     require(len(np.unique(labels[labels >= 0])) == labels.max() + 1)
-    facts = {name: manifest["facts"][name] for name in fitted.saved_facts}
-    fitted.restore(
-        ens,
-        labels[order],
-        arrays["ncai"].astype(np.float64),
-        arrays["member_weights"].astype(np.float64),
-        facts,
-    )
-    return fitted
+    return fitted.restore(Answer(ens, requested, labels[order], weights))
 
 
 def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:

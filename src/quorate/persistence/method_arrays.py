@@ -20,11 +20,10 @@ def pack_method(fitted: Any) -> Archive:
         "kind": "consensus",
         "method": fitted.name,
         "parameters": plain_parameters(fitted.get_params(), name),
-        "facts": plain_parameters({fact: getattr(fitted, fact) for fact in fitted.saved_facts}, name),
+        "requested": fitted.answer_.requested,
     }
     answer = {
         "pattern_labels": fitted.pattern_labels_,
-        "ncai": fitted.ncai_,
         "member_weights": fitted.member_weights_,
     }
     return manifest, {**_pack_ensemble(fitted.ensemble_), **answer}

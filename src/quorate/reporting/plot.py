@@ -20,6 +20,7 @@ from quorate.reporting.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
 from quorate.reporting.views import (
     Fitted,
     agreement_view,
+    answer_at,
     cut_view,
     fitted_method,
     flow_view,
@@ -128,7 +129,8 @@ def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None)
         Draw the cut into another number of clusters.
     ax : matplotlib axes, optional
     """
-    view = tree_view(fitted_method(fitted), n_clusters)
+    method = fitted_method(fitted)
+    view = tree_view(method.solution_, n_clusters or method.n_clusters_)
     collections = import_extra("matplotlib.collections", "Plotting")
     ax = _axes(ax, width=9.0)
     colors = cluster_colors(int(view.labels.max(initial=0)) + 1)
@@ -169,7 +171,7 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
         Draw the answer for another number of clusters.
     ax : matplotlib axes, optional
     """
-    cut = cut_view(fitted_method(fitted), n_clusters)
+    cut = cut_view(answer_at(fitted_method(fitted), n_clusters))
     ax = _axes(ax, width=min(max(0.32 * cut.n_clusters + 2.5, 5.0), 14.0))
     color_map = _color_map()
     places = np.arange(cut.n_clusters)

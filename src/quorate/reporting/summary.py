@@ -246,8 +246,8 @@ def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
     finer.append(None)
     solved = isinstance(fitted, LinkageMethod | GraphMethod)  # others solve every number of clusters anew
     for i, cut in enumerate(sweep.cuts):
-        if finer[i] is None and solved and cut.n_clusters == fitted.n_clusters_ < fitted._cuts.max_clusters:
-            finer[i] = fitted._cuts.cut(cut.n_clusters + 1)
+        if finer[i] is None and solved and cut.n_clusters == fitted.n_clusters_ < fitted.solution_.max_clusters:
+            finer[i] = fitted.solution_.cut(cut.n_clusters + 1)
     return [
         None if labels is None else next_split(fitted.ensemble_, cut.weights, cut.labels, labels)
         for cut, labels in zip(sweep.cuts, finer, strict=True)

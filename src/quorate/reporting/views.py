@@ -18,12 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
-from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.answer import Answer
+from quorate.algorithms.base import ConsensusMethod, Solution
 from quorate.algorithms.registry import ConsensusResult
 from quorate.analysis.choose_k import Choice
-from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance, describe_clusters
+from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance
 from quorate.analysis.scores import table_nmi
-from quorate.certainty import Groups, certainty
+from quorate.certainty import Groups
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
@@ -159,7 +160,8 @@ class MatrixView:
 
 def matrix_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> MatrixView:
     """Return the consensus matrix of an answer on a bounded sample of patterns."""
-    return sampled_matrix(fitted.ensemble_, *answer_at(fitted, n_clusters))
+    answer = answer_at(fitted, n_clusters)
+    return sampled_matrix(answer.ensemble, answer.labels, answer.weights)
 
 
 def sampled_matrix(ens: Ensemble, labels: Ints, weights: Floats) -> MatrixView:
@@ -173,11 +175,9 @@ def sampled_matrix(ens: Ensemble, labels: Ints, weights: Floats) -> MatrixView:
     return MatrixView(evidence[np.ix_(order, order)], rows[order], labels[chosen], chosen)
 
 
-def answer_at(fitted: ConsensusMethod, n_clusters: int | None) -> tuple[Ints, Floats]:
-    """Return the consensus labels of patterns and the members' weights for some number of clusters; None: as fitted."""
-    if n_clusters is None:
-        return fitted.pattern_labels_, fitted.member_weights_
-    return fitted._answer_at(check_integer("n_clusters", n_clusters, low=1))
+def answer_at(fitted: ConsensusMethod, n_clusters: int | None) -> Answer:
+    """Return the consensus for a number of clusters; None: as fitted."""
+    return fitted.answer_ if n_clusters is None else fitted.solution_.answer(n_clusters)
 
 
 def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> tuple[Ints, Floats]:
@@ -244,13 +244,10 @@ class Cut:
     """Number of rows per twentieth of confidence."""
 
 
-def cut_view(fitted: ConsensusMethod, n_clusters: int | None = None) -> Cut:
-    """Return the answer at one number of clusters, with how certain it is; None: as fitted."""
-    ens = fitted.ensemble_
-    labels, weights = answer_at(fitted, n_clusters)
-    groups = Groups.of(ens, weights, labels)
-    certain = certainty(ens, weights, labels, groups)
-    clusters = describe_clusters(ens, weights, labels, certain, groups)
+def cut_view(answer: Answer) -> Cut:
+    """Return the figures of an answer."""
+    ens, labels, weights = answer.ensemble, answer.labels, answer.weights
+    groups, certain, clusters = answer.groups, answer.certainty, answer.clusters
     kept = labels >= 0
     counts = ens.counts[kept].astype(np.float64)
     bins = np.minimum((certain.confidence[kept] * _BINS).astype(int), _BINS - 1)
@@ -306,19 +303,18 @@ class SweepView:
 
 def sweep_view(fitted: ConsensusMethod, n_clusters: Iterable[int] | None = None) -> SweepView:
     """Return the answers for several numbers of clusters; by default 2 to 20, or twenty around the one fitted."""
-    most = min(fitted._cuts.max_clusters, fitted.ensemble_.n_patterns)
+    solution = fitted.solution_
+    most = solution.max_clusters
     if n_clusters is None:
         n_clusters = usual_ks(fitted.n_clusters_, most)
     wanted = sorted({min(check_integer("n_clusters", k, low=1), most) for k in n_clusters})
-    fitted._cuts.cut(max(wanted))  # the largest first, so that what it needs serves all
-    cuts = {k: cut_view(fitted, k) for k in wanted}
-    values = {candidate.n_clusters: candidate.score for candidate in fitted.choice_.curve}
+    values = {candidate.n_clusters: candidate.score for candidate in solution.choice.curve}
     return SweepView(
         ks=tuple(wanted),
-        cuts=tuple(cuts.values()),
+        cuts=tuple(cut_view(answer) for answer in solution.answers(wanted).values()),
         criterion_name="evidence",
         criterion=np.array([values.get(k, np.nan) for k in wanted]),
-        choice=fitted.choice_,
+        choice=solution.choice,
     )
 
 
@@ -348,14 +344,14 @@ class TreeView:
     """A height between the last merge inside clusters and the first above them."""
 
 
-def tree_view(fitted: ConsensusMethod, n_clusters: int | None = None, *, branches: int = DENDROGRAM_LEAVES) -> TreeView:
+def tree_view(solution: Solution, n_clusters: int, *, branches: int = DENDROGRAM_LEAVES) -> TreeView:
     """Return the top of the dendrogram of a linkage method, with at most `branches` branches (or one per cluster)."""
-    tree = fitted._cuts
+    tree = solution.cuts
     if not isinstance(tree, Dendrogram):
-        raise QuorateError(f"{fitted.name} makes no dendrogram. Use a method that does, such as weac.")
+        raise QuorateError(f"{solution.method.name} makes no dendrogram. Use a method that does, such as weac.")
     tree = tree.pattern_tree
-    k = fitted.n_clusters_ if n_clusters is None else min(n_clusters, tree.max_clusters)
-    labels, _ = answer_at(fitted, k)
+    k = min(n_clusters, tree.max_clusters)
+    labels = solution.cut(k)
     n_leaves = tree.max_clusters
     shown = min(max(branches, k), n_leaves)
     first = n_leaves - shown  # merges before this one are inside the branches
@@ -436,7 +432,7 @@ def flow_view(fitted: ConsensusMethod, member: int | str, n_clusters: int | None
     """Return how a member's clusters become consensus clusters, ordered to cross little; many small ones as one."""
     ens = fitted.ensemble_
     j = ens._position(member)
-    table = contingency(ens, j, answer_at(fitted, n_clusters)[0])
+    table = contingency(ens, j, answer_at(fitted, n_clusters).labels)
     names = [str(level) for level in ens.levels[j].tolist()]
     if len(names) > _FLOW_CLUSTERS:
         by_size = np.argsort(-table.sum(axis=1), kind="stable")

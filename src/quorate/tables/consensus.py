@@ -18,7 +18,6 @@ from quorate._utils.array_types import Floats
 from quorate.algorithms.base import ConsensusMethod
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
-from quorate.certainty import certainty
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError
 from quorate.labels import Noise
@@ -146,11 +145,11 @@ def combine_table(
 
 
 def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int] = ()) -> ConsensusMethod:
-    """Fit; of several numbers of clusters, at the automatic choice or, if it is none of them, at the nearest."""
-    fitted = estimator.fit(ens)
-    if len(n_clusters) > 1 and fitted.n_clusters_ not in n_clusters:
-        fitted._cut_again(min(n_clusters, key=lambda k: (abs(k - fitted.n_clusters_), k)))
-    return fitted
+    """Fit; of several numbers of clusters, at the automatic choice or, if it is not among them, at the nearest."""
+    solution = estimator.solve(ens)
+    if len(n_clusters) > 1 and solution.automatic not in n_clusters:
+        estimator.set_params(n_clusters=min(n_clusters, key=lambda k: (abs(k - solution.automatic), k)))
+    return estimator.take(solution)
 
 
 def answer_names(n_clusters: Sequence[int] = (), *, with_confidence: bool = True) -> tuple[str, ...]:
@@ -167,9 +166,9 @@ def answer_columns(
     if len(n_clusters) <= 1:
         certain = fitted.pattern_certainty_[:_CERTAIN] if with_confidence else ()
         return dict(zip(names, (fitted.pattern_labels_, *certain), strict=True))
-    cuts = {k: fitted._answer_at(k) for k in sorted(n_clusters, reverse=True)}  # the largest first serves the others
-    values: list[NDArray[Any]] = [cuts[k][0] for k in n_clusters]
+    answers = fitted.solution_.answers(n_clusters).values()
+    values: list[NDArray[Any]] = [answer.labels for answer in answers]
     if with_confidence:
-        of_k = [certainty(fitted.ensemble_, cuts[k][1], cuts[k][0])[:_CERTAIN] for k in n_clusters]
+        of_k = [answer.certainty[:_CERTAIN] for answer in answers]
         values += [column for columns in zip(*of_k, strict=True) for column in columns]
     return dict(zip(names, values, strict=True))

@@ -93,8 +93,8 @@ def _cuts_at(ens: Ensemble, ks: list[int]) -> Ints:
     """(m, ks) labels of patterns by GP-MGLA, cut into some numbers of clusters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = GPMGLA(min(2, ens.n_clusters)).fit(ens)
-        return np.stack([fitted._cuts.cut(k) for k in ks], axis=1)
+        answers = GPMGLA(min(2, ens.n_clusters)).solve(ens).answers(ks)
+        return np.stack([answers[k].labels for k in ks], axis=1)
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from quorate._runtime.memory import format_bytes
 from quorate._utils.array_types import Bools, Floats, Labels
-from quorate.algorithms.base import ConsensusMethod, warn_of_surprises
-from quorate.algorithms.graph import GraphMethod
+from quorate.algorithms.answer import answer_warnings
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.graph import BlockSolution, GraphMethod
 from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, cluster_table
 from quorate.certainty import Certainty, Groups, certainty
 from quorate.ensemble import Ensemble, ensemble_blocks
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, issue
 from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
-from quorate.numerics.transfer_cut import TransferCut
 from quorate.reliability import Normalize, ncai
 from quorate.row_similarity import group_sizes, group_sums
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
@@ -42,7 +41,7 @@ class BlockedConsensus:
 
 def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, available: int) -> GraphMethod:
     """Return the estimator if it can work on blocks of patterns, or say what it would need instead."""
-    why = estimator._why_all_patterns()
+    why = estimator.why_all_patterns()
     if why is not None:
         raise QuorateError(
             f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
@@ -54,16 +53,12 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
 
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     """Find the consensus of an ensemble whose patterns are read in blocks."""
-    influence = estimator._weigh(ens)
-    index = ncai(ens, cast(Normalize, estimator.normalize))
-    of_cluster = estimator._cluster_influence(ens, influence)
-    graph = estimator._graph(ens, of_cluster)
-    cut = estimator._transfer_cut(ensemble_blocks(ens)[0], graph, sp.csr_array((0, len(graph.degrees))))
+    solution = estimator.solve_blocks(ens)
+    index, weights = ncai(ens, cast(Normalize, estimator.normalize)), solution.weights
     choice = choose_k(ens) if estimator.n_clusters == "auto" else None
-    wanted = int(estimator.n_clusters) if choice is None else choice.within(cut.max_clusters)
-    blocks = _Blocks(estimator, ens, cut, of_cluster, min(wanted, cut.max_clusters))
+    requested = int(estimator.n_clusters) if choice is None else choice.within(solution.max_clusters)
+    blocks = _Blocks(solution, ens, min(requested, solution.max_clusters))
     numbered = blocks.numbered()
-    weights = influence / influence.sum()
     parts = (Groups.of(block, weights, labels, numbered.n_groups) for block, labels in numbered.labels())
     groups = reduce(Groups.__add__, parts)
 
@@ -77,7 +72,9 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
             total += group_sums(block, labels, values, numbered.n_groups)
     stability, cohesion = firmness / numbered.sizes
     clusters = cluster_table(ens, weights, groups, stability, cohesion, squared=groups.shared)  # every row weighs 1
-    warn_of_surprises(ens.n_rows - int(numbered.sizes.sum()), numbered.n_groups, wanted, cut)
+    n_unlabeled = ens.n_rows - int(numbered.sizes.sum())
+    for warning in answer_warnings(n_unlabeled, numbered.n_groups, requested, solution.graph.caution):
+        issue(warning)
     return BlockedConsensus(numbered.n_groups, index, weights, clusters, choice, answers)
 
 
@@ -93,11 +90,8 @@ class Embedded(NamedTuple):
 class _Blocks:
     """The cut of a graph into k clusters, applied to blocks of patterns."""
 
-    estimator: GraphMethod
+    solution: BlockSolution
     ens: StoredEnsemble
-    cut: TransferCut
-    influence: Floats
-    """(n_clusters,)"""
     k: int
 
     def embedded(self) -> Iterator[Embedded]:
@@ -106,17 +100,15 @@ class _Blocks:
 
     def embed(self, i: int) -> Embedded:
         """Return a block, which of its patterns have any evidence, and those embedded."""
-        self.cut.spectrum(self.k)
         block = ensemble_blocks(self.ens)[i]
-        links = self.estimator._links(block, self.influence)
-        part = replace(self.cut, ensemble=block, links=links)
-        part._known.extend(self.cut._known)
-        linked = np.diff(links.indptr) > 0
-        return Embedded(block, linked, np.ascontiguousarray(part.embedding(self.k)[linked]))
+        cut = self.solution.on(block)
+        linked = np.diff(cut.links.indptr) > 0
+        return Embedded(block, linked, np.ascontiguousarray(cut.embedding(self.k)[linked]))
 
     def numbered(self) -> _Numbered:
         """Return the clusters, numbered by decreasing size, ties by their first pattern."""
-        assignment = blocked_kmeans(_Points(self), self.k, self.cut.init, self.cut.spread) if self.k > 1 else None
+        graph = self.solution.graph
+        assignment = blocked_kmeans(_Points(self), self.k, graph.init, graph.spread) if self.k > 1 else None
         plain = _Numbered(self, assignment, np.arange(max(self.k, 1)), np.empty(0))
         sizes, first = np.zeros(self.k), np.full(self.k, self.ens.n_patterns)
         offset = 0
@@ -138,7 +130,7 @@ class _Points(Sequence[Points]):
 
     def __init__(self, blocks: _Blocks) -> None:
         self._blocks = blocks
-        self._companions = blocks.cut.companions(blocks.k)
+        self._companions = blocks.solution.graph.companions(blocks.k)
 
     def __len__(self) -> int:
         return len(ensemble_blocks(self._blocks.ens)) + len(self._companions)

@@ -1,0 +1,60 @@
+"""A cache of the most recently used results that threads can share."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from quorate._runtime import threads
+
+Result = TypeVar("Result")
+_WAIT_SECONDS = 0.05
+
+
+class RecentCache:
+    """The `max_size` results used last, each computed once even if several threads request it simultaneously.
+
+    A copy or pickle of the cache starts empty, because locks cannot be copied.
+    """
+
+    def __init__(self, max_size: int) -> None:
+        self.max_size = max_size
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        return type(self), (self.max_size,)
+
+    def __contains__(self, key: Hashable) -> bool:
+        with self._guard:
+            return key in self._results
+
+    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """Return the result stored under `key`; compute and store it if there is none."""
+        with self._guard:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with _held(lock):
+            with self._guard:
+                if key in self._results:
+                    self._results.move_to_end(key)
+                    return self._results[key]
+            result = compute()
+            with self._guard:
+                self._results[key] = result
+                while len(self._results) > self.max_size:
+                    oldest, _ = self._results.popitem(last=False)
+                    self._locks.pop(oldest, None)
+            return result
+
+
+@contextmanager
+def _held(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock; a thread that waits for it can still be cancelled."""
+    while not lock.acquire(timeout=_WAIT_SECONDS):
+        threads.check_cancelled()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -64,13 +64,15 @@ def run_cluster(
             progress=progress,
             traced=_traced(opened, names, columns, axes),
         )
-        summary = _summary(source, columns, outputs, axes, found)
+        shown = json or outputs.output is None or not quiet
+        summary = _summary(source, columns, outputs, axes, found) if shown or outputs.described else None
     if outputs.model is not None:
         save_model(found.model, outputs.model, force=outputs.force)
-    outputs.describe(summary)
+    if summary is not None:
+        outputs.describe(summary)
     if json:
         print_json(summary)
-    elif outputs.output is None or not quiet:
+    elif shown and summary is not None:
         print_summary(summary, to_stderr=STREAM in outputs.files)
     outputs.note_written(quiet=quiet)
 

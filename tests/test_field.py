@@ -382,7 +382,7 @@ def test_walks_within_members_are_those_over_all_clusters(labels, n_steps):
     expected = dense.trajectories(links.toarray(), np.ones(ens.n_clusters), n_steps) * (member[:, None] == member)
     for at_once in (1e3, -1.0):  # step by step is less, or more
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("quorate.random_walks._WALKS_AT_ONCE", at_once)
+            patch.setattr("quorate.random_walks._DENSE_COST", at_once)
             found = trajectories_within(links, member, n_steps)
         assert found == pytest.approx(expected, abs=1e-9)
 

@@ -13,6 +13,7 @@ import pytest
 import quorate as qt
 from quorate.tables.io import open_table
 from quorate.tables.roles import ANSWERS
+from support import warns
 from test_engines import spark  # noqa: F401 - a fixture
 
 N_ROWS = 30
@@ -303,9 +304,9 @@ def test_noise_as_text_is_said_to_be_a_cluster(tmp_path):
     texts = pd.DataFrame({"a": pd.Categorical(noisy.astype(str)), "b": noisy.astype(str), "c": noisy})
     texts.loc[0, "b"] = "?"
     texts.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.warns(qt.QuorateWarning, match="The labels of 'a', 'b' are text, so '-1' counts as a cluster there"):
+    with warns("text-noise"):
         assert qt.Ensemble(texts).n_clusters == 3 + 4 + 2
-    with pytest.warns(qt.QuorateWarning, match="The labels of 'b' are text"):
+    with warns("text-noise"):
         qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=2, method="eac")
     qt.Ensemble(texts, noise="cluster")  # without a word
 

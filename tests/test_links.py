@@ -18,7 +18,7 @@ from quorate.cluster_similarity import (
     weighted_triples,
 )
 from quorate.ensemble import Ensemble
-from quorate.random_walks import _side_by_side, trajectory_similarity
+from quorate.random_walks import _batches, trajectory_similarity
 from quorate.row_similarity import ThroughClusters
 
 A, B, C, D, E, F, G = range(7)
@@ -176,7 +176,7 @@ def test_a_step_of_many_walks_is_a_product(n_walks):
 
 @pytest.mark.parametrize("sizes", [[1], [48], [145, 3], [30, 9, 39, 131, 120, 74, 108, 142, 88, 69], [7] * 100])
 def test_small_members_walk_together_and_large_ones_alone(sizes):
-    together = _side_by_side(np.array(sizes))
+    together = _batches(np.array(sizes))
     assert sorted(some for members in together for some in members) == list(range(len(sizes)))
     columns = [sum(sizes[some] for some in members) for members in together]
     for width, members in zip(columns, together, strict=True):

@@ -1,4 +1,4 @@
-"""Links between clusters: Jaccard coefficients, connected triples (paper, section 5), and SimRank (a baseline)."""
+"""Similarity of clusters: Jaccard coefficients and connected triples (paper, section 5)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from quorate.overlaps import renumbering, select_entries
 from quorate.reliability import Normalize, influence, ncai
 
 _ROWS_PER_TASK = 64
-_FIRST = 128  # clusters by which others are put into an order, at most
-_ENTRIES_PER_SUM = 500_000  # many beside the clusters: each part of the lists has sums of its own over all of these
-_SIDE_BY_SIDE = 16  # clusters whose triples are added up at once: two lines of the cache
+_REFERENCE_CLUSTERS = 128  # at most, by which the others are sorted
+_ENTRIES_PER_SUM = 500_000  # many compared with the clusters, because each part has sums over all clusters
+_ROWS_TOGETHER = 16  # clusters whose triples are summed together: two cache lines
 
 
 def jaccard(ens: Any) -> Floats:
-    """Return the Jaccard coefficient of every two clusters: shared rows over rows in either (equation 5).
+    """Return the Jaccard coefficient of every two clusters: shared rows divided by rows in either (equation 5).
 
-    With missing labels only rows that the other cluster's member labels are counted.
+    With missing labels, only rows that the other cluster's member labels are counted.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def jaccard(ens: Any) -> Floats:
 
     Returns
     -------
-    (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal; clusters of one member share nothing.
+    (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal; clusters of one member share no rows.
     """
     ens = as_ensemble(ens)
     require_matrix(ens.n_clusters, "The matrix of Jaccard coefficients")
@@ -62,31 +62,12 @@ def neighbor_links(ens: Clusterings) -> sp.csr_array:
 
 
 def neighbor_lists(ens: Clusterings) -> NeighborLists:
-    """Return the lists of neighbors of all clusters; they are kept, since they are the same for any beta."""
+    """Return the lists of neighbors of all clusters; they are cached, because they do not depend on beta."""
     return cached(ens, "neighbors", lambda: NeighborLists.of(jaccard_links(ens)))
 
 
 def sact(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:
-    """Return the source aware connected triple (SACT) similarity of every two clusters (Definition 6).
-
-    Two clusters are linked through the neighbors they share, each counting by the influence of its member.
-
-    Parameters
-    ----------
-    ens : Ensemble or anything `Ensemble` takes
-    beta : float >= 0, default 2.0
-        How strongly agreement counts, as in `member_weights`.
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        As in `agreement`.
-
-    Returns
-    -------
-    (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal.
-
-    Examples
-    --------
-    >>> import quorate as qt
-    >>> qt.sact([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])[0].round(4)
+    """qt.sact([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])[0].round(4)
     array([1.    , 0.1627, 0.6184, 0.3481, 0.    , 0.7654, 0.    ])
     """
     ens = as_ensemble(ens)
@@ -94,13 +75,13 @@ def sact(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:
     return sact_similarity(jaccard_links(ens), influence(ncai(ens, normalize), beta)[ens.cluster_member])
 
 
-def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
-    """Return the SACT similarity (equation 9): coefficients over the largest, and 1 for a cluster and itself.
+def sact_similarity(links: sp.csr_array, cluster_weights: Floats) -> Floats:
+    """Return the SACT similarity (equation 9): connected triples divided by the largest, and 1 on the diagonal.
 
     `links` are the Jaccard coefficients of clusters.
     """
     require_matrix(links.shape[0], "The matrix of SACT similarities")
-    similarity = connected_triples(links, influence_of_cluster)
+    similarity = connected_triples(links, cluster_weights)
     largest = similarity.max(initial=0.0)
     if largest > 0:
         similarity /= largest
@@ -110,16 +91,16 @@ def sact_similarity(links: sp.csr_array, influence_of_cluster: Floats) -> Floats
 
 @dataclass(frozen=True)
 class NeighborLists:
-    """The neighbors of every cluster by ascending Jaccard coefficient; clusters that overlap the same stand together.
+    """The neighbors of every cluster by ascending Jaccard coefficient; clusters with similar neighbors are adjacent.
 
-    This is what connected triples need, and the same for any influence.
+    This is all that connected triples need, and it does not depend on the weights.
     """
 
     order: NDArray[np.int64]
-    """(n_clusters,) the cluster at each place."""
+    """(n_clusters,) the cluster at each position."""
     indptr: NDArray[np.int32]
     indices: NDArray[np.unsignedinteger[Any]]
-    """Places of the neighbors, in two bytes each where these suffice."""
+    """Positions of the neighbors, in two bytes each where these suffice."""
     values: Floats
     """Jaccard coefficients, ascending in each list."""
 
@@ -127,19 +108,19 @@ class NeighborLists:
     def of(cls, links: sp.csr_array) -> NeighborLists:
         """Return the lists of a symmetric matrix of Jaccard coefficients."""
         order = order_by_overlap(links)
-        place = inverse_permutation(order)
+        position = inverse_permutation(order)
         indptr = np.concatenate([[0], np.cumsum(np.diff(links.indptr)[order])]).astype(links.indptr.dtype)
-        lists = cls(order, indptr, np.empty(len(links.data), dtype=place.dtype), np.empty(len(links.data)))
+        lists = cls(order, indptr, np.empty(len(links.data), dtype=position.dtype), np.empty(len(links.data)))
 
-        def fill(some: slice) -> None:
+        def fill(task: slice) -> None:
             _kernels.neighbor_sums.sorted_lists(
                 links.indptr,
                 links.indices,
                 links.data,
                 order,
-                place,
-                some.start,
-                some.stop,
+                position,
+                task.start,
+                task.stop,
                 lists.indptr,
                 lists.indices,
                 lists.values,
@@ -149,7 +130,9 @@ class NeighborLists:
         return lists
 
     def select_clusters(self, clusters: NDArray[np.int64]) -> NeighborLists:
-        """Return the lists of some of the clusters, numbered anew; their order stays, and so does that of each list."""
+        """Return the lists of a selection of clusters, renumbered; the order of clusters and of each list is
+        preserved.
+        """
         n = len(self.order)
         new = renumbering(clusters, n)[self.order]
         places = np.flatnonzero(new >= 0)
@@ -158,24 +141,26 @@ class NeighborLists:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Some of the lists each, to share between threads."""
+        """Consecutive lists of similar total length, the tasks of threads."""
         return threads.parts_of_lists(self.indptr, _ENTRIES_PER_SUM)
 
     def values_of(self, matrix: sp.csr_array) -> Floats:
-        """Return the values of a matrix (n_clusters, n_clusters) in the order of the lists; it has no other entries."""
-        values, place = np.empty(len(self.values)), inverse_permutation(self.order)
+        """Return the values of a matrix (n_clusters, n_clusters), which has no other entries, in the order of the
+        lists.
+        """
+        values, position = np.empty(len(self.values)), inverse_permutation(self.order)
 
-        def fill(some: slice) -> None:
+        def fill(task: slice) -> None:
             _kernels.neighbor_sums.values_in_lists(
                 self.indptr,
                 self.indices,
                 self.order,
-                place,
+                position,
                 matrix.indptr,
                 matrix.indices,
                 matrix.data,
-                some.start,
-                some.stop,
+                task.start,
+                task.stop,
                 values,
             )
 
@@ -184,46 +169,45 @@ class NeighborLists:
 
     @property
     def links(self) -> sp.csr_array:
-        """(n_clusters, n_clusters) the Jaccard coefficients that these are the lists of."""
+        """(n_clusters, n_clusters) the Jaccard coefficients of these lists."""
         rows = np.repeat(self.order, np.diff(self.indptr))
         return sp.csr_array((self.values, (rows, self.order[self.indices])), shape=(len(self.order),) * 2)
 
 
 def inverse_permutation(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
-    """(n,) the place of each cluster in an order, in two bytes each where these suffice."""
-    place: NDArray[Any] = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
-    place[order] = np.arange(len(order))
-    return place
+    """(n,) the position of each cluster in an order, in two bytes each where these suffice."""
+    position: NDArray[Any] = np.empty(len(order), dtype=np.uint16 if len(order) <= 1 << 16 else np.uint32)
+    position[order] = np.arange(len(order))
+    return position
 
 
 @dataclass(frozen=True)
 class SactOperator:
-    """The SACT similarity as what it does to vectors, without the matrix.
+    """The SACT similarity as a linear operator, without forming the matrix.
 
-    A product with up to eight vectors costs as much as there are neighbors; for many at once the matrix is formed.
+    A product with up to eight vectors takes time proportional to the number of neighbors. For more vectors the matrix
+    is formed.
     """
 
     lists: NeighborLists
-    influence_of_cluster: Floats
+    cluster_weights: Floats
 
     def __matmul__(self, x: Floats) -> Floats:
         """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
         if x.ndim == 2 and x.shape[1] > _kernels.vector_lanes.WIDTH:
-            return np.asarray(sact_similarity(self.lists.links, self.influence_of_cluster) @ x)
+            return np.asarray(sact_similarity(self.lists.links, self.cluster_weights) @ x)
         return self._times(x[:, None])[:, 0] if x.ndim == 1 else self._times(x)
 
     @cached_property
-    def _influence(self) -> Floats:
-        """(n_clusters,) in the order of the lists."""
-        return np.ascontiguousarray(self.influence_of_cluster[self.lists.order])
+    def _weights(self) -> Floats:
+        """(n_clusters,) weights in the order of the lists."""
+        return np.ascontiguousarray(self.cluster_weights[self.lists.order])
 
     @cached_property
-    def _own(self) -> Floats:
-        """(n_clusters, 1) in that order, the coefficient of a cluster and itself: the sum of I_k v_ik, its largest."""
+    def _diagonal(self) -> Floats:
+        """(n_clusters, 1) in that order, the coefficient of a cluster with itself, its largest: the sum of I_k v_ik."""
         lists = self.lists
-        product, tasks = product_tasks(
-            lists.indptr, lists.indices, lists.values, pad_to_eight(self._influence[:, None])
-        )
+        product, tasks = product_tasks(lists.indptr, lists.indices, lists.values, pad_to_eight(self._weights[:, None]))
         threads.run_in_threads(tasks)
         return product[:, :1].copy()
 
@@ -234,9 +218,10 @@ class SactOperator:
         return product[:, : x.shape[1]]
 
     def through(self, matrix: sp.csr_array, degrees: Floats) -> Callable[[Floats], Floats]:
-        """Return what gives (matrix + R' diag(1 / degrees) R) x for x of shape (n_clusters, j), R being this.
+        """Return a function that computes (matrix + R' diag(1 / degrees) R) x for x of shape (n_clusters, j), R this
+        operator.
 
-        The matrix has entries only where clusters are neighbors, so that the lists are read once for both.
+        The matrix must have entries only between neighbors, so that one pass over the lists serves both terms.
         """
         lists, values = self.lists, self.lists.values_of(matrix)
         degrees_in_order = degrees[lists.order, None]
@@ -246,21 +231,21 @@ class SactOperator:
                 return np.asarray(matrix @ x + self @ ((self @ x) / degrees[:, None]))
             ordered, beside = pad_to_eight(x, lists.order), _kernels.vector_lanes.rows(len(x))
 
-            def add(some: slice, sums: Floats) -> None:
+            def add(task: slice, sums: Floats) -> None:
                 _kernels.neighbor_sums.add_triples_beside(
                     lists.indptr,
                     lists.indices,
                     lists.values,
-                    self._influence,
+                    self._weights,
                     values,
                     ordered,
-                    some.start,
-                    some.stop,
+                    task.start,
+                    task.stop,
                     sums,
                     beside,
                 )
 
-            linked = self._added_up(ordered, add)
+            linked = self._summed(ordered, add)
             linked /= degrees_in_order
             product = np.empty((len(x), _kernels.vector_lanes.WIDTH))
             product[lists.order] = beside + self._in_order(linked)
@@ -272,57 +257,58 @@ class SactOperator:
         """Return the product with x (n_clusters, 8), both in the order of the lists."""
         lists = self.lists
 
-        def add(some: slice, sums: Floats) -> None:
+        def add(task: slice, sums: Floats) -> None:
             _kernels.neighbor_sums.add_triples(
-                lists.indptr, lists.indices, lists.values, self._influence, x, some.start, some.stop, sums
+                lists.indptr, lists.indices, lists.values, self._weights, x, task.start, task.stop, sums
             )
 
-        return self._added_up(x, add)
+        return self._summed(x, add)
 
-    def _added_up(self, x: Floats, add: Callable[[slice, Floats], None]) -> Floats:
+    def _summed(self, x: Floats, add: Callable[[slice, Floats], None]) -> Floats:
         """Return the product with x (n_clusters, 8), both in the order of the lists.
 
-        `add` writes what some of the lists add to it. Each part of them has sums of its own.
+        `add` writes the contribution of consecutive lists. Each part has sums of its own, so that threads never share
+        one.
         """
         n, parts = len(x), self.lists.parts
         sums = _kernels.vector_lanes.rows(n * len(parts))
-        threads.run_in_threads([partial(add, some, sums[p * n : (p + 1) * n]) for p, some in enumerate(parts)])
+        threads.run_in_threads([partial(add, part, sums[p * n : (p + 1) * n]) for p, part in enumerate(parts)])
         product = _kernels.vector_lanes.rows(n)
         _kernels.neighbor_sums.add_up_triples(sums, *self._scale, x, product)
         return product
 
     @cached_property
     def _scale(self) -> tuple[float, Floats]:
-        """One over the largest coefficient, and what each cluster, in that order, then lacks to be 1 with itself."""
-        largest = self._own.max(initial=0.0)
+        """One over the largest coefficient, and the diagonal that is missing to 1, in the order of the lists."""
+        largest = self._diagonal.max(initial=0.0)
         scale = 1.0 / largest if largest > 0 else 0.0
-        return scale, 1.0 - scale * self._own[:, 0]
+        return scale, 1.0 - scale * self._diagonal[:, 0]
 
 
-def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floats:
+def connected_triples(links: sp.csr_array, cluster_weights: Floats) -> Floats:
     """Return, for every two clusters, the sum over all clusters k of I_k min(v_ik, v_jk) (equations 6 and 8).
 
     Parameters
     ----------
     links : symmetric sparse (n_clusters, n_clusters)
         Values v on neighboring clusters.
-    influence_of_cluster : (n_clusters,)
-        I_k, the influence of cluster k: that of its member.
+    cluster_weights : (n_clusters,)
+        I_k, the weight of cluster k: that of its member.
     """
     n = links.shape[0]
     order = order_by_overlap(links)
-    place = np.empty(n, dtype=np.int32)
-    place[order] = np.arange(n)
+    position = np.empty(n, dtype=np.int32)
+    position[order] = np.arange(n)
     rows = links[order]
-    # Read by columns and turned into rows, a symmetric matrix is itself, its indices sorted.
-    reordered = sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=(n, n)).tocsr()
-    scaled = reordered.data * np.repeat(influence_of_cluster[order], np.diff(reordered.indptr))
+    # A symmetric matrix equals its transpose, and converting columns to rows sorts the indices.
+    reordered = sp.csc_array((rows.data, position[rows.indices], rows.indptr), shape=(n, n)).tocsr()
+    scaled = reordered.data * np.repeat(cluster_weights[order], np.diff(reordered.indptr))
     coefficients = np.zeros((n, n))
     tasks = threads.blocks(n, _ROWS_PER_TASK)
 
     def fill(rows: slice) -> None:
         _kernels.neighbor_sums.shared_neighbors(
-            reordered.indptr, reordered.indices, scaled, order, rows.start, rows.stop, _SIDE_BY_SIDE, coefficients
+            reordered.indptr, reordered.indices, scaled, order, rows.start, rows.stop, _ROWS_TOGETHER, coefficients
         )
 
     threads.in_threads(fill, tasks)
@@ -331,30 +317,32 @@ def connected_triples(links: sp.csr_array, influence_of_cluster: Floats) -> Floa
 
 
 def symmetrize(matrix: Floats) -> None:
-    """Fill a symmetric matrix of which at least one of every two entries is written, the other 0; none is negative."""
+    """Fill a symmetric matrix in which at least one of every two mirrored entries is written and the other is 0."""
     tasks = threads.blocks(len(matrix), _ROWS_PER_TASK)
-    threads.in_threads(lambda some: _kernels.neighbor_sums.symmetrize(some.start, some.stop, matrix), tasks)
+    threads.in_threads(lambda task: _kernels.neighbor_sums.symmetrize(task.start, task.stop, matrix), tasks)
 
 
 def order_by_overlap(links: sp.csr_array) -> NDArray[np.int64]:
-    """Return an order in which clusters that overlap the same of the first clusters stand together.
+    """Return an order in which clusters that overlap the same of the first clusters are adjacent.
 
-    They have many neighbors in common, so that what is read and written for one is at hand for the next.
+    Adjacent clusters then have many neighbors in common, so that memory read for one is still in the cache for the
+    next.
     """
-    some = links[:, : min(int(np.sqrt(links.shape[0])) + 1, _FIRST)].toarray()
-    return np.lexsort((-some.max(axis=1), some.argmax(axis=1)))
+    reference = links[:, : min(int(np.sqrt(links.shape[0])) + 1, _REFERENCE_CLUSTERS)].toarray()
+    return np.lexsort((-reference.max(axis=1), reference.argmax(axis=1)))
 
 
-def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
-    """Return the weighted connected triples of clusters of one member (WCT; Iam-On et al. 2011), over the largest.
+def weighted_triples(ens: Clusterings, member_weights: Floats) -> Floats:
+    """Return the weighted connected triples of clusters of one member (WCT; Iam-On et al. 2011), divided by the
+    largest.
 
-    Two clusters x, y of one member are similar by the sum over all other clusters k of min(v_xk, v_yk), v the Jaccard
-    coefficient; k counts by the influence of its member (1 in the original). Clusters of different members get 0, and
-    so do all clusters of members without influence; the diagonal is 1.
+    Two clusters x, y of one member have the similarity sum over all other clusters k of min(v_xk, v_yk), v the Jaccard
+    coefficient; k counts by the weight of its member (1 in the original). Clusters of different members get 0, and so
+    do all clusters of members without weight; the diagonal is 1.
     """
     require_matrix(ens.n_clusters, "The matrix of connected triples", n_matrices=1.5)
     links = neighbor_links(ens)
-    of_cluster = member_influence[ens.cluster_member]
+    of_cluster = member_weights[ens.cluster_member]
     triples = connected_triples(links, of_cluster)
     np.fill_diagonal(triples, 0.0)
     triples *= (ens.cluster_member[:, None] == ens.cluster_member) & (of_cluster > 0)
@@ -366,5 +354,5 @@ def weighted_triples(ens: Clusterings, member_influence: Floats) -> Floats:
 
 
 def require_matrix(n_clusters: int, what: str, n_matrices: float = 1) -> None:
-    """Refuse what needs some matrices over clusters if there is no room."""
+    """Raise an error if there is not enough memory for `n_matrices` matrices over clusters."""
     require_memory(8.0 * n_matrices * n_clusters**2, f"{what} of {n_clusters:,} clusters", USE_NO_MATRIX)

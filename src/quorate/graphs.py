@@ -1,4 +1,4 @@
-"""Graphs over clusters that several methods share: rows linked to clusters, what is connected, and cuts of them."""
+"""Graphs over clusters that several methods share: links of rows to clusters, connected components, and cuts."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from quorate.overlaps import submatrix
 from quorate.random_walks import trajectory_similarity
 from quorate.row_similarity import pattern_coassociation
 
-_LEAST_LINK = 1e-6
+_SMALLEST_LINK = 1e-6
 _MAX_ROTATIONS = 21
-_HARDLY_ALIKE = 1e-20
+_ALMOST_ZERO = 1e-20  # positive, so that a pattern without links can still be merged
 
 
-def row_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
-    """(m, n_clusters) weight of the links of a pattern's rows to their clusters, over the row's degree.
+def row_links(ens: Ensemble, weights: Floats) -> sp.csr_array:
+    """(m, n_clusters) weight of the links of a pattern's rows to their clusters, divided by the row's degree.
 
-    Equation 15 links a row to each of its clusters with alpha times the influence (n_clusters,) of the cluster; the
-    row's degree is the sum, so alpha cancels.
+    Equation 15 links a row to each of its clusters with alpha times the weight (n_clusters,) of the cluster. The row's
+    degree is the sum of these, so alpha cancels.
     """
     clusters, first = pattern_clusters(ens)
     values = np.empty(len(clusters))
-    _kernels.row_hashing.share_influence(clusters, first, influence, values)
+    _kernels.row_hashing.share_influence(clusters, first, weights, values)
     links = sp.csr_array((values, clusters, first), shape=(ens.n_patterns, ens.n_clusters))
     if not values.all():
-        links = links.copy()  # its indices are those of the ensemble
+        links = links.copy()  # the indices belong to the ensemble
         links.eliminate_zeros()
     return links
 
 
-def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
-    """(n_clusters, n_clusters) what rows that are linked to their clusters by influence add to the reduced graph.
+def links_through_rows(ens: Clusterings, weights: Floats) -> sp.csr_array:
+    """(n_clusters, n_clusters) contribution of rows, linked to their clusters by weight, to the reduced graph.
 
-    diag(I) C diag(I) / (sum of I), with C the co-occurrence, which counts each row over the influence of its clusters.
+    diag(I) C diag(I) / (sum of I), with C the co-occurrence in which each row counts 1 over the weight of its clusters.
     """
-    shared, degree = cooccurrence_by_degree(ens, influence)
+    shared, degree = cooccurrence_by_degree(ens, weights)
     values = np.empty(len(shared.data))
 
-    def scale(some: slice) -> None:
+    def scale(task: slice) -> None:
         _kernels.contingency.scale_entries(
-            shared.indptr, shared.indices, shared.data, degree, influence, some.start, some.stop, values
+            shared.indptr, shared.indices, shared.data, degree, weights, task.start, task.stop, values
         )
 
     threads.in_threads(scale, threads.parts_of_lists(shared.indptr))
@@ -58,62 +58,60 @@ def links_through_rows(ens: Clusterings, influence: Floats) -> sp.csr_array:
 
 
 def components(graph: sp.csr_array) -> Ints:
-    """Return the connected component of each node of a symmetric graph; links of weight 0 are none.
+    """Return the connected component of each node of a symmetric graph; links of weight 0 are ignored.
 
-    In a symmetric graph strong components are the connected ones, and need no transpose.
+    In a symmetric graph the strong components are the connected ones, and finding them needs no transpose.
     """
     if (graph.data == 0).any():
         graph = graph.copy()
         graph.eliminate_zeros()
-    if _kernels.contingency.is_connected(graph.indptr, graph.indices):  # sooner than the general search
+    if _kernels.contingency.is_connected(graph.indptr, graph.indices):  # much faster than the general search
         return np.zeros(graph.shape[0], dtype=np.int64)
     return sp.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
 
 
-def bipartite_graph(ens: Clusterings, influence: Floats) -> ReducedGraph:
-    """Return the graph over clusters that rows induce, linked by influence to their clusters; those without are out."""
-    active = np.flatnonzero(influence > 0)
-    through_rows = submatrix(links_through_rows(ens, influence), active)
-    degrees = (influence * ens.cluster_sizes)[active]
+def bipartite_graph(ens: Clusterings, weights: Floats) -> ReducedGraph:
+    """Return the graph over clusters of positive weight that rows induce, linked by weight to their clusters."""
+    active = np.flatnonzero(weights > 0)
+    through_rows = submatrix(links_through_rows(ens, weights), active)
+    degrees = (weights * ens.cluster_sizes)[active]
     return ReducedGraph(through_rows, degrees, components(through_rows))
 
 
-def bipartite_links(ens: Ensemble, influence: Floats) -> sp.csr_array:
-    """(m, nodes) links of each pattern's rows to the clusters of positive influence, over the degree."""
-    active = np.flatnonzero(influence > 0)
-    links = row_links(ens, influence)
-    return links if len(active) == len(influence) else sp.csr_array(links[:, active])
+def bipartite_links(ens: Ensemble, weights: Floats) -> sp.csr_array:
+    """(m, nodes) links of each pattern's rows to the clusters of positive weight, divided by the degree."""
+    active = np.flatnonzero(weights > 0)
+    links = row_links(ens, weights)
+    return links if len(active) == len(weights) else sp.csr_array(links[:, active])
 
 
-def multi_granularity_graph(
-    ens: Clusterings, influence: Floats, alpha: float, nodes: Ints | None = None
-) -> ReducedGraph:
+def multi_granularity_graph(ens: Clusterings, weights: Floats, alpha: float, nodes: Ints | None = None) -> ReducedGraph:
     """Return the graph over clusters that rows and clusters induce (equations 14 and 15), without any row.
 
-    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `influence` is that of each cluster;
-    `nodes` are the clusters in the graph, by default all.
+    W = alpha (links through rows) + R' diag(1 / R1) R, with R the SACT similarity. `weights` is the weight of each
+    cluster; `nodes` are the clusters in the graph, by default all.
     """
     nodes = np.arange(ens.n_clusters) if nodes is None else nodes
-    through_rows = links_through_rows(ens, influence)
+    through_rows = links_through_rows(ens, weights)
     through_rows.data *= alpha
     lists = neighbor_lists(ens)
-    some = len(nodes) < ens.n_clusters
-    similarity = SactOperator(lists.select_clusters(nodes) if some else lists, influence[nodes])
+    is_subset = len(nodes) < ens.n_clusters
+    similarity = SactOperator(lists.select_clusters(nodes) if is_subset else lists, weights[nodes])
     link_degrees = similarity @ np.ones(len(nodes))
     return ReducedGraph(
         through_rows=submatrix(through_rows, nodes),
-        degrees=(alpha * influence * ens.cluster_sizes)[nodes] + link_degrees,
-        component=_components(submatrix(ens.cooccurrence, nodes), influence[nodes]),
+        degrees=(alpha * weights * ens.cluster_sizes)[nodes] + link_degrees,
+        component=_components(submatrix(ens.cooccurrence, nodes), weights[nodes]),
         links=similarity,
         link_degrees=link_degrees,
     )
 
 
-def _components(shared: sp.csr_array, influence: Floats) -> Ints:
-    """Return the connected component of each cluster: those that share rows are linked if either has influence."""
-    if (influence > 0).all():
+def _components(shared: sp.csr_array, weights: Floats) -> Ints:
+    """Return the connected component of each cluster: two that share rows are linked if either has positive weight."""
+    if (weights > 0).all():
         return components(shared)
-    either = np.repeat(influence, np.diff(shared.indptr)) + influence[shared.indices]
+    either = np.repeat(weights, np.diff(shared.indptr)) + weights[shared.indices]
     return components(sp.csr_array((either, shared.indices, shared.indptr), shape=shared.shape))
 
 
@@ -124,24 +122,24 @@ class ClusterCut:
     similarity: Floats = field(repr=False)
     """(n_clusters, n_clusters) symmetric and not negative."""
     sizes: Floats = field(repr=False)
-    """(n_clusters,) the largest cluster, the first of equals, is where the discretization starts."""
-    _known: list[tuple[Floats, Floats]] = field(default_factory=list, init=False, repr=False)
+    """(n_clusters,) the discretization starts from the largest cluster, the first one in a tie."""
+    _solved: list[tuple[Floats, Floats]] = field(default_factory=list, init=False, repr=False)
 
     def spectrum(self, k: int) -> tuple[Floats, Floats]:
         """Return at least the k leading eigenvalues of the graph, descending, and D^-1/2 times the eigenvectors.
 
-        As in the authors' program, links up to 1e-6 are dropped, every node gets half a link to itself and one more
-        degree.
+        As in the authors' program, links up to 1e-6 are dropped, every node gets a link of 1/2 to itself, and every
+        degree is increased by 1.
         """
-        if not self._known or len(self._known[-1][0]) < k:
-            self._known[:] = [self._solve(min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, len(self.sizes)))]
-        return self._known[-1]
+        if not self._solved or len(self._solved[-1][0]) < k:
+            self._solved[:] = [self._solve(min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, len(self.sizes)))]
+        return self._solved[-1]
 
     def _solve(self, k: int) -> tuple[Floats, Floats]:
         n = len(self.sizes)
         require_memory(8.0 * 3 * n**2, f"The eigenvectors of a graph of {n:,} clusters", USE_LINKAGE)
         require_time(4.0 * n**3, f"The eigenvectors of a graph of {n:,} clusters", USE_LINKAGE)
-        links = np.where(self.similarity > _LEAST_LINK, self.similarity, 0.0)
+        links = np.where(self.similarity > _SMALLEST_LINK, self.similarity, 0.0)
         degrees = links.sum(axis=1) + 1.0
         links[np.diag_indices(n)] += 0.5
         root = 1.0 / np.sqrt(degrees)
@@ -156,20 +154,20 @@ class ClusterCut:
 
 
 def discretize(vectors: Floats, start: int) -> Ints:
-    """Return the group of each node nearest to some eigenvectors, which are known up to a rotation (Yu and Shi 2003).
+    """Return the group of each node nearest to the eigenvectors, which are unique up to a rotation (Yu and Shi 2003).
 
-    Rows are scaled to unit length. The rotation starts from the row of one node, then repeatedly the row least like
-    those chosen (ties, after rounding to ten decimals, to the first), and is improved in turn with the groups.
+    Rows are scaled to unit length. The rotation starts from the row of one node, then repeatedly the row least similar
+    to those chosen (ties, after rounding to ten decimals, to the first), and alternates with the groups.
     """
     n, k = vectors.shape
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     rotation = np.empty((k, k))
     rotation[:, 0] = rows[start]
-    likeness = np.zeros(n)
+    similarity_to_chosen = np.zeros(n)
     for j in range(1, k):
-        likeness += np.abs(rows @ rotation[:, j - 1])
-        rotation[:, j] = rows[np.argmin(np.round(likeness, 10))]
+        similarity_to_chosen += np.abs(rows @ rotation[:, j - 1])
+        rotation[:, j] = rows[np.argmin(np.round(similarity_to_chosen, 10))]
     before = 0.0
     for _ in range(_MAX_ROTATIONS):
         groups = k - 1 - np.argmax(np.round(rows @ rotation, 12)[:, ::-1], axis=1)  # ties to the row chosen last
@@ -184,9 +182,9 @@ def discretize(vectors: Floats, start: int) -> Ints:
 
 
 def propagated_similarity(ens: Ensemble, n_steps: int) -> Floats:
-    """(n_clusters, n_clusters) how alike random walks from two clusters are, over Jaccard coefficients (ECPCS).
+    """(n_clusters, n_clusters) similarity of random walks from two clusters over Jaccard coefficients (ECPCS).
 
-    Huang et al. 2018. A cluster that no other meets is like none, itself included.
+    Huang et al. 2018. A cluster without overlap has similarity 0 to all clusters, including itself.
     """
     links = jaccard(ens)
     np.fill_diagonal(links, 0.0)
@@ -194,24 +192,25 @@ def propagated_similarity(ens: Ensemble, n_steps: int) -> Floats:
 
 
 def pattern_trajectory_similarity(
-    ens: Ensemble, influence: Floats, leaves: Ints, n_neighbors: int | None, n_steps: int | None
+    ens: Ensemble, weights: Floats, leaves: Ints, n_neighbors: int | None, n_steps: int | None
 ) -> Floats:
-    """(leaves, leaves) how alike random walks from two patterns are, over their strongest evidence (PTA, PTGP).
+    """(leaves, leaves) similarity of random walks from two patterns over their strongest co-associations (PTA, PTGP).
 
-    Huang, Lai, Wang 2016. Links are kept that are among the strongest `n_neighbors` of either end, ties included; the
-    walks of `n_steps` steps prefer patterns of many rows. Both default to half the root of the number of patterns, at
-    least 1 and at most 20. A pattern without links is hardly like any, itself included.
+    Huang, Lai, Wang 2016. A link is used if it is among the strongest `n_neighbors` of either end, ties included; the
+    walks of `n_steps` steps prefer patterns of many rows. Both default to half the square root of the number of
+    patterns, at least 1 and at most 20. A pattern without links has a similarity of almost 0 to all patterns, including
+    itself.
     """
     n = len(leaves)
-    usual = max(1, min(20, int(np.sqrt(n) / 2)))
-    links = np.round(pattern_coassociation(ens, influence), 12)
+    default = max(1, min(20, int(np.sqrt(n) / 2)))
+    links = np.round(pattern_coassociation(ens, weights), 12)
     links = links if n == len(links) else links[np.ix_(leaves, leaves)]
     np.fill_diagonal(links, 0.0)
-    kept = min(n_neighbors or usual, n)
-    threshold = np.partition(links, n - kept, axis=1)[:, n - kept] if n else np.empty(0)
+    n_kept = min(n_neighbors or default, n)
+    threshold = np.partition(links, n - n_kept, axis=1)[:, n - n_kept] if n else np.empty(0)
     links[links < threshold[:, None]] = 0.0
     links = np.maximum(links, links.T)
-    similarity = trajectory_similarity(links, ens.counts[leaves].astype(np.float64), n_steps or usual)
-    alone = ~links.any(axis=1)
-    similarity[alone] = similarity[:, alone] = _HARDLY_ALIKE
+    similarity = trajectory_similarity(links, ens.counts[leaves].astype(np.float64), n_steps or default)
+    isolated = ~links.any(axis=1)
+    similarity[isolated] = similarity[:, isolated] = _ALMOST_ZERO
     return similarity

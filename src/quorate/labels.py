@@ -1,11 +1,11 @@
 """Label columns of any kind: numbers, text, categories, from arrays and frames.
 
 A member's label vector becomes a `LabelColumn`: its distinct values (`levels`) in a fixed order and, block by block,
-the position of each row's label among them (`codes`), -1 where the member says nothing. Numbers are ordered numerically
-and text by code point, in Python, so that every source of the same labels gives the same order.
+the position of each row's label among them (`codes`), -1 where a label is missing. Numbers are sorted numerically and
+text by code point, in Python, so that every source of the same labels gives the same order.
 
-What a label means is told by itself, not by the other rows: a whole number is one whatever type holds it, and negative
-whole numbers are noise, in a column with fractions too. So the parts of a table say what the whole says.
+The meaning of a label does not depend on the other rows: a whole number is one whatever type holds it, and negative
+whole numbers are noise, in a column with fractions too. So parts of a table are read like the whole table.
 """
 
 import os
@@ -34,20 +34,20 @@ from quorate.column_roles import (
     quoted,
     times_left_out,
 )
-from quorate.errors import InputError, QuorateError, warn
+from quorate.errors import InputError, warn
 from quorate.integrations.anndata import ask_for_keys, is_annotated
 
 Noise = Literal["missing", "cluster", "singletons"]
 Vector = NDArray[Any]
 
-# A column of integers that spans no more than this many values is translated through a table, without a copy.
+# A column of integers that spans at most this many values is encoded through a lookup table, without a copy.
 _TABLE_SIZE = 1 << 20
 _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """One member's labels: the distinct values in order, and where each row's label is among them."""
+    """One member's labels: the distinct values in order, and the position of each row's label among them."""
 
     levels: Vector
     values: Vector
@@ -63,7 +63,7 @@ class LabelColumn:
 
     @property
     def base(self) -> int:
-        """What stands for code 0 in `digits`."""
+        """The digit that stands for code 0."""
         return 0
 
     def digits(self, rows: slice) -> NDArray[np.int64]:
@@ -76,15 +76,15 @@ class LabelColumn:
 
 @dataclass(frozen=True)
 class CountedLabels:
-    """Labels of lines that stand for several equal rows each, as a group-by gives them."""
+    """Labels with the number of equal rows that each line stands for, as a group-by returns them."""
 
     names: Sequence[str]
     vectors: Sequence[Vector]
     """One label vector per member."""
     row_counts: NDArray[np.int64]
-    """How many rows each line stands for."""
+    """Number of rows of each line."""
     weights: NDArray[np.float64] | None = None
-    """What the rows of each line weigh together, if that is not their number."""
+    """Total weight of the rows of each line, if rows are weighted."""
 
 
 def concatenate_counted(first: CountedLabels, last: CountedLabels) -> CountedLabels:
@@ -113,14 +113,14 @@ def _kind_of_labels(vector: Vector) -> str:
 
 
 def labels_at(codes: NDArray[np.int32], levels: Vector) -> Vector:
-    """Return the labels of some codes, masked where a code is -1; None where there are no labels at all."""
+    """Return the labels of codes, masked where a code is -1; None where the member has no labels at all."""
     if len(levels) == 0:
         return np.full(len(codes), None, dtype=object)
     return np.ma.MaskedArray(levels[np.maximum(codes, 0)], mask=codes < 0)
 
 
 def check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]:
-    """Return the members' names, or those that members without names have."""
+    """Return the members' names; default "member_0", "member_1", ..."""
     if names is None:
         return tuple(f"member_{j}" for j in range(n_members))
     names = tuple(str(name) for name in names)
@@ -137,20 +137,29 @@ def check_names(names: Sequence[str] | None, n_members: int) -> tuple[str, ...]:
 
 
 def check_row_weights(row_weights: Any, n_rows: int) -> Floats:
-    """Return the weights of rows as numbers."""
+    """Return the weights of rows as floats."""
     try:
         weights = np.asarray(row_weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise QuorateError("row_weights must hold numbers, one per row.") from None
+        raise InputError("must be numbers, one per row.", code="numbers", parameter="row_weights") from None
     if weights.shape != (n_rows,):
-        raise QuorateError(f"row_weights must hold one weight per row; got shape {weights.shape} for {n_rows} rows.")
+        raise InputError(
+            f"must hold one weight per row; got shape {weights.shape} for {n_rows} rows.",
+            code="row-count",
+            parameter="row_weights",
+        )
     if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
-        raise QuorateError("row_weights must be positive and finite; drop rows that should not count.")
+        raise InputError(
+            "must be positive and finite.",
+            code="positive",
+            parameter="row_weights",
+            hint="Drop rows that should not count.",
+        )
     return check_weight_range("row_weights", weights)
 
 
 def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
-    """Return one vector per member and, where the source has them, the members' names.
+    """Return one vector per member and the members' names, if the source has names.
 
     A 2-D array or a frame has one column per member; a list, tuple or generator holds one label vector per member, a
     dictionary one under each name.
@@ -166,58 +175,63 @@ def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:
         return frame_vectors(frame), [str(name) for name in frame.columns]
     matrix = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
     if matrix.ndim == 0:
-        raise QuorateError(
-            "labels must be a 2-D array, a frame, or a list with one label vector per member; got "
-            f"{type(labels).__name__}.{_from_elsewhere(labels)}"
+        raise InputError(
+            f"must be a 2-D array, a frame, or a list with one label vector per member; got {type(labels).__name__}.",
+            code="label-table",
+            parameter="labels",
+            hint=_hint_for(labels),
         )
     if matrix.ndim != 2:
-        raise QuorateError(
-            f"labels must be two-dimensional, rows x members; got {matrix.ndim} dimension(s). "
-            "For label vectors, pass a list with one vector per member."
+        raise InputError(
+            f"must be two-dimensional, rows x members; got {matrix.ndim} dimension(s).",
+            code="label-dimensions",
+            parameter="labels",
+            hint="For label vectors, pass a list with one vector per member.",
         )
     return list(matrix.T), None
 
 
-def _from_elsewhere(labels: Any) -> str:
-    """Return how labels get here from a file, or from a matrix that is no array."""
+def _hint_for(labels: Any) -> str:
+    """Return a hint for a path, or for a matrix that is not an array."""
     if isinstance(labels, str | os.PathLike):
-        return " Files are combined by qt.consensus_file, or `quorate combine`."
-    return " Pass labels.toarray()." if hasattr(labels, "toarray") else ""
+        return "To combine a file, use qt.consensus_file or `quorate combine`."
+    return "Pass labels.toarray()." if hasattr(labels, "toarray") else ""
 
 
 def drop_features(vectors: list[Vector], names: list[str]) -> tuple[list[Vector], list[str]]:
-    """Leave out the columns of a frame that no member could hold, times and features, with a warning.
+    """Drop the columns of a frame that cannot be clusterings (dates and features), with a warning.
 
-    As in `consensus_frame`, they are there beside more clusterings; where those are fewer, encoding refuses them.
+    As in `consensus_frame`, this happens only where most columns are clusterings; otherwise encoding raises an error.
     """
     heads = [vector[: head_rows(len(vectors))] for vector in vectors]
     times = [j for j, head in enumerate(heads) if head.dtype.kind in "OmM" and holds_times(head)]
     features = {j: look_at(vectors[j]) for j, head in enumerate(heads) if j not in times and _holds_fractions(head)}
-    features = {j: seen for j, seen in features.items() if seen.is_odd}
+    features = {j: profile for j, profile in features.items() if profile.is_odd}
     if not times and not features:
         return vectors, names
     rest = [j for j, name in enumerate(names) if not (is_id(name) or is_class(name) or is_answer(name) or j in times)]
     members = [j for j in rest if j not in features and not look_at(heads[j]).is_odd]
-    left, told = [], []
+    ignored = []
     if times and outnumbered(times, rest):
-        left += times
-        told.append(times_left_out([names[j] for j in times]))
+        ignored += times
+        warn(times_left_out([names[j] for j in times]), code="ignored-dates")
     if features and outnumbered(features, members):
-        left += features
-        said = features_left_out({names[j]: seen for j, seen in features.items()})
-        told.append(f"{said} Turn labels into text if that is wrong.")
-    if told:
-        warn(" ".join(told))
-    kept = [j for j in range(len(names)) if j not in left]
-    return [vectors[j] for j in kept], [names[j] for j in kept]
+        ignored += features
+        warn(
+            features_left_out({names[j]: profile for j, profile in features.items()}),
+            code="ignored-features",
+            hint="If they are labels, convert them to text.",
+        )
+    members = [j for j in range(len(names)) if j not in ignored]
+    return [vectors[j] for j in members], [names[j] for j in members]
 
 
 def _holds_fractions(cells: Vector) -> bool:
-    """Return whether more than half of the cells are different numbers, with fractions among them."""
+    """Return whether more than half of the values differ and some have fractions."""
     if cells.dtype.kind not in "fO" or any(isinstance(cell, str) for cell in cells.tolist()):
         return False
-    seen = look_at(cells)
-    return seen.is_odd and seen.fractions
+    profile = look_at(cells)
+    return profile.is_odd and profile.fractions
 
 
 def frame_vectors(frame: Any) -> list[Vector]:
@@ -227,7 +241,9 @@ def frame_vectors(frame: Any) -> list[Vector]:
         try:
             vectors.append(_frame_column(frame.get_column(name)))
         except UnicodeDecodeError:
-            raise QuorateError(f"Column {name!r} holds text that is not UTF-8. Decode it first.") from None
+            raise InputError(
+                f"Column {name!r} has text that is not UTF-8.", code="not-utf8", hint="Decode it first."
+            ) from None
     return vectors
 
 
@@ -237,42 +253,46 @@ def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
         series = _as_series(vector)
         column = _frame_column(series) if series is not None else _as_vector(vector)
         if column.ndim != 1:
-            raise QuorateError(
-                f"A list of labels holds one label vector per member; item {j} has {column.ndim} dimension(s). "
-                "Pass a matrix of labels as a 2-D array, rows x members."
+            raise InputError(
+                f"must hold one label vector per member if it is a list; item {j} has {column.ndim} dimension(s).",
+                code="label-dimensions",
+                parameter="labels",
+                hint="Pass a matrix of labels as a 2-D array, rows x members.",
             )
         columns.append(column)
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
-        raise QuorateError(
-            f"All members must label the same rows; the label vectors have lengths {sorted(lengths)}. "
-            "Pad shorter ones with None where a member says nothing about a row."
+        raise InputError(
+            f"All members must label the same rows; the label vectors have lengths {sorted(lengths)}.",
+            code="row-count",
+            hint="Use None where a member has no label for a row.",
         )
     if columns and all(isinstance(vector, list | tuple) for vector in vectors):
         _warn_if_rows(columns)
     indexes = [vector.index for vector in vectors if hasattr(vector, "iloc")]  # of pandas
     if not all(index.equals(indexes[0]) for index in indexes[1:]):
         warn(
-            "The indexes of the label vectors differ, and rows are taken as they stand, whatever their index. If their "
-            "order differs, align them first, as pandas.DataFrame does with a dictionary of them."
+            "The indexes of the label vectors differ; rows are matched by position.",
+            code="different-indexes",
+            hint="To match rows by index, pass pandas.DataFrame(labels) instead.",
         )
     return columns
 
 
 def _as_vector(vector: Any) -> Vector:
-    """Return an array; a list of mixed things stays a list of things instead of becoming text."""
+    """Return an array; a list of mixed types becomes an array of objects, not of text."""
     if isinstance(vector, np.ndarray):
         return vector
     items = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else vector
     array = np.asarray(items, dtype=object)
     if all(isinstance(item, int | np.integer) and not isinstance(item, bool) for item in array.ravel()):
         whole = np.asarray(items)
-        return whole if whole.dtype.kind in "iu" else array  # some are too large for 64 bits
+        return whole if whole.dtype.kind in "iu" else array  # NumPy falls back to floats or objects beyond 64 bits
     return array
 
 
 def _as_frame(labels: Any) -> Any:
-    """Return a narwhals frame, or None if `labels` is no frame."""
+    """Return a narwhals frame, or None if `labels` is not a frame."""
     if isinstance(labels, np.ndarray):
         return None
     import narwhals as nw
@@ -284,7 +304,7 @@ def _as_frame(labels: Any) -> Any:
 
 
 def as_narwhals(frame: Any) -> Any:
-    """Return a narwhals frame, or `frame` itself if it is none of a library that narwhals knows."""
+    """Return a narwhals frame, or `frame` itself if narwhals does not support its type."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
@@ -292,11 +312,13 @@ def as_narwhals(frame: Any) -> Any:
         return nw.from_native(frame, pass_through=True)
     except DuplicateError as error:
         names = ", ".join(re.findall(r"'.*'", str(error)))
-        raise QuorateError(f"The frame has several columns named {names}. Give each a name of its own.") from None
+        raise InputError(
+            f"The frame has several columns named {names}.", code="repeated-column", hint="Use unique column names."
+        ) from None
 
 
 def _as_series(vector: Any) -> Any:
-    """Return a narwhals series, or None if `vector` is no series."""
+    """Return a narwhals series, or None if `vector` is not a series."""
     if isinstance(vector, np.ndarray | list | tuple):
         return None
     import narwhals as nw
@@ -306,12 +328,12 @@ def _as_series(vector: Any) -> Any:
 
 
 def _frame_column(series: Any) -> Vector:
-    """Return a frame's column as an array; only whole numbers without gaps keep a numeric type of their own."""
+    """Return a frame's column as an array; only integers without missing values keep their numeric type."""
     import narwhals as nw
 
     native = series.to_native()
     if series.dtype == nw.Categorical and hasattr(native, "cat") and hasattr(native.cat, "categories"):
-        # pandas: the categories may be of any type, and come back as objects with None for missing.
+        # pandas: categories may be of any type, so they are returned as objects, with None for missing.
         values = np.array([*native.cat.categories, None], dtype=object)
         return np.asarray(values[np.asarray(native.cat.codes)])
     if series.dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has no such numbers
@@ -328,9 +350,9 @@ def _frame_column(series: Any) -> Vector:
 
 
 def is_plain(vector: Vector) -> bool:
-    """Return whether a label vector holds whole numbers of up to 64 bits, none of them masked."""
+    """Return whether a label vector holds integers of up to 64 bits in native byte order, none of them masked."""
     masked = isinstance(vector, np.ma.MaskedArray) and bool(np.ma.getmaskarray(vector).any())
-    return vector.dtype.kind in "iub" and vector.dtype != np.uint64 and not masked
+    return vector.dtype.kind in "iub" and vector.dtype != np.uint64 and vector.dtype.isnative and not masked
 
 
 def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:
@@ -339,14 +361,16 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
     Parameters
     ----------
     vector : (n,) array
-        The labels; masked where they are missing, if it is a masked array.
+        The labels. In a masked array, masked labels are missing.
     name : str
         The member's name, for messages.
     noise : {"missing", "cluster", "singletons"}
         What negative integers mean.
     row_counts : (n,) array, optional
-        How many rows each label stands for. Default: one.
+        Number of rows that each label stands for. Default: one.
     """
+    if not vector.dtype.isnative:  # kernels read native byte order only
+        vector = vector.astype(vector.dtype.newbyteorder("="))
     kind = vector.dtype.kind
     if vector.dtype == np.uint64 and _extent(vector)[1] > np.iinfo(np.int64).max:
         vector, kind = vector.astype(object), "O"
@@ -362,15 +386,17 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
         return _encode_integers(vector, noise)
     if kind == "f":
         return _encode_floats(vector, name, noise, row_counts)
-    raise QuorateError(
-        f"Labels must be numbers, text or categories; member {name!r} holds {vector.dtype}. Convert it to one of those."
+    raise InputError(
+        f"Labels must be numbers, text or categories; member {name!r} has type {vector.dtype}.",
+        code="label-type",
+        hint="Convert it to one of these.",
     )
 
 
 def encode_all(
     vectors: Mapping[str, Vector], noise: Noise, row_counts: NDArray[np.int64] | None = None
 ) -> list[LabelColumn]:
-    """Return the labels of several members, by name, as codes; where features are among them, all are named."""
+    """Return the labels of several members, by name, as codes; if some are features, one error names all of them."""
     columns, features = [], []
     for name, vector in vectors.items():
         try:
@@ -378,18 +404,19 @@ def encode_all(
         except _FeatureError as error:
             features.append(error)
     if len(features) == 1:
-        raise QuorateError(str(features[0]))
+        raise features[0]
     if features:
-        raise QuorateError(
-            f"Members {quoted(error.name for error in features)} hold {features[0].held} ({features[0].name!r}) and "
-            "the like: each is a feature, not a clustering. Pass cluster labels, or cluster the features first, as "
-            "qt.ConsensusClustering does."
+        raise InputError(
+            f"Members {quoted(error.name for error in features)} look like features, not clusterings (for example "
+            f"{features[0].name!r}: {features[0].content}).",
+            code="features",
+            hint=_CLUSTER_FIRST,
         )
     return columns
 
 
 def _unmasked(vector: np.ma.MaskedArray[Any, Any]) -> Vector:
-    """Return an array with NaN or None where labels are masked; whole numbers must not be."""
+    """Return an array with NaN or None where labels are masked; integers must not be masked."""
     values: Vector = vector.data.astype(object) if vector.dtype.kind in "UT" else vector.data.copy()
     if values.dtype.kind in "fO":
         values[np.ma.getmaskarray(vector)] = np.nan if values.dtype.kind == "f" else None
@@ -400,18 +427,18 @@ def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
     low, high = _extent(vector)
     if high - low >= _TABLE_SIZE:
         return _sorted_column(vector, noise)
-    seen = np.zeros(high - low + 1, dtype=bool)
+    occurs = np.zeros(high - low + 1, dtype=bool)
     for start in range(0, len(vector), _BLOCK):
-        seen[vector[start : start + _BLOCK].astype(np.int64) - low] = True
-    values = low + np.flatnonzero(seen)
+        occurs[vector[start : start + _BLOCK].astype(np.int64) - low] = True
+    values = low + np.flatnonzero(occurs)
     levels, level_codes = _noise_levels(values, noise)
-    table = np.full(len(seen), -1, dtype=np.int64)
+    table = np.full(len(occurs), -1, dtype=np.int64)
     table[values - low] = level_codes
     return LabelColumn(levels, vector, table, low)
 
 
 def _extent(vector: Vector) -> tuple[int, int]:
-    """Return the smallest and the largest integer as Python integers (0, 0 if there is none)."""
+    """Return the smallest and the largest integer as Python integers; (0, 0) without any."""
     if len(vector) == 0 or (isinstance(vector, np.ma.MaskedArray) and vector.mask.all()):
         return 0, 0
     return int(vector.min()), int(vector.max())
@@ -419,11 +446,15 @@ def _extent(vector: Vector) -> tuple[int, int]:
 
 def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:
     if np.isinf(vector).any():
-        raise QuorateError(
-            f"Labels must be finite; member {name!r} holds an infinite value. Use NaN for a missing label."
+        raise InputError(
+            f"Labels must be finite; member {name!r} has an infinite value.",
+            code="infinite-label",
+            hint="Use NaN for a missing label.",
         )
     missing = np.isnan(vector)
     present = vector[~missing]
+    if present.dtype == np.float16:  # its range ends far below 2**63
+        present = present.astype(np.float64)
     if np.all(present == np.floor(present)) and np.all(np.abs(present) < 2.0**63):
         return _sorted_column(present.astype(np.int64), noise, ~missing)
     column = _sorted_column(present, noise, ~missing)
@@ -433,19 +464,23 @@ def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[
     return column
 
 
-class _FeatureError(QuorateError):
-    """A member that holds a feature."""
+_CLUSTER_FIRST = "Pass cluster labels, or cluster the features first, for example with qt.ConsensusClustering."
 
-    def __init__(self, name: str, held: str) -> None:
-        self.name, self.held = name, held
+
+class _FeatureError(InputError):
+    """A member holds a feature instead of labels."""
+
+    def __init__(self, name: str, content: str) -> None:
+        self.name, self.content = name, content
         super().__init__(
-            f"Member {name!r} holds {held}: that is a feature, not a clustering. Pass cluster labels, or cluster the "
-            "features first, as qt.ConsensusClustering does."
+            f"Member {name!r} looks like a feature, not a clustering: it has {content}.",
+            code="features",
+            hint=_CLUSTER_FIRST,
         )
 
 
 def _sorted_column(present: Vector, noise: Noise, where: Vector | None = None) -> LabelColumn:
-    """Return the column by sorting; `present` are the labels of the rows in the mask `where` (default: of all rows)."""
+    """Return the column by sorting; `present` are the labels of the rows in the mask `where` (default: all rows)."""
     values, positions = np.unique(present, return_inverse=True)
     levels, level_codes = _noise_levels(values, noise)
     if where is None:
@@ -456,7 +491,7 @@ def _sorted_column(present: Vector, noise: Noise, where: Vector | None = None) -
 
 
 def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int64]]:
-    """Return levels of sorted distinct numbers, and the code of each.
+    """Return the levels of sorted distinct numbers, and the code of each number.
 
     Negative whole numbers are noise: one level -1 before the others, or missing.
     """
@@ -475,47 +510,54 @@ def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int6
 def _encode_objects(
     vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None
 ) -> LabelColumn:
-    """Return the column of Python objects: all text or all numbers, None, NaN and NA standing for missing."""
+    """Return the column of Python objects: all text or all numbers; None, NaN and NA are missing."""
     index: dict[Any, int] = {}
     try:
-        first_seen = np.fromiter(
+        distinct_of = np.fromiter(
             (index.setdefault(value, len(index)) for value in vector.tolist()), np.int64, len(vector)
         )
     except TypeError:
-        raise QuorateError(f"Labels must be numbers or text; member {name!r} holds other objects.") from None
+        raise InputError(
+            f"Labels must be numbers or text; member {name!r} has other objects.", code="label-type"
+        ) from None
     present = np.array([not _is_missing(value) for value in index], dtype=bool)
-    values = [_number_or_text(value, name) for value, kept in zip(index, present, strict=True) if kept]
+    values = [_number_or_text(value, name) for value, is_label in zip(index, present, strict=True) if is_label]
     kinds = {type(value) for value in values}
     if len(kinds) > 1 and str in kinds:
-        raise QuorateError(
-            f"Labels of one member must all be numbers or all text; member {name!r} mixes them. Convert them to text."
+        raise InputError(
+            f"Labels of one member must all be numbers or all text; member {name!r} mixes them.",
+            code="mixed-labels",
+            hint="Convert them to text.",
         )
     if float in kinds:
         numbers = np.full(len(index), np.nan)
         numbers[present] = values
-        return _encode_floats(numbers[first_seen], name, noise, row_counts)
+        return _encode_floats(numbers[distinct_of], name, noise, row_counts)
     distinct = sorted(set(values))
     levels, level_codes = _levels(distinct, noise)
     code_of = dict(zip(distinct, level_codes.tolist(), strict=True))
     codes = np.full(len(index), -1, dtype=np.int64)
     codes[present] = [code_of[value] for value in values]
-    return LabelColumn(levels, codes[first_seen])
+    return LabelColumn(levels, codes[distinct_of])
 
 
 def _levels(distinct: list[Any], noise: Noise) -> tuple[Vector, NDArray[np.int64]]:
-    """Return levels of sorted text or whole numbers, and the code of each.
+    """Return the levels of sorted text or integers, and the code of each.
 
-    Where some numbers are too large for 64 bits, all but noise are told apart as text.
+    If an integer does not fit into 64 bits, all levels except noise become text.
     """
     if not distinct or isinstance(distinct[0], str):
         return np.array(distinct, dtype=object if distinct else np.int64), np.arange(len(distinct))
     levels, codes = _noise_levels(np.array(distinct, dtype=object), noise)
     fits = len(levels) == 0 or (levels[-1] <= np.iinfo(np.int64).max and levels[0] >= np.iinfo(np.int64).min)
-    return (levels.astype(np.int64) if fits else np.array([str(level) for level in levels], dtype=object)), codes
+    # Decimal writes integers of any length; str(int) refuses more than 4,300 digits.
+    return (
+        levels.astype(np.int64) if fits else np.array([str(Decimal(level)) for level in levels], dtype=object)
+    ), codes
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether an object stands for a missing label: None, NaN, NaT or NA."""
+    """Return whether an object is a missing label: None, NaN, NaT or NA."""
     if value is None:
         return True
     try:
@@ -525,7 +567,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _number_or_text(value: Any, name: str) -> str | int | float:
-    """Return a label as text, as a whole number, or as a fraction; floats beyond 64 bits stay what they are."""
+    """Return a label as text, integer or float; floats of 2**63 and more stay floats."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | np.integer | np.bool_):
@@ -535,17 +577,18 @@ def _number_or_text(value: Any, name: str) -> str | int | float:
     if isinstance(value, float | np.floating):
         fraction = float(value)
         return int(fraction) if fraction.is_integer() and abs(fraction) < 2.0**63 else fraction
-    raise QuorateError(
-        f"Labels must be numbers or text; member {name!r} holds {value!r} of type {type(value).__name__}."
+    raise InputError(
+        f"Labels must be numbers or text; member {name!r} has {value!r} of type {type(value).__name__}.",
+        code="label-type",
     )
 
 
 def codes_among(vector: Vector, name: str, noise: Noise, levels: Vector) -> NDArray[np.int64]:
-    """Return the place of each label among known levels; -1 for those that are not there, and for missing ones."""
+    """Return the position of each label among given levels, -1 for labels that are new or missing."""
     column = encode(vector, name, "missing" if noise == "singletons" else noise)
     position = {value: code for code, value in enumerate(levels.tolist())}
-    known = np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)
-    return np.append(known, -1)[column.digits(slice(None))]
+    codes = np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)
+    return np.append(codes, -1)[column.digits(slice(None))]
 
 
 def rows_of(vectors: Sequence[Vector]) -> list[tuple[Any, ...]]:
@@ -554,12 +597,14 @@ def rows_of(vectors: Sequence[Vector]) -> list[tuple[Any, ...]]:
 
 
 def _warn_if_rows(vectors: Sequence[Vector]) -> None:
-    """Warn of a list that looks like one of rows: many short vectors, whose labels repeat across them."""
+    """Warn about a list that looks like a list of rows: many short vectors whose labels repeat across them."""
     if len(vectors) < FEW_ROWS or len(vectors) <= len(vectors[0]):
         return
     most = looks_transposed(rows_of(vectors), len(vectors))
     if most is not None:
         warn(
-            f"labels is a list of {len(vectors)} vectors of {len(vectors[0])} labels: it looks like a list of rows. A "
-            "list holds one label vector per member; pass rows as a 2-D array, numpy.array(labels)."
+            f"looks like a list of rows: it holds {len(vectors)} vectors of {len(vectors[0])} labels.",
+            code="list-of-rows",
+            parameter="labels",
+            hint="A list must hold one label vector per member. Pass rows as a 2-D array, numpy.array(labels).",
         )

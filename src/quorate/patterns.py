@@ -1,8 +1,8 @@
-"""One hash pass over the rows: which rows carry the same labels in every member?
+"""Group rows that have the same labels in every member, in one hash pass.
 
 Label codes are packed into a few 64-bit words per row (mixed radix, first member most significant), so that comparing
-words compares rows lexicographically. Rows are hashed in blocks, in threads, and the distinct rows are then sorted:
-the result does not depend on the order of the rows nor on the number of threads.
+words compares rows lexicographically. Rows are hashed in blocks, in threads, and the distinct rows are then sorted. The
+result depends neither on the order of the rows nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Bools, Ints
-from quorate.errors import QuorateError
+from quorate.errors import InputError, Setting
 from quorate.labels import CountedLabels, Noise, Vector, encode, encode_all, is_plain
 
 _BLOCK = 1 << 14
-# A member whose whole numbers span no more than this is grouped by them as they are, and encoded afterwards.
+# Integers that span at most this many values are grouped as they are and encoded afterwards, on patterns only.
 _WIDEST_SPAN = 1 << 12
 
 
@@ -35,28 +35,28 @@ class Codes(Protocol):
 
     @property
     def base(self) -> int:
-        """What stands for code 0 in `digits`."""
+        """The digit that stands for code 0."""
 
     def digits(self, rows: slice) -> NDArray[np.integer]:
-        """Return the codes of some consecutive rows, plus `base`."""
+        """Return the codes of consecutive rows, plus `base`."""
 
 
 @dataclass(frozen=True)
 class CodeColumn:
-    """Codes that are already in memory, plus `base`."""
+    """Codes in memory, plus `base`."""
 
     values: NDArray[np.integer]
     size: int
     base: int = 0
 
     def digits(self, rows: slice) -> NDArray[np.integer]:
-        """Return the codes of some consecutive rows, plus `base`."""
+        """Return the codes of consecutive rows, plus `base`."""
         return self.values[rows]
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """The distinct rows of some columns, in lexicographic order."""
+    """The distinct rows of columns of codes, in lexicographic order."""
 
     codes: NDArray[np.int32]
     """(m, M) codes of each pattern, -1 for missing."""
@@ -76,24 +76,24 @@ class LabelGroups(NamedTuple):
 
     @property
     def noise_codes(self) -> list[int]:
-        """The code of each member's noise, the only negative whole number that is a label; -2 if it has none."""
+        """The code of each member's noise (the only level that is a negative whole number), or -2 without noise."""
         return [_noise_code(levels) for levels in self.levels]
 
     @property
     def noisy(self) -> Bools:
-        """(m,) which patterns are noise to some member, where noise is a label."""
+        """(m,) whether a pattern is noise to any member, where noise is a label."""
         return np.any(self.grouping.codes == self.noise_codes, axis=1)
 
 
 def _noise_code(levels: Vector) -> int:
     if levels.dtype.kind not in "if":
         return -2
-    found = np.flatnonzero((levels < 0) & (levels == np.floor(levels)))
-    return int(found[0]) if len(found) else -2
+    noise = np.flatnonzero((levels < 0) & (levels == np.floor(levels)))
+    return int(noise[0]) if len(noise) else -2
 
 
 def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
-    """Find the distinct rows of `columns` by hashing."""
+    """Group the distinct rows of `columns` by hashing."""
     packing = Packing([column.size for column in columns])
     n_parts = max(1, min(threads.n_threads(), -(-n_rows // _BLOCK)))
     bounds = np.linspace(0, n_rows, n_parts + 1).astype(int)
@@ -125,9 +125,9 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
 
 
 def extents(vectors: Sequence[NDArray[np.integer]]) -> list[tuple[int, int]]:
-    """Return the smallest and the largest value of each vector, all read together, block by block.
+    """Return the smallest and the largest value of each vector, reading all vectors together, block by block.
 
-    The vectors may be the columns of one matrix stored row by row, of which a block is read from memory only once.
+    The vectors may be the columns of one row-major matrix; each block of it is then read from memory only once.
     """
     matrix = _matrix_of(vectors)
 
@@ -138,12 +138,12 @@ def extents(vectors: Sequence[NDArray[np.integer]]) -> list[tuple[int, int]]:
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     tasks = threads.blocks(len(vectors[0]), _BLOCK)
-    found = np.array(threads.in_threads(of_block, tasks))  # (blocks, vectors, 2)
-    return list(zip(found[:, :, 0].min(axis=0).tolist(), found[:, :, 1].max(axis=0).tolist(), strict=True))
+    bounds = np.array(threads.in_threads(of_block, tasks))  # (blocks, vectors, 2)
+    return list(zip(bounds[:, :, 0].min(axis=0).tolist(), bounds[:, :, 1].max(axis=0).tolist(), strict=True))
 
 
 def _matrix_of(vectors: Sequence[NDArray[np.integer]]) -> NDArray[np.integer] | None:
-    """Return the matrix, stored row by row, whose columns these vectors are in this order, or None."""
+    """Return the row-major matrix whose columns these vectors are, in this order, or None."""
     matrix = vectors[0].base
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not matrix.flags.c_contiguous:
         return None
@@ -151,24 +151,25 @@ def _matrix_of(vectors: Sequence[NDArray[np.integer]]) -> NDArray[np.integer] | 
         return None
     address, step = matrix.__array_interface__["data"][0], matrix.itemsize
     expected = [(address + j * step, matrix.strides[:1]) for j in range(len(vectors))]
-    found = [(vector.__array_interface__["data"][0], vector.strides) for vector in vectors]
-    return matrix if found == expected and all(vector.base is matrix for vector in vectors) else None
+    actual = [(vector.__array_interface__["data"][0], vector.strides) for vector in vectors]
+    return matrix if actual == expected and all(vector.base is matrix for vector in vectors) else None
 
 
 def _column_extents(block: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return the smallest and the largest value of each column, comparing many rows at once."""
-    at_once = 64
-    whole = len(block) // at_once * at_once
+    """Return the smallest and the largest value of each column."""
+    # NumPy reduces long rows much faster than short ones, so 64 rows are first reshaped into one.
+    n_joined = 64
+    whole = len(block) // n_joined * n_joined
     parts = [block[whole:]]
     if whole:
-        wide = block[:whole].reshape(whole // at_once, -1)
-        parts += [wide.min(axis=0).reshape(at_once, -1), wide.max(axis=0).reshape(at_once, -1)]
-    together = np.concatenate(parts)
-    return together.min(axis=0), together.max(axis=0)
+        wide = block[:whole].reshape(whole // n_joined, -1)
+        parts += [wide.min(axis=0).reshape(n_joined, -1), wide.max(axis=0).reshape(n_joined, -1)]
+    candidates = np.concatenate(parts)
+    return candidates.min(axis=0), candidates.max(axis=0)
 
 
 def merge_groups(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
-    """Return the grouping by other codes of its groups, under which some of them may be the same."""
+    """Return the grouping by new codes of its groups, under which some groups may become equal."""
     merged = group_rows(columns, len(grouping.codes))
     if len(merged.codes) == len(grouping.codes):
         first_row = grouping.first_row[merged.first_row]
@@ -182,23 +183,23 @@ def merge_groups(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
 
 
 def _renumber(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
-    """Return the grouping by other codes of its groups, under which all stay apart and in order."""
+    """Return the grouping with new codes under which all groups stay distinct and in order."""
     codes = np.stack([column.digits(slice(None)) for column in columns], axis=1, dtype=np.int32, casting="same_kind")
     return replace(grouping, codes=codes)
 
 
-def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return, for each row of `wanted`, its place among the distinct rows `codes`, or -1."""
+def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], queries: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the position of each row of `queries` among the distinct rows `codes`, or -1."""
     packing = Packing(sizes)
     table = _HashTable(packing.n_words)
     table.add(packing.pack(list(codes.T)), 0, np.empty(len(codes), dtype=np.int32))
-    place = np.empty(len(wanted), dtype=np.int32)
-    table.add(packing.pack(list(wanted.T)), 0, place)
-    return np.where(place < len(codes), place, -1)
+    position = np.empty(len(queries), dtype=np.int32)
+    table.add(packing.pack(list(queries.T)), 0, position)
+    return np.where(position < len(codes), position, -1)  # groups that the queries added are new
 
 
 class Packing:
-    """Which word each member's code goes into, and multiplied by what."""
+    """The word that each member's code is packed into, and its factor there."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.radix = [size + 1 for size in sizes]  # one more for missing
@@ -221,7 +222,7 @@ class Packing:
         return self.reader(columns)(slice(len(codes[0])))
 
     def reader(self, columns: Sequence[Codes]) -> Callable[[slice], Ints]:
-        """Return a function that gives (rows, n_words) words of some consecutive rows of the columns."""
+        """Return a function that returns the (rows, n_words) words of consecutive rows of the columns."""
         shifts = np.array([1 - column.base for column in columns], dtype=np.int64)
         values = [column.values for column in columns if isinstance(column, CodeColumn)]
         matrix = _matrix_of(values) if len(values) == len(columns) else None
@@ -249,7 +250,7 @@ class Packing:
 
 
 class _HashTable:
-    """The distinct rows met so far, numbered in order of appearance; grows as needed."""
+    """The distinct rows so far, numbered in order of appearance."""
 
     def __init__(self, n_words: int) -> None:
         self.n_groups = 0
@@ -263,13 +264,13 @@ class _HashTable:
         return self._store[: self.n_groups]
 
     def add(self, words: Ints, base: int, group_of: NDArray[np.int32]) -> None:
-        """Number the rows of `words`, whose first is data row `base`, into `group_of`."""
+        """Write the group of each row of `words` into `group_of`; the first row is data row `base`."""
         self._reserve(self.n_groups + len(words))
         group = _kernels.row_hashing.group_words if words.shape[1] == 1 else _kernels.row_hashing.group_rows
         self.n_groups = group(words, base, self._slots, self._store, self.first, self.n_groups, group_of)
 
     def merge(self, other: _HashTable) -> NDArray[np.int32]:
-        """Add the groups of another table, of later rows, and return their numbers here."""
+        """Add the groups of a table of later rows, and return their numbers in this table."""
         translation = np.empty(other.n_groups, dtype=np.int32)
         n_before = self.n_groups
         self.add(other.words, 0, translation)
@@ -292,14 +293,15 @@ class _HashTable:
 def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) -> LabelGroups:
     """Group rows by their labels.
 
-    Small whole numbers are grouped as they are: what levels there are is then told by the groups, not by the rows.
+    Integers of a small range are grouped as they are. Their levels are then read from the groups instead of from all
+    rows.
     """
     order = range(len(vectors))
     plain = [j for j, vector in enumerate(vectors) if is_plain(vector)]
     columns: dict[int, Codes] = {}
     if plain:
-        found = extents([np.asarray(vectors[j]) for j in plain])
-        for j, (low, high) in zip(plain, found, strict=True):
+        bounds = extents([np.asarray(vectors[j]) for j in plain])
+        for j, (low, high) in zip(plain, bounds, strict=True):
             if high - low < _WIDEST_SPAN:
                 columns[j] = CodeColumn(np.asarray(vectors[j]), high - low + 1, low)
     others = [j for j in order if j not in columns]
@@ -316,22 +318,25 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
     return _with_noise_alone(LabelGroups(levels, merged), noise)
 
 
-def group_counted_labels(lines: CountedLabels, noise: Noise) -> LabelGroups:
-    """Group lines that stand for several equal rows each by their labels."""
-    columns = encode_all(dict(zip(lines.names, lines.vectors, strict=True)), noise, lines.row_counts)
-    groups = LabelGroups(tuple(column.levels for column in columns), group_rows(columns, len(lines.row_counts)))
-    if noise == "singletons" and np.any(lines.row_counts[groups.noisy[groups.grouping.row_pattern]] > 1):
-        raise QuorateError(
-            'noise="singletons" needs the rows of noise one by one, but the table counts equal rows. '
-            'Use noise="missing" or "cluster", or collect the frame first.'
+def group_counted_labels(counted: CountedLabels, noise: Noise) -> LabelGroups:
+    """Group labels with row counts."""
+    columns = encode_all(dict(zip(counted.names, counted.vectors, strict=True)), noise, counted.row_counts)
+    groups = LabelGroups(tuple(column.levels for column in columns), group_rows(columns, len(counted.row_counts)))
+    if noise == "singletons" and np.any(counted.row_counts[groups.noisy[groups.grouping.row_pattern]] > 1):
+        raise InputError(
+            'must not be "singletons" for a table that counts equal rows: single rows of noise are not available.',
+            code="counted-noise",
+            parameter="noise",
+            hint=("Use ", Setting("noise", "missing"), " or ", Setting("noise", "cluster"), ", or collect the frame."),
         )
     return _with_noise_alone(groups, noise)
 
 
 def _with_noise_alone(groups: LabelGroups, noise: Noise) -> LabelGroups:
-    """Give every row of noise a cluster of its own, if asked for, numbered before the other clusters of its member.
+    """Make every row of noise a cluster of its own if noise is "singletons", numbered before its member's other
+    clusters.
 
-    Rows of noise are taken in the order of their patterns: which of several equal rows comes first does not matter.
+    Rows of noise are numbered in the order of their patterns, so that the order of equal rows does not matter.
     """
     if noise != "singletons" or not groups.noisy.any():
         return groups

@@ -15,22 +15,22 @@ from quorate.cluster_similarity import inverse_permutation, order_by_overlap, re
 from quorate.ensemble import Ensemble, scaled_cooccurrence
 from quorate.reliability import ratio
 
-_PATTERNS_AT_ONCE = 1024
-_ROUNDING = 1e-13  # what is below is 0 but for rounding
-_WALKS_AT_ONCE = 20.0  # products of an eigendecomposition of n nodes and what is made of it, over n^3
-_SPARSE_PRODUCT = 4.0  # how much longer a product takes where most of a matrix is 0 and left out
-_WALKS_SIDE_BY_SIDE = 48  # clusters whose walks are: six lines
-_WALKS_TOGETHER = 3 * _WALKS_SIDE_BY_SIDE  # that are taken in one go, of several members if these are small
+_PATTERNS_PER_BLOCK = 1024
+_ROUNDING = 1e-13  # smaller values are rounding errors of 0
+_DENSE_COST = 20.0  # multiplications of the eigendecomposition and the products after it, divided by n^3
+_SPARSE_COST = 4.0  # time of a multiplication in a sparse product, relative to one in a dense product
+_LANES = 48  # walks are padded to a multiple of this: six cache lines
+_WALKS_PER_BATCH = 3 * _LANES  # small members share a batch
 
 
 def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Floats:
-    """Return how alike random walks from every two nodes are (Huang, Lai, Wang 2016; Huang et al. 2018).
+    """Return the similarity of random walks from every two nodes (Huang, Lai, Wang 2016; Huang et al. 2018).
 
     With P = D^-1 A V the transitions of a walk over links A that prefers nodes of large weight V, D the row sums of AV,
     and G the sum over steps t of P^t (P^t)', the similarity is G_ij / sqrt(G_ii G_jj). Nodes without links get 0.
 
-    P is similar to the symmetric N = Q L Q', so that all its powers come from one eigendecomposition:
-    G = S^-1 Q [(Q'S^2 Q) o F] Q'S^-1, with S^2 = VD and F_ij the sum over t of (l_i l_j)^t.
+    P is similar to the symmetric N = Q L Q', so that all its powers come from one eigendecomposition: G = S^-1 Q
+    [(Q'S^2 Q) o F] Q'S^-1, with S^2 = VD and F_ij the sum over t of (l_i l_j)^t.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
     """
     n = len(links)
     require_memory(8.0 * 6 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
-    require_time(_WALKS_AT_ONCE * n**3, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
+    require_time(_DENSE_COST * n**3, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     degrees = links @ weights
     linked = np.flatnonzero(degrees > 0)
     similarity = np.zeros((n, n))
@@ -52,7 +52,7 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
     whole = len(linked) == n
     root = np.sqrt(weights[linked] / degrees[linked])
     scale = np.sqrt(weights[linked] * degrees[linked])
-    with threads.linear_algebra(n // 4):  # many products, which gain little from threads of their own
+    with threads.linear_algebra(n // 4):  # many products, which gain little from BLAS threads
         walk = (links if whole else links[np.ix_(linked, linked)]) * root[:, None] * root
         values, vectors = eigh(walk, overwrite_a=True, check_finite=False, driver="evd")
         vectors *= scale[:, None]
@@ -63,13 +63,13 @@ def trajectory_similarity(links: Floats, weights: Floats, n_steps: int) -> Float
             series += 1.0
             series *= steps
         vectors /= scale[:, None] ** 2
-        together = vectors @ (inner * series) @ vectors.T
-    similarity[np.ix_(linked, linked)] = _cosines(together)
+        inner_products = vectors @ (inner * series) @ vectors.T
+    similarity[np.ix_(linked, linked)] = _cosines(inner_products)
     return similarity
 
 
 def _cosines(inner: Floats) -> Floats:
-    """Return the cosines of nodes from the inner products of their walks; what is left by rounding is 0."""
+    """Return the cosines of nodes from the inner products of their walks; rounding errors are set to 0."""
     length = np.sqrt(inner.diagonal())
     cosines = (inner + inner.T) / (2.0 * np.outer(length, length))
     cosines[cosines < _ROUNDING] = 0.0
@@ -81,8 +81,8 @@ def _cosines(inner: Floats) -> Floats:
 def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floats:
     """Return `trajectory_similarity` of clusters of the same member, 0 between members; all weights are 1.
 
-    Where clusters overlap few others, walks are taken step by step, those from all clusters of a member side by side:
-    their part of G is the sum over steps of X'X, with X (n, clusters of the member) where the walks are, in any order.
+    Where clusters overlap few others, the walks are simulated step by step, all clusters of a member in one pass. Their
+    part of G is the sum over steps of X'X, with X (n, clusters of the member) the positions of the walks.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
         Length of the walks.
     """
     n = len(member)
-    operations = n_steps * n * (_SPARSE_PRODUCT * links.nnz + float(np.sum(np.bincount(member) ** 2.0)))
-    if operations > _WALKS_AT_ONCE * n**3:
+    operations = n_steps * n * (_SPARSE_COST * links.nnz + float(np.sum(np.bincount(member) ** 2.0)))
+    if operations > _DENSE_COST * n**3:
         return trajectory_similarity(links.toarray(), np.ones(n), n_steps) * (member[:, None] == member)
     require_memory(8.0 * 3 * n**2, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     require_time(operations, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
@@ -104,13 +104,14 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
     place = inverse_permutation(order)
     steps = links[order]
     indices = place[steps.indices]
-    transposed = steps.data * ratio(1.0, degrees)[steps.indices]  # of the transitions, as links are symmetric
+    transposed = steps.data * ratio(1.0, degrees)[steps.indices]  # P', because links are symmetric
     similarity = np.zeros((n, n))
 
     def walk_from(members: list[int]) -> None:
-        own = [np.flatnonzero((member == some) & (degrees > 0)) for some in members]
+        own = [np.flatnonzero((member == j) & (degrees > 0)) for j in members]
         starts = np.concatenate(own)
-        rows_of_eight = n * (_up_to(_WALKS_SIDE_BY_SIDE, len(starts)) // _kernels.vector_lanes.WIDTH)
+        rows_of_eight = n * (_round_up(_LANES, len(starts)) // _kernels.vector_lanes.WIDTH)
+        # One column per walk: `before` holds its distribution over clusters, `after` that of the next step.
         before, after = _kernels.vector_lanes.zero_rows(rows_of_eight), _kernels.vector_lanes.rows(rows_of_eight)
         before.reshape(n, -1)[place[starts], np.arange(len(starts))] = 1.0
         inner = [np.zeros((len(clusters), len(clusters))) for clusters in own]
@@ -118,44 +119,46 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
             _kernels.neighbor_sums.step(steps.indptr, indices, transposed, before, after)
             first = 0
             for total in inner:
-                where = after.reshape(n, -1)[:, first : first + len(total)]
-                total += where.T @ where
+                positions = after.reshape(n, -1)[:, first : first + len(total)]
+                total += positions.T @ positions
                 first += len(total)
             before, after = after, before
         for clusters, total in zip(own, inner, strict=True):
             similarity[np.ix_(clusters, clusters)] = _cosines(total)
 
     with threads.one_thread():
-        threads.in_threads(walk_from, _side_by_side(np.bincount(member)))
+        threads.in_threads(walk_from, _batches(np.bincount(member)))
     return similarity
 
 
-def _side_by_side(sizes: Ints) -> list[list[int]]:
-    """Put members together whose clusters fit side by side, each where there is room; the longest work comes first."""
-    together: list[list[int]] = []
-    room: list[int] = []
-    for some in np.argsort(-sizes, kind="stable").tolist():
-        found = next((i for i, free in enumerate(room) if sizes[some] <= free), len(room))
-        if found == len(room):
-            together.append([])
-            room.append(max(_WALKS_TOGETHER, _up_to(_WALKS_SIDE_BY_SIDE, sizes[some])))
-        together[found].append(some)
-        room[found] -= sizes[some]
-    return sorted(together, key=lambda members: -float(np.sum(sizes[members] ** 2.0)))
+def _batches(sizes: Ints) -> list[list[int]]:
+    """Combine members whose clusters fit into one batch of walks, each in the first batch with space; longest batch
+    first.
+    """
+    batches: list[list[int]] = []
+    space: list[int] = []
+    for member in np.argsort(-sizes, kind="stable").tolist():
+        batch = next((i for i, free in enumerate(space) if sizes[member] <= free), len(space))
+        if batch == len(space):
+            batches.append([])
+            space.append(max(_WALKS_PER_BATCH, _round_up(_LANES, sizes[member])))
+        batches[batch].append(member)
+        space[batch] -= sizes[member]
+    return sorted(batches, key=lambda members: -float(np.sum(sizes[members] ** 2.0)))
 
 
-def _up_to(step: int, number: int) -> int:
-    """Return the next multiple of a step."""
+def _round_up(step: int, number: int) -> int:
+    """Return the smallest multiple of `step` that is at least `number`."""
     return -(-number // step) * step
 
 
 def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -> Floats:
-    """Return the similarity of clusters from which SimRank makes that of rows (SRS; Iam-On et al. 2008).
+    """Return the similarity of clusters from which SimRank computes that of rows (SRS; Iam-On et al. 2008).
 
     On the graph of rows and clusters, S = decay Phi C Phi' over rows and C = decay H'SH / (s s') over clusters, both
     with unit diagonal, start as the identity; both updates use the previous iterate. As in LinkCluE, `n_iterations` = R
-    means R - 1 updates. So the last S comes from the C of R - 2 updates, that from the S of one update less, and so on:
-    every other iterate is never used, and none of the S that are needed is ever formed.
+    means R - 1 updates. So the last S comes from the C of R - 2 updates, which comes from the S of one update less, and
+    so on. Every other iterate is not needed, and no S is ever formed.
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ def simrank(ens: Ensemble, phi: sp.csr_array, decay: float, n_iterations: int) -
     phi : sparse (m, n_clusters)
         Share of each cluster in its patterns; rows sum to 1.
     decay : float
-        What a step over the graph keeps of a similarity.
+        Factor by which a similarity decreases in one step over the graph.
     n_iterations : int >= 2
         R.
     """
@@ -180,7 +183,7 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     """Return the C that follows from the S that follows from `similarity`.
 
     H'SH = decay K C K' + H' diag(w (1 - s)) H with K = H' diag(w) Phi, where s is the similarity of two different rows
-    of a pattern: a row is similar to itself by 1 instead. Under row weights a row counts by its pattern's mean weight.
+    of a pattern: a row is similar to itself by 1 instead. With row weights, a row counts by its pattern's mean weight.
     """
     members = ens.incidence.T.tocsr() @ sp.diags_array(ens.counts.astype(np.float64))
     to_clusters = sp.csr_array(members @ phi)
@@ -197,9 +200,9 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
 
 
 def _same_pattern(phi: sp.csr_array, similarity: Floats) -> Floats:
-    """(m,) the mean similarity of the clusters of a pattern, some patterns at a time."""
+    """(m,) the mean similarity of the clusters of a pattern, computed in blocks of patterns."""
     mean = np.empty(phi.shape[0])
-    for some in threads.blocks(len(mean), _PATTERNS_AT_ONCE):
-        part = phi[some]
-        mean[some] = np.asarray(part.multiply(part @ similarity).sum(axis=1)).ravel()
+    for block in threads.blocks(len(mean), _PATTERNS_PER_BLOCK):
+        part = phi[block]
+        mean[block] = np.asarray(part.multiply(part @ similarity).sum(axis=1)).ravel()
     return mean

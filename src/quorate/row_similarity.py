@@ -1,7 +1,7 @@
-"""Evidence: how similar two rows are, by the members that put them in one cluster (paper, section 6.1).
+"""Co-association of patterns: the weighted share of members that put two rows into one cluster (paper, section 6.1).
 
-The evidence of two rows is the inner product of their weighted cluster indicators, so the mean evidence of a row and a
-group needs only the group's histogram over clusters, never a matrix of rows.
+The co-association of two rows is the inner product of their weighted cluster indicators. The mean co-association of a
+row and a group therefore needs only the group's histogram over clusters, never a matrix of rows.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ _LINES_AT_ONCE = 1024
 
 
 def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
-    """(m,) the total weight W of the members that label each pattern, over that of all members; exactly 1 if all do."""
+    """(m,) share W of the total member weight that labels each pattern; exactly 1 if all members do."""
     covered = np.empty(len(patterns))
-    for some in threads.blocks(len(patterns), _PATTERNS_PER_TASK):
-        present = patterns[some] >= 0
+    for block in threads.blocks(len(patterns), _PATTERNS_PER_TASK):
+        present = patterns[block] >= 0
         if present.all():
-            covered[some] = 1.0
+            covered[block] = 1.0
             continue
         missing = np.where(present, 0.0, weights).sum(axis=1)
-        covered[some] = 1.0 - missing / weights.sum()
-        covered[some][~np.any(present & (weights > 0), axis=1)] = 0.0
+        covered[block] = 1.0 - missing / weights.sum()
+        covered[block][~np.any(present & (weights > 0), axis=1)] = 0.0  # exactly 0, not a rounding error
     return covered
 
 
 def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
-    """(m, n_clusters) each pattern's cluster indicator over sqrt(W), so that evidence is a weighted inner product."""
+    """(m, n_clusters) each pattern's cluster indicator over sqrt(W), so that co-association is a weighted inner
+    product.
+    """
     weight = covering_weight(ens.patterns, weights)
     scale = ratio(1.0, np.sqrt(weight))
     scaled = ens.incidence.copy()
@@ -51,67 +53,68 @@ def indicators(ens: Ensemble, weights: Floats) -> sp.csr_array:
 
 
 def pattern_coassociation(ens: Ensemble, weights: Floats, certainty: Floats | None = None) -> Floats:
-    """(m, m) evidence of every two patterns (equation 12): the weight of the members in which they agree.
+    """(m, m) co-association of every two patterns (equation 12): the weight of the members in which they agree.
 
-    Clusters may count by their `certainty` (n_clusters,) too: the locally weighted co-association of Huang et al. 2018.
+    With `certainty` (n_clusters,), clusters also count by their certainty: the locally weighted co-association of Huang
+    et al. 2018.
     """
     n_patterns = ens.n_patterns
-    require_memory(8.0 * n_patterns**2, f"The evidence of every two of {n_patterns:,} patterns", USE_NO_MATRIX)
+    require_memory(8.0 * n_patterns**2, f"The co-association matrix of {n_patterns:,} patterns", USE_NO_MATRIX)
     phi = indicators(ens, weights)
     share = weights[ens.cluster_member] / weights.sum()
     if certainty is not None:
         share = share * certainty
     scaled, by_cluster = sp.csr_array(phi @ sp.diags_array(share)), phi.T.tocsr()
-    evidence = np.empty((n_patterns, n_patterns))
+    shares = np.empty((n_patterns, n_patterns))
     blocks = threads.blocks(n_patterns, _LINES_AT_ONCE)
-    for some in blocks:
-        evidence[some] = (scaled[some] @ by_cluster).toarray()
-    # The last bits of the product depend on which factor was scaled.
-    for a, some in enumerate(blocks):
+    for block in blocks:
+        shares[block] = (scaled[block] @ by_cluster).toarray()
+    # The last bits of the product depend on which factor was scaled, so the result is made symmetric.
+    for a, block in enumerate(blocks):
         for other in blocks[a:]:
-            mean = (evidence[some, other] + evidence[other, some].T) / 2
-            evidence[some, other], evidence[other, some] = mean, mean.T
+            mean = (shares[block, other] + shares[other, block].T) / 2
+            shares[block, other], shares[other, block] = mean, mean.T
     if certainty is None:
-        np.fill_diagonal(evidence, covering_weight(ens.patterns, weights) > 0)
-    return np.minimum(evidence, 1.0, out=evidence)
+        np.fill_diagonal(shares, covering_weight(ens.patterns, weights) > 0)
+    return np.minimum(shares, 1.0, out=shares)
 
 
 @dataclass(frozen=True)
 class ThroughClusters:
-    """The similarity of every two patterns, or groups of them, through that of their clusters: Phi T Phi'."""
+    """The similarity of every two patterns, or groups of patterns, through that of their clusters: Phi T Phi'."""
 
     phi: sp.csr_array
-    """(groups, n_clusters) how much each cluster of a group counts, not negative."""
+    """(groups, n_clusters) weight of each cluster in each group, not negative."""
     similarity: Floats
     """(n_clusters, n_clusters) symmetric similarity T of clusters, not negative."""
     similar: tuple[Ints, Ints]
-    """(n_clusters,), (n_clusters,) the first and the last cluster, plus one, that each is similar to."""
+    """(n_clusters,), (n_clusters,) the range first .. last + 1 of clusters that each one may be similar to."""
     most: float = np.inf
-    """What no similarity exceeds but for rounding."""
+    """Upper bound of all similarities, apart from rounding."""
 
     @classmethod
     def of_all(cls, phi: sp.csr_array, similarity: Floats) -> ThroughClusters:
-        """Return what any two clusters make similar."""
+        """Return the similarity in which any two clusters may be similar."""
         n = len(similarity)
         return cls(phi, similarity, (np.zeros(n, dtype=np.int64), np.full(n, n)))
 
     @classmethod
-    def of_members(cls, ens: Ensemble, influence: Floats, similarity: Floats, patterns: Ints) -> ThroughClusters:
-        """Return the weighted mean over members of the similarity of their clusters, for some patterns.
+    def of_members(cls, ens: Ensemble, weights: Floats, similarity: Floats, patterns: Ints) -> ThroughClusters:
+        """Return the weighted mean over members of the similarity of their clusters, for a selection of patterns.
 
-        Where labels are missing it is the sum over the members that label both rows, over sqrt(W_i W_j), W the weight
-        of the members that label a row.
+        Where labels are missing, it is the sum over the members that label both rows, divided by sqrt(W_i W_j), W the
+        weight of the members that label a row.
 
         Parameters
         ----------
         similarity : (n_clusters, n_clusters)
             Of clusters of the same member, at most 1; 0 between members.
         patterns : (p,)
-            Which patterns.
+            The selected patterns.
         """
         member = ens.cluster_member
-        phi = sp.csr_array(indicators(ens, influence)[patterns])
-        phi.data *= np.sqrt(influence / influence.sum())[member][phi.indices]
+        phi = sp.csr_array(indicators(ens, weights)[patterns])
+        phi.data *= np.sqrt(weights / weights.sum())[member][phi.indices]
         similar = np.searchsorted(member, member, "left"), np.searchsorted(member, member, "right")
         return cls(phi, similarity, similar, 1.0)
 
@@ -119,7 +122,7 @@ class ThroughClusters:
         return int(self.phi.shape[0])
 
     def joined(self, shares: sp.csr_array) -> ThroughClusters:
-        """Return the mean similarity of larger groups, of which `shares` (larger, groups) are the shares of these."""
+        """Return the mean similarity of larger groups; `shares` (larger, groups) are the shares of these groups."""
         return replace(self, phi=sp.csr_array(shares @ self.phi))
 
     def matrix(self) -> Floats:
@@ -127,15 +130,15 @@ class ThroughClusters:
         n = len(self)
         require_memory(
             8.0 * n * (n + _ROWS_PER_TASK * len(self.similarity) / max(n, 1)),
-            f"The similarity of every two of {n:,} groups of rows",
+            f"The similarity matrix of {n:,} groups of rows",
             USE_NO_MATRIX,
         )
         out = np.empty((n, n))
 
-        def fill(some: slice) -> None:
-            carried = np.empty((len(self.similarity), some.stop - some.start))
-            _kernels.neighbor_sums.carry(np.arange(some.start, some.stop), *self._arrays, carried)
-            _kernels.neighbor_sums.add_up(carried, *self._arrays[:3], some.start, self.most, out)
+        def fill(task: slice) -> None:
+            carried = np.empty((len(self.similarity), task.stop - task.start))
+            _kernels.neighbor_sums.carry(np.arange(task.start, task.stop), *self._arrays, carried)
+            _kernels.neighbor_sums.add_up(carried, *self._arrays[:3], task.start, self.most, out)
 
         threads.in_threads(fill, threads.blocks(n, _ROWS_PER_TASK))
         return out
@@ -148,23 +151,23 @@ class ThroughClusters:
         second: Floats,
         on_progress: Callable[[float], None] | None = None,
     ) -> None:
-        """Write for the groups `todo` the most similar other group, how similar it and the next are, in threads."""
+        """Write, for the groups `todo`, the most similar other group and the two largest similarities, in threads."""
 
-        def find(some: slice) -> None:
-            _kernels.neighbor_sums.nearest(todo[some], *self._arrays, partner, best, second)
+        def find(task: slice) -> None:
+            _kernels.neighbor_sums.nearest(todo[task], *self._arrays, partner, best, second)
 
         threads.in_threads(find, threads.blocks(len(todo), _SEARCHES_PER_TASK), on_progress)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
-        """What kernels take: Phi in CSR form, T, and which clusters are similar to each."""
+        """The arguments of the kernels: Phi in CSR form, T, and the range of similar clusters."""
         return self.phi.indptr, self.phi.indices, self.phi.data, self.similarity, *self.similar
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     """Return the weighted co-association matrix: the weight of the members that join two rows (Definitions 7 and 8).
 
-    With missing labels the evidence is divided by sqrt(W_i W_j), W the weight of the members that label a row.
+    With missing labels it is divided by sqrt(W_i W_j), W the weight of the members that label a row.
 
     Parameters
     ----------
@@ -180,12 +183,11 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     """
     ens = as_ensemble(ens)
     share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)
-    evidence = pattern_coassociation(ens, share)
+    by_pattern = pattern_coassociation(ens, share)
     if not rows:
-        return evidence
-    require_memory(8.0 * ens.n_rows**2, f"The evidence of every two of {ens.n_rows:,} rows", "Leave rows=False.")
-    row_pattern = ens.row_pattern
-    return evidence[np.ix_(row_pattern, row_pattern)]
+        return by_pattern
+    require_memory(8.0 * ens.n_rows**2, f"The co-association matrix of {ens.n_rows:,} rows", "Use rows=False.")
+    return by_pattern[np.ix_(ens.row_pattern, ens.row_pattern)]
 
 
 def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Floats:
@@ -198,55 +200,55 @@ def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | N
 def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
     """(groups, n_clusters) number of rows (or their weight) that each group of patterns shares with each cluster.
 
-    Squared: the sum of their squared weights, a row weighing as much as the rows of its pattern on average.
+    If `squared`: the sum of their squared weights; each row of a pattern has the pattern's mean row weight.
     """
     counts = ens.counts.astype(np.float64)
     return sum_by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
 
 
 def sum_by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
-    """(groups, n_clusters) what the patterns of each group bring to each of their clusters."""
-    found = np.zeros((n_groups, ens.n_clusters))
-    _kernels.row_hashing.add_by_group(ens.patterns, amounts, labels, found)
-    return found
+    """(groups, n_clusters) sum of the `amounts` (m,) of the patterns of each group, added to each of their clusters."""
+    sums = np.zeros((n_groups, ens.n_clusters))
+    _kernels.row_hashing.add_by_group(ens.patterns, amounts, labels, sums)
+    return sums
 
 
 def group_sizes(ens: Ensemble, labels: Labels, n_groups: int = 0) -> Floats:
     """(groups,) number of rows (or their weight) of each group of patterns; label -1 is no group."""
-    kept = labels >= 0
-    return np.bincount(labels[kept], weights=ens.counts[kept], minlength=n_groups).astype(np.float64)
+    grouped = labels >= 0
+    return np.bincount(labels[grouped], weights=ens.counts[grouped], minlength=n_groups).astype(np.float64)
 
 
 def group_sums(ens: Ensemble, labels: Labels, values: Floats, n_groups: int) -> Floats:
-    """(groups,) sum over the rows of each group, by their weight, of what is known of their patterns."""
-    kept = labels >= 0
-    return np.bincount(labels[kept], weights=(values * ens.counts)[kept], minlength=n_groups).astype(np.float64)
+    """(groups,) weighted sum over the rows of each group of the values (m,) of their patterns."""
+    grouped = labels >= 0
+    return np.bincount(labels[grouped], weights=(values * ens.counts)[grouped], minlength=n_groups).astype(np.float64)
 
 
 def mean_coassociation(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Floats:
-    """(rows, groups) mean evidence between each row of cluster ids, -1 for missing, and the rows of each group."""
+    """(rows, groups) mean co-association of each row of cluster ids, -1 for missing, with the rows of each group."""
     share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
     share /= group_sizes(ens, labels)[:, None]
     by_cluster = np.concatenate([share.T, np.zeros((1, len(share)))])  # id -1 is the row of zeros
-    evidence = np.zeros((len(cluster_ids), len(share)))
+    mean = np.zeros((len(cluster_ids), len(share)))
     for ids in cluster_ids.T:
-        evidence += by_cluster[ids]
-    return evidence
+        mean += by_cluster[ids]
+    return mean
 
 
 def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
-    """(rows,) the group with the highest mean evidence for each row of cluster ids, -1 where there is no evidence.
+    """(rows,) the group of highest mean co-association for each row of cluster ids, -1 for rows without labels.
 
     Ties, after rounding to twelve decimals, go to the smaller label.
     """
-    evidence = mean_coassociation(ens, weights, labels, cluster_ids)
-    if evidence.size == 0:
+    mean = mean_coassociation(ens, weights, labels, cluster_ids)
+    if mean.size == 0:
         return np.full(len(cluster_ids), -1, dtype=np.int64)
-    best = np.argmax(np.round(evidence, 12), axis=1)
-    known = np.any((cluster_ids >= 0) & (weights > 0), axis=1)
-    return np.where(known, best, -1)
+    best = np.argmax(np.round(mean, 12), axis=1)
+    labeled = np.any((cluster_ids >= 0) & (weights > 0), axis=1)
+    return np.where(labeled, best, -1)
 
 
-def covered_patterns(ens: Ensemble, influence: Floats) -> Ints:
-    """Return the patterns that some member of positive influence labels."""
-    return np.flatnonzero(covering_weight(ens.patterns, influence) > 0)
+def covered_patterns(ens: Ensemble, weights: Floats) -> Ints:
+    """Return the patterns that at least one member of positive weight labels."""
+    return np.flatnonzero(covering_weight(ens.patterns, weights) > 0)

@@ -1,4 +1,4 @@
-"""Small cards of HTML for notebooks: figures, a table and bars, without a script and without a style sheet."""
+"""HTML cards for notebooks: figures, a table and bars, without scripts and style sheets."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -18,26 +18,26 @@ class Share(float):
 
 
 def card(
-    title: str, facts: Iterable[tuple[Any, str]], heads: Sequence[str] = (), rows: Sequence[Sequence[Any]] = ()
+    title: str, figures: Iterable[tuple[Any, str]], heads: Sequence[str] = (), rows: Sequence[Sequence[Any]] = ()
 ) -> str:
-    """Return a card: a title, figures with what they are, and a table of which the first lines are shown."""
-    figures = "".join(
-        f'<span style="margin-right:1.4em"><b>{_text(value)}</b> <span style="opacity:.7">{_text(what)}</span></span>'
-        for value, what in facts
+    """Return a card: a title, figures with their captions, and the first rows of a table."""
+    captioned = "".join(
+        f'<span style="margin-right:1.4em"><b>{_text(value)}</b> <span style="opacity:.7">{_text(name)}</span></span>'
+        for value, name in figures
     )
     head = f'<div style="margin-bottom:.3em"><b>{_text(title)}</b></div>'
-    return f'<div style="{_BOX}">{head}{figures}{_table(heads, rows)}</div>'
+    return f'<div style="{_BOX}">{head}{captioned}{_table(heads, rows)}</div>'
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     if not rows:
         return ""
-    head = "".join(f'<th style="{_CELL};opacity:.7;font-weight:normal">{_text(one)}</th>' for one in heads)
+    head = "".join(f'<th style="{_CELL};opacity:.7;font-weight:normal">{_text(name)}</th>' for name in heads)
     body = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{_cell(value)}</td>' for value in row) + "</tr>" for row in rows[:_SHOWN]
     )
-    left = len(rows) - _SHOWN
-    more = f'<div style="opacity:.7">and {left} more</div>' if left > 0 else ""
+    n_hidden = len(rows) - _SHOWN
+    more = f'<div style="opacity:.7">and {n_hidden} more</div>' if n_hidden > 0 else ""
     lines = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return f'<table style="border-collapse:collapse;margin-top:.5em">{lines}</table>{more}'
 

@@ -1,10 +1,10 @@
-"""Packages that only some features need: imported when used, and named with the extra that installs them."""
+"""Optional packages: imported when used; a missing one raises an error that names the extra to install."""
 
 import importlib
 import importlib.util
 from typing import Any
 
-from quorate.errors import QuorateError
+from quorate.errors import MissingPackageError
 
 EXTRAS = {
     "matplotlib": "plot",
@@ -21,7 +21,7 @@ EXTRAS = {
 
 
 def import_extra(module: str, purpose: str) -> Any:
-    """Return an optional package's module, or say which extra brings what `purpose` needs."""
+    """Import a module of an optional package; raise an error that names the extra if `purpose` lacks it."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)
@@ -32,13 +32,14 @@ def import_extra(module: str, purpose: str) -> Any:
 
 
 def require_extra(package: str, purpose: str) -> None:
-    """Complain as `import_extra` does, without importing the package: another process will."""
+    """Raise the error of `import_extra` without importing the package, because another process will import it."""
     if importlib.util.find_spec(package) is None:
         raise _missing(package, purpose)
 
 
-def _missing(package: str, purpose: str) -> QuorateError:
-    return QuorateError(
-        f"{purpose} needs the package {package}, which is not installed. "
-        f'Install it with: pip install "quorate[{EXTRAS[package]}]"'
+def _missing(package: str, purpose: str) -> MissingPackageError:
+    return MissingPackageError(
+        f"{purpose} needs the package {package}, which is not installed.",
+        code="missing-package",
+        hint=f'Install it with: pip install "quorate[{EXTRAS[package]}]"',
     )

@@ -1,4 +1,4 @@
-"""What is found about an ensemble is kept as long as the ensemble is."""
+"""Cache of one result per object, kept as long as the object exists."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,17 +6,17 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 Key = TypeVar("Key")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def cached_per_object(find: Callable[[Key], Found]) -> Callable[[Key], Found]:
-    """Remember what a function finds for an object that never changes; what it finds must not hold that object."""
-    known: WeakKeyDictionary[Key, Found] = WeakKeyDictionary()
+def cached_per_object(function: Callable[[Key], Result]) -> Callable[[Key], Result]:
+    """Cache the results of a function of one immutable object; a result must not refer to its object."""
+    results: WeakKeyDictionary[Key, Result] = WeakKeyDictionary()
 
-    @wraps(find)
-    def found(key: Key) -> Found:
-        if key not in known:
-            known[key] = find(key)
-        return known[key]
+    @wraps(function)
+    def cached(key: Key) -> Result:
+        if key not in results:
+            results[key] = function(key)
+        return results[key]
 
-    return found
+    return cached

@@ -276,7 +276,7 @@ def test_select_keeps_rows_and_names(running_example):
 def test_a_selection_may_leave_rows_without_a_label():
     ens = qt.Ensemble([[0, 0, 1, None], [None, None, None, 2], [None] * 4], names=["a", "b", "c"])
     assert ens.select(["a"]).n_rows == 4
-    with pytest.warns(qt.QuorateWarning, match="1 row.* labeled by no member"):
+    with warns("rows-without-labels"):
         answer = qt.WEAC(2).fit(ens.select(["a", "c"]))
     assert answer.labels_.tolist() == [0, 0, 1, -1]
     with raises("no-labels"):

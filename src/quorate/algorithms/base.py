@@ -17,7 +17,7 @@ from quorate._runtime.memory import USE_LINKAGE
 from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats, Labels
-from quorate._utils.checks import check_choice, check_integer, check_number
+from quorate._utils.checks import brief_repr, check_choice, check_integer, check_number
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.forecasts import require_fit
 from quorate.analysis.choose_k import Choice, choose_k
@@ -301,18 +301,19 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return
         if k is None or isinstance(k, str | bool | float):
             raise InputError(
-                f'must be an integer or "auto"; got {k!r}.', code="number-of-clusters", parameter="n_clusters"
+                f'must be an integer or "auto"; got {brief_repr(k)}.', code="number-of-clusters", parameter="n_clusters"
             )
         check_integer("n_clusters", k, low=1)
         if int(k) > ens.n_rows:
             raise InputError(
-                f"must be at most the number of rows, {ens.n_rows}; got {k}.",
+                f"must be at most the number of rows, {ens.n_rows}; got {brief_repr(k)}.",
                 code="more-clusters-than-rows",
                 parameter="n_clusters",
             )
         if self.limited_by_clusters and int(k) > ens.n_clusters:
             raise InputError(
-                f"must be at most {ens.n_clusters}, the number of clusters of all members, for {self.name}; got {k}.",
+                f"must be at most {ens.n_clusters}, the number of clusters of all members, for {self.name}; "
+                f"got {brief_repr(k)}.",
                 code="more-clusters-than-members-have",
                 parameter="n_clusters",
                 hint=("Request fewer clusters, or use ", Setting("method", "weac"), "."),

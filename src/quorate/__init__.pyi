@@ -32,6 +32,7 @@ from .algorithms.weac import WEAC
 from .analysis.choose_k import Candidate, Choice, choose_k
 from .analysis.clusters import ConsensusCluster, Split
 from .analysis.compare import LabelMatch, PartitionComparison, compare, match, relabel
+from .analysis.member_camps import Camp, Camps, CredibleBall, camps, credible_ball
 from .analysis.scores import Scores, evaluate
 from .analysis.structure.feature_structure import Structure
 from .analysis.structure.label_structure import LabelStructure, label_structure, structure
@@ -84,12 +85,15 @@ __all__ = [
     "WCT",
     "WEAC",
     "BestMember",
+    "Camp",
+    "Camps",
     "Candidate",
     "Choice",
     "Comparison",
     "ConsensusCluster",
     "ConsensusClustering",
     "ConsensusResult",
+    "CredibleBall",
     "CrowdTrust",
     "CumulativeVoting",
     "Dendrogram",
@@ -113,6 +117,7 @@ __all__ = [
     "agreement",
     "bench",
     "cai",
+    "camps",
     "choose_k",
     "cluster_certainty",
     "cluster_file",
@@ -122,6 +127,7 @@ __all__ = [
     "consensus",
     "consensus_file",
     "consensus_frame",
+    "credible_ball",
     "crowd_trust",
     "datasets",
     "ensemble_from_frame",

@@ -1,0 +1,252 @@
+"""Do the members share one opinion? Camps of members that agree with each other more than with the rest.
+
+A mean agreement hides that members may support different partitions: twelve of three clusters, eight of seven. Members
+are grouped by average link on 1 - AMI. A grouping counts only if almost every member is clearly nearer to its own camp
+than to any other: members whose resolution varies gradually, such as k-means with random k, form one camp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from quorate._utils.array_types import Floats, Ints, Labels
+from quorate.algorithms.registry import ConsensusResult, consensus
+from quorate.analysis.compare import compare
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.reliability import agreement, ratio
+from quorate.row_similarity import shared_rows
+
+_MOST_CAMPS = 8
+_FEWEST_MEMBERS = 2
+_SMALLEST_SHARE = 0.1  # of the members, for a camp of its own
+_CLEAR = 0.08  # silhouette width that all but a few members must reach
+_GAP = 1.75  # and how much nearer its own camp must be, in standard deviations of the distances within camps
+_FEW = 0.1  # share of the members that may lie between camps
+_NO_SPREAD = 1e-3  # keeps the gap finite where the members of each camp are copies
+_OUTLIER = 0.1  # AMI with the nearest member below which a member belongs to no camp
+
+
+@dataclass(frozen=True)
+class Camp:
+    """Members that agree with each other more than with the rest."""
+
+    ensemble: Ensemble
+    """The ensemble of these members alone."""
+    members: Ints
+    """Positions in the whole ensemble."""
+    share: float
+    """Share of all members."""
+    agreement: float
+    """Mean AMI of two of its members; 1 for a single member."""
+    most_central: str
+    """The member with the largest mean AMI with the others of the camp."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members."""
+        return self.ensemble.names
+
+    @cached_property
+    def consensus(self) -> ConsensusResult:
+        """The consensus of these members, with an automatic number of clusters; computed when first read."""
+        return consensus(self.ensemble)
+
+
+@dataclass(frozen=True)
+class Camps:
+    """The camps among the members of an ensemble, the largest first."""
+
+    camps: tuple[Camp, ...]
+    outliers: tuple[str, ...]
+    """Members that agree with no other member (AMI below 0.1)."""
+    agreement_between: float
+    """Mean AMI of two members of different camps; NaN if there is one camp."""
+    silhouette: float
+    """Mean silhouette width of the members (1 - AMI as distance); NaN if there is one camp."""
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words. Computes the consensus of each camp."""
+        n = sum(len(camp.members) for camp in self.camps)
+        aside = f" {_members(len(self.outliers))} no other member." if self.outliers else ""
+        if len(self.camps) <= 1:
+            return f"The {n} members form one group: no subgroups with different partitions.{aside}"
+        parts = [_support(camp) for camp in self.camps]
+        first = self.camps[0].consensus
+        change = compare(first.labels, self.camps[1].consensus.labels)
+        how = []
+        if change.split:
+            how.append(f"split clusters {', '.join(str(c) for c in sorted(change.split))}")
+        if change.merged:
+            merged = sorted(old for group in change.merged.values() for old in group)
+            how.append(f"merge clusters {', '.join(str(c) for c in merged)}")
+        difference = f" Compared with the first group, the second {' and '.join(how)}." if how else ""
+        return f"The members fall into {len(self.camps)} groups: {', '.join(parts)}.{difference}{aside}"
+
+
+def camps(ens: Any) -> Camps:
+    """Find out whether the members support one partition or several.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+
+    Returns
+    -------
+    Camps
+        One camp if no grouping of the members is clear. Each camp has its own `consensus`, computed when first read.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> coarse, fine = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3]
+    >>> groups = qt.camps([coarse, coarse, coarse, fine, fine])
+    >>> [camp.members.tolist() for camp in groups.camps]
+    [[0, 1, 2], [3, 4]]
+    """
+    ens = as_ensemble(ens)
+    ami = agreement(ens, measure="ami")
+    others = ami - 2 * np.eye(len(ami))  # the diagonal must not count
+    lonely = others.max(axis=1) < _OUTLIER if len(ami) > 2 else np.zeros(len(ami), dtype=np.bool_)
+    placed = np.flatnonzero(~lonely)
+    groups, width = _grouping(ami[np.ix_(placed, placed)])
+    found = [placed[groups == g] for g in range(groups.max(initial=-1) + 1)]
+    found.sort(key=lambda members: (-len(members), members[0]))
+    between = groups[:, None] != groups
+    return Camps(
+        camps=tuple(_camp(ens, members, ami) for members in found),
+        outliers=tuple(ens.names[j] for j in np.flatnonzero(lonely)),
+        agreement_between=float(ami[np.ix_(placed, placed)][between].mean()) if between.any() else float("nan"),
+        silhouette=width,
+    )
+
+
+def _camp(ens: Ensemble, members: Ints, ami: Floats) -> Camp:
+    own = ami[np.ix_(members, members)]
+    mean = (own.sum(axis=1) - 1) / max(len(members) - 1, 1)
+    return Camp(
+        ensemble=ens.select(members.tolist()),
+        members=members,
+        share=len(members) / ens.n_members,
+        agreement=float(mean.mean()) if len(members) > 1 else 1.0,
+        most_central=ens.names[members[int(np.argmax(mean))]],
+    )
+
+
+def _grouping(ami: Floats) -> tuple[Ints, float]:
+    """Return the camp of each member, and the mean silhouette width: the clearest grouping, or one camp."""
+    n = len(ami)
+    best, best_width = np.zeros(n, dtype=np.int64), float("nan")
+    smallest = max(_FEWEST_MEMBERS, int(np.ceil(_SMALLEST_SHARE * n)))
+    if n < 2 * _FEWEST_MEMBERS:
+        return best, best_width
+    distance = np.clip(1 - ami, 0, None)
+    np.fill_diagonal(distance, 0)
+    tree = linkage(squareform(distance, checks=False), method="average")
+    for number in range(2, min(_MOST_CAMPS, n // smallest) + 1):
+        groups = fcluster(tree, number, criterion="maxclust").astype(np.int64) - 1
+        if groups.max() + 1 < number or np.bincount(groups).min() < smallest:
+            continue
+        own, nearest = _mean_distances(distance, groups)
+        widths = ratio(nearest - own, np.maximum(own, nearest))
+        gaps = (nearest - own) / max(_spread_within(distance, groups), _NO_SPREAD)
+        is_clear = np.quantile(widths, _FEW) >= _CLEAR and np.quantile(gaps, _FEW) >= _GAP
+        if is_clear and not widths.mean() <= best_width:
+            best, best_width = groups, float(widths.mean())
+    return best, best_width
+
+
+def _mean_distances(distance: Floats, groups: Ints) -> tuple[Floats, Floats]:
+    """Return each member's mean distance to the others of its camp, and to the nearest other camp."""
+    sizes = np.bincount(groups)
+    sums = np.stack([distance[:, groups == g].sum(axis=1) for g in range(len(sizes))], axis=1)
+    rows = np.arange(len(groups))
+    own = sums[rows, groups] / np.maximum(sizes[groups] - 1, 1)
+    means = sums / sizes
+    means[rows, groups] = np.inf
+    return own, means.min(axis=1)
+
+
+def _spread_within(distance: Floats, groups: Ints) -> float:
+    """Return the standard deviation of the distances within camps, about the mean of each camp."""
+    pairs = [distance[np.ix_(groups == g, groups == g)] for g in range(groups.max() + 1)]
+    within = [block[np.triu_indices(len(block), 1)] for block in pairs]
+    return float(np.sqrt(np.mean(np.concatenate([(block - block.mean()) ** 2 for block in within]))))
+
+
+def _support(camp: Camp) -> str:
+    k = camp.consensus.n_clusters
+    return f"{len(camp.members)} support {k} cluster{'s' * (k != 1)}"
+
+
+def _members(n: int) -> str:
+    return "1 member agrees with" if n == 1 else f"{n} members agree with"
+
+
+@dataclass(frozen=True)
+class CredibleBall:
+    """The members around a consensus, by variation of information (Wade and Ghahramani 2018)."""
+
+    distances: Floats
+    """(M,) variation of information between the consensus and each member, in bits."""
+    radius: float
+    """The smallest distance within which the requested share of the members' weight lies."""
+    inside: tuple[str, ...]
+    outermost: tuple[str, ...]
+    """The members of the ball at its boundary: the extremes that are still credible."""
+
+
+def credible_ball(result: ConsensusResult, level: float = 0.95) -> CredibleBall:
+    """Return the ball around a consensus that holds a share of the members' weight.
+
+    Parameters
+    ----------
+    result : ConsensusResult
+    level : float, default 0.95
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> result = qt.consensus([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]], 2)
+    >>> qt.credible_ball(result, 0.5).inside
+    ('member_0', 'member_1')
+    """
+    ens, weights = result.ensemble, result.member_weights
+    distances = information_distances(ens, result.estimator.pattern_labels_)
+    order = np.argsort(distances, kind="stable")
+    reached = np.cumsum(weights[order]) >= level * weights.sum() - 1e-12
+    radius = float(distances[order[int(np.argmax(reached))]])
+    inside = np.flatnonzero(distances <= radius)
+    return CredibleBall(
+        distances=distances,
+        radius=radius,
+        inside=tuple(ens.names[j] for j in inside),
+        outermost=tuple(ens.names[j] for j in inside if distances[j] == radius),
+    )
+
+
+def information_distances(ens: Ensemble, labels: Labels) -> Floats:
+    """Return (M,) the variation of information, in bits, between a partition of the patterns and each member.
+
+    VI = H(P) + H(P_l) - 2 I(P, P_l), over the rows that both label.
+    """
+    shared = shared_rows(ens, labels, int(labels.max()) + 1)
+    distances = np.zeros(ens.n_members)
+    for member in range(ens.n_members):
+        table = shared[:, ens.cluster_member == member]
+        n = table.sum()
+        if n > 0:
+            distances[member] = (_plogp(table.sum(axis=1)) + _plogp(table.sum(axis=0)) - 2 * _plogp(table)) / n
+    return np.maximum(distances, 0)
+
+
+def _plogp(counts: Floats) -> float:
+    """Return the sum of x log2 x."""
+    filled = counts[counts > 0]
+    return float(np.sum(filled * np.log2(filled)))

@@ -47,6 +47,7 @@ REFERENCE = {
         "ODISVC",
     ],
     "Links and evidence": ["coassociation", "cluster_certainty", "jaccard", "sact", "Dendrogram"],
+    "More than one answer": ["core", "Core", "CoreStep", "camps", "Camps", "Camp", "credible_ball", "CredibleBall"],
     "Comparison of partitions": ["compare", "PartitionComparison", "match", "LabelMatch", "relabel"],
     "Consensus functions": [info.estimator.__name__ for info in qt.methods()],
     "Errors": ["QuorateError", "QuorateWarning"],

@@ -32,6 +32,7 @@ from .algorithms.weac import WEAC
 from .analysis.choose_k import Candidate, Choice, choose_k
 from .analysis.clusters import ConsensusCluster, Split
 from .analysis.compare import LabelMatch, PartitionComparison, compare, match, relabel
+from .analysis.core_rows import Core, CoreStep, core
 from .analysis.member_camps import Camp, Camps, CredibleBall, camps, credible_ball
 from .analysis.scores import Scores, evaluate
 from .analysis.structure.feature_structure import Structure
@@ -93,6 +94,8 @@ __all__ = [
     "ConsensusCluster",
     "ConsensusClustering",
     "ConsensusResult",
+    "Core",
+    "CoreStep",
     "CredibleBall",
     "CrowdTrust",
     "CumulativeVoting",
@@ -127,6 +130,7 @@ __all__ = [
     "consensus",
     "consensus_file",
     "consensus_frame",
+    "core",
     "credible_ball",
     "crowd_trust",
     "datasets",

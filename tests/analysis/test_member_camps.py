@@ -1,0 +1,75 @@
+"""Camps of members, and the credible ball around a consensus."""
+
+import numpy as np
+import pytest
+
+import quorate as qt
+
+
+def noisy(random, classes, share):
+    return np.where(random.random(len(classes)) < share, random.integers(0, classes.max() + 1, len(classes)), classes)
+
+
+def nested_classes(random, n_rows):
+    """Three classes, and seven that split the first and the last of them."""
+    coarse = random.integers(0, 3, n_rows)
+    fine = np.choose(coarse, [random.integers(0, 3, n_rows), np.full(n_rows, 3), 4 + random.integers(0, 3, n_rows)])
+    return coarse, fine
+
+
+@pytest.mark.parametrize("sizes", [(12, 8), (15, 5)])
+def test_two_planted_camps_are_found(sizes):
+    random = np.random.default_rng(0)
+    for _ in range(10):
+        coarse, fine = nested_classes(random, 500)
+        members = [noisy(random, coarse, 0.1) for _ in range(sizes[0])]
+        members += [noisy(random, fine, 0.1) for _ in range(sizes[1])]
+        groups = qt.camps(members)
+        assert [camp.members.tolist() for camp in groups.camps] == [
+            list(range(sizes[0])),
+            list(range(sizes[0], sum(sizes))),
+        ]
+    assert groups.sentence.startswith(
+        f"The members fall into 2 groups: {sizes[0]} support 3 clusters, {sizes[1]} support 7 clusters."
+    )
+    assert "the second split clusters" in groups.sentence
+
+
+def test_members_of_one_opinion_are_one_camp():
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        classes = random.integers(0, 5, 400)
+        groups = qt.camps([noisy(random, classes, random.uniform(0.02, 0.3)) for _ in range(20)])
+        assert len(groups.camps) == 1
+    assert groups.sentence == "The 20 members form one group: no subgroups with different partitions."
+    assert np.isnan(groups.silhouette)
+
+
+def test_random_members_are_outliers_and_no_camp():
+    random = np.random.default_rng(2)
+    classes = random.integers(0, 3, 500)
+    members = [noisy(random, classes, 0.05) for _ in range(6)] + [random.integers(0, 3, 500) for _ in range(2)]
+    groups = qt.camps(members)
+    assert len(groups.camps) == 1
+    assert groups.outliers == ("member_6", "member_7")
+    assert groups.sentence.endswith("2 members agree with no other member.")
+
+
+def test_two_members_are_one_camp():
+    assert len(qt.camps([[0, 0, 1, 1], [0, 1, 0, 1]]).camps) == 1
+
+
+def test_the_ball_holds_the_share_of_the_weight():
+    random = np.random.default_rng(3)
+    classes = random.integers(0, 3, 300)
+    result = qt.consensus([noisy(random, classes, share) for share in np.linspace(0, 0.5, 10)], 3)
+    ball = qt.credible_ball(result, 0.8)
+    inside = [result.ensemble.names.index(name) for name in ball.inside]
+    assert result.member_weights[inside].sum() >= 0.8
+    assert (ball.distances[inside] <= ball.radius).all()
+    assert set(ball.outermost) <= set(ball.inside)
+
+
+def test_distances_are_the_variation_of_information():
+    result = qt.consensus([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]], 2)
+    np.testing.assert_allclose(qt.credible_ball(result).distances, [0, 0, 2])  # H = 1 bit each, nothing shared

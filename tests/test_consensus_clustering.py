@@ -42,7 +42,7 @@ def test_the_consensus_is_no_worse_than_k_means(scores):
 
 def test_what_is_kept(seeds):
     X, _ = seeds
-    model = ConsensusClustering(3, n_members=12, random_state=0).fit(X)
+    model = ConsensusClustering(3, members="kmeans", n_members=12, random_state=0).fit(X)
     assert model.n_clusters_ == 3
     assert len(model.members_) == model.ensemble_.n_members == len(model.ncai_) == 12
     assert model.ensemble_.names[:2] == ("kmeans_0", "kmeans_1")
@@ -51,7 +51,7 @@ def test_what_is_kept(seeds):
     assert model.consensus_.confidence_.shape == (210,)
 
 
-@pytest.mark.parametrize("members", ["kmeans", ["kmeans", "rpcl"], "hmac", "od-isvc"])
+@pytest.mark.parametrize("members", ["diverse", "kmeans", ["kmeans", "rpcl"], "hmac", "od-isvc"])
 def test_the_same_for_any_number_of_jobs_and_in_prediction(seeds, members):
     X, _ = seeds
     model = ConsensusClustering(3, members=members, n_members=4, method="weac", random_state=1)
@@ -102,7 +102,8 @@ def test_auto(seeds):
 
 def test_sparse_features(seeds):
     X = np.where(seeds[0] > 0, seeds[0], 0)
-    dense, sparse = (ConsensusClustering(3, random_state=0).fit(features) for features in (X, sp.csr_array(X)))
+    model = ConsensusClustering(3, members="kmeans", random_state=0)
+    dense, sparse = (clone(model).fit(features) for features in (X, sp.csr_array(X)))
     assert adjusted_rand_score(dense.labels_, sparse.labels_) > 0.9
     np.testing.assert_array_equal(sparse.predict(sp.csr_array(X)), sparse.labels_)
     with pytest.raises(TypeError, match="[Ss]parse"):
@@ -122,9 +123,11 @@ def test_in_a_pipeline_and_cloned():
     [
         ({"n_clusters": 211}, "n_clusters must be at most the number of rows; got 211 with n_samples = 210"),
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1; got 0"),
-        ({"members": "kmean"}, "members must be one of 'kmeans'.*; got 'kmean'. Did you mean 'kmeans'"),
+        ({"members": "kmean"}, "members must be one of 'diverse', 'kmeans'.*; got 'kmean'. Did you mean 'kmeans'"),
         ({"members": []}, "members must name at least one of kmeans, rpcl"),
         ({"members": 3}, "members must be one of .*; got 3"),
+        ({"members": ["kmeans", "diverse"]}, "members must be one of 'kmeans'.*; got 'diverse'"),
+        ({"scale": "z"}, "scale must be one of 'auto', 'standard', 'minmax', 'none'; got 'z'"),
         ({"n_members": 0}, "n_members must be an integer of at least 1; got 0"),
         ({"method": "gp"}, "must be one of .*'gp-mgla'.*; got 'gp'"),
     ],

@@ -131,7 +131,7 @@ def test_a_clustered_file_is_told_in_numbers_of_all_rows(tmp_path):
     )
     summary = summarize_clusters(found, name="rows.csv")
     assert summary["source"]["rows"] == 3000
-    assert summary["features"]["sample"] == 500
+    assert summary["features"]["sample"] == 100
     assert not summary["rows"]["all"]
     written = next(answer for answer in summary["answers"] if answer["k"] == 3)
     assert [cluster["size"] for cluster in written["clusters"]] == found.sizes.tolist()

@@ -146,7 +146,7 @@ def test_small_tables_are_fitted_whole_and_large_ones_are_not():
 
 def test_sparse_features_are_sampled_too():
     X = np.maximum(blobs(1000)[0], 0)
-    model = ConsensusClustering(4, fit_rows=200, n_members=5, random_state=0).fit(sp.csr_array(X))
+    model = ConsensusClustering(4, members="kmeans", fit_rows=200, n_members=5, random_state=0).fit(sp.csr_array(X))
     np.testing.assert_array_equal(model.predict(sp.csr_array(X)), model.labels_)
 
 

@@ -60,7 +60,7 @@ def points():
 
 
 @pytest.mark.parametrize("fit_rows", [None, 60])
-@pytest.mark.parametrize("members", ["kmeans", "rpcl", "spectral"])
+@pytest.mark.parametrize("members", ["diverse", "kmeans", "rpcl", "spectral"])
 def test_clusterings_of_features_come_back(points, tmp_path, members, fit_rows):
     fitted = qt.ConsensusClustering(
         3, members=members, n_members=3, fit_rows=fit_rows, k_range=(3, 9), method=qt.WEAC(beta=1.0), random_state=0
@@ -74,7 +74,7 @@ def test_clusterings_of_features_come_back(points, tmp_path, members, fit_rows):
     np.testing.assert_array_equal(loaded.predict(points), fitted.predict(points))
     np.testing.assert_array_equal(loaded.examined_, fitted.examined_)
     assert (loaded.n_clusters_, loaded.n_features_in_) == (3, 3)
-    assert loaded.consensus.beta == 1.0
+    assert loaded.method.beta == 1.0
     with pytest.raises(QuorateError, match="3 features as input"):
         loaded.predict(points[:, :2])
 

@@ -39,6 +39,7 @@ LAYERS = [
         "features.generators",
         "features.labeling",
         "features.sampling",
+        "features.scaling",
         "features.member_fitting",
         "features.pool",
     ],

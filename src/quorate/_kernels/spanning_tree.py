@@ -84,7 +84,7 @@ def genie_order(edges, threshold, order):
     count, larger = np.zeros(n + 1, dtype=np.int64), np.full(n + 1, n + 1)
     _change_count(count, larger, 1, n)
     differences = 0  # sum over pairs of clusters of the difference of their sizes
-    # No edge before `resume` touches a cluster of size `smallest`: merging never makes one, so the search goes on there.
+    # No edge before `resume` touches a cluster of size `smallest`: merging never makes one. The search goes on there.
     resume, smallest = 0, 1
     for step in range(n - 1):
         if larger[0] != smallest:

@@ -19,9 +19,10 @@ from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import structure_of, thinned
 from quorate.column_roles import FEW_ROWS
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError, warn
+from quorate.errors import InputError, QuorateError, warn
 from quorate.features.clusterers.feature_checks import check_features
 from quorate.features.generators import METHODS
+from quorate.features.kinds import DiverseClusterings, choose_by_kinds, pack_choice
 from quorate.features.labeling import Crew
 from quorate.features.member_fitting import (
     AllRows,
@@ -30,15 +31,19 @@ from quorate.features.member_fitting import (
     SparseRows,
     check_labels_new_rows,
     fit_in_order,
+    scale_rows,
     training_rows,
 )
-from quorate.features.out_of_sample import RowClusters, combine_sample
-from quorate.features.sampling import Sample, check_fit_rows, check_k_range
+from quorate.features.out_of_sample import Assigned, KnownRows, RowClusters, Votes, combine_sample
+from quorate.features.sampling import Sample, check_fit_rows, check_k_range, kinds_fit_rows
+from quorate.features.scaling import SCALES, Moments, Scaling, choose_scaling
 from quorate.persistence.archive import plain_parameters, write_archive
 from quorate.persistence.member_arrays import pack_members
 from quorate.persistence.method_arrays import pack_method
 from quorate.reliability import crowd_trust
 
+DIVERSE = "diverse"
+"""Members of different kinds: k-means, Genie, spectral, Gaussian mixtures and HDBSCAN."""
 # By what, and in how much of X, columns of labels are told from features.
 _FEW_COLUMNS, _AS_CLUSTERINGS_DO = 3, 0.5
 ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 1000, 50
@@ -80,20 +85,26 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
-        Clusters of the consensus.
-    members : str, clusterer, or list of these, default="kmeans"
-        Where members come from: "kmeans", "rpcl", "hmac" or "od-isvc", drawn with random parameters as in the paper (k
-        uniform in [2, 2 sqrt(n)]); "spectral" (also "uspec"), which finds groups of any shape; or scikit-learn
-        clusterers. Several take turns.
+    n_clusters : int or "auto", default="auto"
+        Clusters of the consensus. "auto": the number on which members agree most; with diverse members also one, if
+        there is no evidence of more.
+    members : str, clusterer, or list of these, default="diverse"
+        Where members come from. "diverse": nine clusterings of different kinds (k-means, Genie, spectral, Gaussian
+        mixtures, HDBSCAN), all of the same rows. "kmeans", "rpcl", "hmac" or "od-isvc", drawn with random parameters as
+        in the paper (k uniform in [2, 2 sqrt(n)]); "spectral" (also "uspec"); or scikit-learn clusterers. Several of
+        these take turns.
     n_members : int, default=20
-        How many members are fitted.
+        How many members are fitted. With diverse members, how many of k-means: their consensus counts as two members,
+        and they label new rows.
     method : str or consensus estimator, default="auto"
         How they are combined: a name from `quorate.methods()`, "auto" as in `quorate.consensus`, or an estimator such
         as `WEAC(linkage="single")`, whose own `n_clusters` is not used.
+    scale : {"auto", "standard", "minmax", "none"}, default="auto"
+        How columns are scaled: "auto" standardizes them if their standard deviations differ more than tenfold.
     fit_rows : int, "auto" or None, default="auto"
         How many rows each member is fitted on; it then labels all rows. "auto": all rows up to 20,000, otherwise
-        10,000, drawn by what is in the rows, so that their order does not matter. None: all rows.
+        10,000, drawn by what is in the rows, so that their order does not matter. Diverse members are fitted on 5,000
+        rows if there are more than 20,000, or more than 20 columns and too many rows for all distances. None: all rows.
     k_range : (int, int) or "auto", default="auto"
         Fewest and most clusters of members drawn by name. "auto": 2 to 2 sqrt(n) where members are fitted on all rows,
         as in the paper, otherwise 2 to 100; 20 to 60 for spectral members.
@@ -115,18 +126,21 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_clusters_ : int
         Clusters found.
     members_ : list of clusterers
-        The fitted members.
+        The fitted members; of diverse members, those of k-means.
     ensemble_ : Ensemble
-        Their clusterings: of all rows, or of the sample where members are fitted on one.
+        The clusterings that are combined: of all rows, or of the sample where members are fitted on one.
     ncai_ : ndarray of shape (n_members,)
         How far each agrees with the others.
     consensus_ : consensus estimator
         The consensus function fitted to `ensemble_`, with `clusters_`, `sweep` and more.
     choice_ : Choice
-        How many clusters the members speak for, with the evidence (`choose_k`), whatever number was asked for.
+        How many clusters the members support, with the evidence (`choose_k`), whatever number was requested. With
+        diverse members, the agreement of their kinds for each number of clusters.
     structure_ : Structure
         Whether the rows fall into clusters at all, and which boundaries between clusters are real, by the dip test
         (`structure`), on at most 10,000 rows.
+    fitted_hashes_ : ndarray of uint64
+        After `fit_sample` only: hashes of the rows of the sample that the consensus was found on.
     examined_ : ndarray of shape (some rows, n_features)
         At most 10,000 rows at even steps, of X or of the sample: what `structure_` and reports look at.
     n_features_in_ : int
@@ -134,7 +148,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Features are taken as they are; put a scaler before this in a `Pipeline`. Sparse X works where all members take it.
+    Sparse X works where all members take it, as those of k-means do.
+
+    Diverse members are fitted on the same rows. Rows beyond them, and new rows, are labeled by the k-means members:
+    each cluster votes for the consensus clusters of its rows.
 
     Where members are fitted on a sample (`fit_rows`), so is the consensus: on the five times `fit_rows` rows that the
     members' own rows are drawn from. All rows then follow in one pass over X: members label them, and each member's
@@ -155,11 +172,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        n_clusters: int | str = 8,
+        n_clusters: int | str = "auto",
         *,
-        members: Any = "kmeans",
+        members: Any = DIVERSE,
         n_members: int = 20,
         method: str | ConsensusMethod = AUTO,
+        scale: str = "auto",
         fit_rows: int | str | None = "auto",
         k_range: tuple[int, int] | str = "auto",
         random_state: int | np.random.RandomState | None = None,
@@ -169,6 +187,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.members = members
         self.n_members = n_members
         self.method = method
+        self.scale = scale
         self.fit_rows = fit_rows
         self.k_range = k_range
         self.random_state = random_state
@@ -176,58 +195,105 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the members to X, of shape (n_rows, n_features), and find their consensus; y is ignored."""
-        self._check_sources()
+        self._check_parameters()
         X = check_features(self, X, fitting=True, sparse=self._takes_sparse(), single=True)
-        check_integer("n_members", self.n_members, low=1)
-        consensus = self._check_consensus(X.shape[0])
+        self._check_n_clusters(X.shape[0])
         if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
             raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
         if isinstance(X, np.ndarray):
             warn_of_labels(X[:: -(-len(X) // ROWS_LOOKED_AT)], "The columns of X", "quorate.consensus(X)")
         seed = check_random_state(self.random_state).randint(2**31)
-        rows = training_rows(X, self._fit_rows(X.shape[0]), self.k_range, seed)
-        if not isinstance(rows, AllRows):
-            clusters = self._combine(rows, consensus, seed)
-            self._assigned = clusters.assign(X)
-            self.labels_ = self._assigned.labels.astype(np.int64)
-            return self
-        names = self._names()
-        fitted = fit_in_order(names, rows, seed, self.n_jobs)
-        found = consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names)))
-        self.restore(found, [one.draw.model for one in fitted], None, thinned(X))
-        self.labels_ = self.consensus_.labels_
+        rows = training_rows(X, self._fit_rows(*X.shape), self.k_range, seed)
+        clusters = self._combine(rows, self._choose_scaling(X), seed)
+        part = None if isinstance(rows, AllRows) else clusters
+        self._assigned = None if part is None else part.assign(X)
+        self.labels_ = self.consensus_.labels_ if self._assigned is None else self._assigned.labels.astype(np.int64)
         return self
 
     def fit_sample(self, sample: Sample, n_rows: int) -> RowClusters:
         """Fit to a sample of the distinct rows of a table of `n_rows` rows, and return what labels any of them.
 
-        `labels_` and what is known of each row are not there: the table is somewhere else.
+        The rows are on their scale already. `labels_` and what is known of each row are not there: the table is
+        somewhere else.
         """
-        self._check_sources()
-        check_integer("n_members", self.n_members, low=1)
-        consensus = self._check_consensus(n_rows)
-        fit_rows = self._fit_rows(n_rows)
+        self._check_parameters()
+        self._check_n_clusters(n_rows)
+        fit_rows = self._fit_rows(n_rows, sample.rows.shape[1])
         k_range = check_k_range(self.k_range, fit_rows)
         rows = SampledRows(sample, fit_rows or n_rows, k_range, is_part=fit_rows is not None)
-        return self._combine(rows, consensus, check_random_state(self.random_state).randint(2**31))
+        seed = check_random_state(self.random_state).randint(2**31)
+        if self._is_diverse():
+            rows = rows.shared(seed)
+        self.fitted_hashes_ = rows.sample.hashes
+        clusters = self._combine(rows, None, seed)
+        assert clusters is not None
+        return clusters
 
-    def _combine(self, rows: SampledRows | SparseRows, consensus: ConsensusMethod, seed: int) -> RowClusters:
-        """Fit members on parts of a sample, and find their consensus on all of it."""
-        names = self._names()
-        fitted = fit_in_order(names, rows, seed, self.n_jobs)
-        crew = Crew(tuple(one.draw.model for one in fitted))
+    def _combine(
+        self, rows: AllRows | SampledRows | SparseRows, scaling: Scaling | None, seed: int
+    ) -> RowClusters | None:
+        """Fit members and find their consensus; return what labels any row, or None if members do that themselves."""
+        if self._is_diverse():
+            assert not isinstance(rows, SparseRows)
+            return self._combine_kinds(rows, scaling, seed)
+        names, consensus = self._names(), self._make_consensus(self.n_clusters)
+        fitted = fit_in_order(names, scale_rows(rows, scaling), seed, self.n_jobs)
+        models = [one.draw.model for one in fitted]
         some, counts = rows.together
-        found, clusters = combine_sample(crew, list(names), some, counts, consensus)
-        self.restore(found, [one.draw.model for one in fitted], clusters, thinned(some))
+        clusters = None
+        if isinstance(rows, AllRows):
+            consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names)))
+        else:
+            consensus, clusters = combine_sample(Crew(tuple(models), scaling), list(names), some, counts, consensus)
+        self.restore(consensus, models, clusters, thinned(some), scaling)
+        return clusters
+
+    def _combine_kinds(self, rows: AllRows | SampledRows, scaling: Scaling | None, seed: int) -> RowClusters:
+        """Find the consensus of clusterings of different kinds of the same rows; k-means members label any others."""
+        if isinstance(rows, SampledRows):
+            rows = rows.shared(seed)
+        names = {f"kmeans_{i}": "kmeans" for i in range(self.n_members)}
+        scaled = scale_rows(rows, scaling)
+        fitted = fit_in_order(names, scaled, seed, self.n_jobs)
+        models = [one.draw.model for one in fitted]
+        data = scaled.data(seed)
+        clusterings = DiverseClusterings(data.X, [one.draw.labels for one in fitted], seed)
+        choice = choose_by_kinds(clusterings) if self.n_clusters == "auto" else None
+        k = int(self.n_clusters) if choice is None else choice.n_clusters
+        # Clusterings into one cluster say nothing: those of the best candidate show what was rejected.
+        members = clusterings.members(max(k, 2) if choice is None or k > 1 else choice.candidates[0].n_clusters)
+        some, counts = rows.together
+        first = np.cumsum(counts) - counts  # equal rows are in the same cluster of every member
+        ensemble = Ensemble(
+            [labels[first] for labels in members.values()],
+            names=list(members),
+            row_weights=counts.astype(np.float64) if (counts > 1).any() else None,
+        )
+        consensus = self._make_consensus(k).fit(ensemble)
+        crew = Crew(tuple(models), scaling)
+        known = None
+        if not data.is_part:
+            assigned = (consensus.labels_, consensus.confidence_, consensus.margin_, consensus.runner_up_)
+            known = KnownRows.of(scaled.together[0], Assigned.of(*assigned))
+        votes = Votes.by_likelihood(crew.label(some), counts.astype(np.float64), consensus.labels_)
+        clusters = RowClusters(crew, votes, known)
+        self.restore(consensus, models, clusters, thinned(some), scaling, choice, clusterings)
         return clusters
 
     def restore(
-        self, consensus: ConsensusMethod, members: list[Any], clusters: RowClusters | None, examined: Floats
+        self,
+        consensus: ConsensusMethod,
+        members: list[Any],
+        clusters: RowClusters | None,
+        examined: Floats,
+        scaling: Scaling | None,
+        choice: Choice | None = None,
+        clusterings: DiverseClusterings | None = None,
     ) -> None:
-        """Store what was found, now or before; `clusters` where the consensus was found on a sample."""
-        self.members_, self.consensus_, self._clusters = members, consensus, clusters
+        """Store what was found, now or before; `clusters` where members cannot label rows by themselves."""
+        self.members_, self.consensus_, self._clusters, self._scaling = members, consensus, clusters, scaling
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
-        self.examined_ = examined
+        self.examined_, self._choice, self._clusterings = examined, choice, clusterings
         self.__dict__.pop("structure_", None)  # that of an earlier fit
 
     def save(self, path: str | Path) -> None:
@@ -247,10 +313,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "own_method": own_method,
             "n_features": self.n_features_in_,
             "features": [str(name) for name in getattr(self, "feature_names_in_", ())],
+            "choice": pack_choice(self.choice_) if self._is_diverse() else None,
         }
         arrays |= {"labels": self.labels_, "examined": self.examined_}
+        if self._scaling is not None:
+            arrays |= self._scaling.to_arrays()
         if self._clusters is not None:
-            arrays |= {**self._clusters.votes.to_arrays(), **self._assigned._asdict()}
+            arrays |= self._clusters.to_arrays()
+        if self._assigned is not None:
+            arrays |= self._assigned._asdict()
         write_archive(path, (manifest, {**arrays, **pack_members(self.members_)}))
 
     def _names(self) -> dict[str, Source]:
@@ -265,35 +336,44 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def confidence_(self) -> Floats:
         """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
-        return self.consensus_.confidence_ if self._clusters is None else self._assigned.confidence.astype(np.float64)
+        return self.consensus_.confidence_ if self._assigned is None else self._assigned.confidence.astype(np.float64)
 
     @property
     def margin_(self) -> Floats:
         """(n_rows,) confidence of each row minus its mean evidence with the rows of its runner-up."""
-        return self.consensus_.margin_ if self._clusters is None else self._assigned.margin.astype(np.float64)
+        return self.consensus_.margin_ if self._assigned is None else self._assigned.margin.astype(np.float64)
 
     @property
     def runner_up_(self) -> Ints:
         """(n_rows,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
-        return self.consensus_.runner_up_ if self._clusters is None else self._assigned.runner_up.astype(np.int64)
+        return self.consensus_.runner_up_ if self._assigned is None else self._assigned.runner_up.astype(np.int64)
 
     @property
     def choice_(self) -> Choice:
         """How many clusters the members speak for, with the evidence, whatever number was asked for."""
         check_is_fitted(self)
-        return self.consensus_.choice_
+        if not self._is_diverse():
+            return self.consensus_.choice_
+        if self._choice is None:
+            assert self._clusterings is not None
+            self._choice = choose_by_kinds(self._clusterings)
+        return self._choice
 
     @cached_property
     def structure_(self) -> Structure:
         """Whether the rows fall into clusters at all, and which boundaries are real; found when asked for."""
         check_is_fitted(self)
-        return structure_of(self.examined_, self.consensus_)
+        members = Ensemble(list(Crew(tuple(self.members_), self._scaling).label(self.examined_)))
+        return structure_of(self._scaled(self.examined_), self.consensus_, members if self._is_diverse() else None)
 
-    def _fit_rows(self, n_rows: int) -> int | None:
+    def _fit_rows(self, n_rows: int, n_columns: int) -> int | None:
         """Return how many rows members are fitted on: all of them where some member could not label any others."""
         if self.fit_rows == "auto" and not can_predict(self):
             return None
-        fit_rows = check_fit_rows(self.fit_rows, n_rows)
+        if self._is_diverse():
+            fit_rows = kinds_fit_rows(self.fit_rows, n_rows, n_columns)
+        else:
+            fit_rows = check_fit_rows(self.fit_rows, n_rows)
         check_labels_new_rows(self._sources(), fit_rows)
         if fit_rows is not None and not isinstance(self.n_clusters, str) and self.n_clusters > fit_rows:
             raise QuorateError(
@@ -308,7 +388,21 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = check_features(self, X, fitting=False, sparse=self._takes_sparse(), single=self._clusters is not None)
         if self._clusters is not None:
             return self._clusters.assign(X).labels.astype(np.int64)
+        X = self._scaled(X)
         return self.consensus_.predict([model.predict(X) for model in self.members_])
+
+    def _scaled(self, X: Any) -> Any:
+        """Return rows on the scale that members were fitted on."""
+        return X if self._scaling is None else self._scaling.apply(X)
+
+    def _choose_scaling(self, X: Any) -> Scaling | None:
+        """Return how rows are scaled, or None if they are taken as they are."""
+        if not isinstance(X, np.ndarray):
+            if self.scale in ("standard", "minmax"):
+                raise InputError(f'must be "auto" or "none" for a sparse X; got {self.scale!r}.', parameter="scale")
+            return None
+        scaling = choose_scaling(self.scale, Moments.of_rows(X))
+        return None if set(scaling.factor.tolist()) <= {0.0, 1.0} and not scaling.shift.any() else scaling
 
     def __getattr__(self, name: str) -> Any:
         """Say why there is no `predict`, where members cannot."""
@@ -325,28 +419,40 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sources = list(self.members) if isinstance(self.members, list | tuple) else [self.members]
         return ["uspec" if isinstance(source, str) and source == "spectral" else source for source in sources]
 
-    def _check_sources(self) -> None:
-        """Refuse members that come from nowhere."""
+    def _is_diverse(self) -> bool:
+        """Tell whether members are clusterings of different kinds."""
+        return isinstance(self.members, str) and self.members == DIVERSE
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense for any X."""
+        check_integer("n_members", self.n_members, low=1)
+        check_choice("scale", self.scale, SCALES)
         sources, known = self._sources(), (*METHODS, "spectral", "uspec")
         if not sources:
             raise QuorateError(f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].")
+        if self._is_diverse():
+            return
         for source in sources:
             if not hasattr(source, "fit_predict"):
-                check_choice("members", source, known)
+                check_choice("members", source, (DIVERSE, *known) if isinstance(self.members, str) else known)
 
-    def _check_consensus(self, n_rows: int) -> ConsensusMethod:
-        """Return the consensus function asked for, with the number of clusters asked for."""
+    def _check_n_clusters(self, n_rows: int) -> None:
+        """Refuse a number of clusters that is none, or more than there are rows."""
         if self.n_clusters != "auto" and check_integer("n_clusters", self.n_clusters, low=1) > n_rows:
             raise QuorateError(
                 f"n_clusters must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}."
             )
+        self._make_consensus(self.n_clusters)
+
+    def _make_consensus(self, n_clusters: int | str) -> ConsensusMethod:
+        """Return the requested consensus function with a number of clusters."""
         if isinstance(self.method, ConsensusMethod):
-            return clone(self.method).set_params(n_clusters=self.n_clusters)
-        return make_method(self.method, self.n_clusters, {})
+            return clone(self.method).set_params(n_clusters=n_clusters)
+        return make_method(self.method, n_clusters, {})
 
     def _takes_sparse(self) -> bool:
         """Tell whether every member takes sparse features."""
-        return all(
+        return not self._is_diverse() and all(
             source == "kmeans" if isinstance(source, str) else get_tags(source).input_tags.sparse
             for source in self._sources()
         )

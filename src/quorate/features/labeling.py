@@ -21,6 +21,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.features.clusterers.feature_checks import nearest
 from quorate.features.clusterers.rpcl import RPCL
 from quorate.features.clusterers.uspec import USPEC, LandmarkLabeler
+from quorate.features.scaling import Scaling
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Labels from 0, in the smallest type that holds them."""
@@ -65,26 +66,6 @@ class Merged:
     def predict(self, X: Any) -> Ints:
         """Return the label of each row."""
         return self.new_label[self.model.predict(X)]
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """How features are brought to the scale that members were fitted on: (x - shift) * factor."""
-
-    shift: Floats
-    factor: Floats
-
-    def apply(self, X: NDArray[Any]) -> Floats:
-        """Return scaled rows."""
-        return (np.asarray(X, dtype=np.float64) - self.shift) * self.factor
-
-    def before(self, shift: Floats, factor: Floats) -> tuple[Floats, Floats]:
-        """Return shift and factor that do both: this scaling, and then (x - shift) * factor.
-
-        A feature of factor 0 is constant: it is 0 after both, as far as rows are compared.
-        """
-        inverse = np.divide(1.0, self.factor, out=np.zeros(len(self.factor)), where=self.factor != 0)
-        return self.shift + shift * inverse, self.factor * factor
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.errors import QuorateError
 from quorate.features.generators import Data, Draw, Member, draw_member
 from quorate.features.sampling import SAMPLE_TIMES, Sample, check_fit_rows, check_k_range, sample_rows
+from quorate.features.scaling import Scaling
 
 Source = Any
 """Where a member comes from: a generator's name, or a clusterer that is copied."""
@@ -69,6 +70,10 @@ class SampledRows:
         """Return the part of the member of a seed."""
         return Data(self.sample.draw(self.fit_rows, seed), self.k_range, self.is_part)
 
+    def shared(self, seed: int) -> SampledRows:
+        """Return the part of the member of a seed, for all members."""
+        return replace(self, sample=self.sample.part(self.fit_rows, seed))
+
 
 @dataclass(frozen=True)
 class SparseRows:
@@ -103,6 +108,15 @@ def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> AllRows | S
     if sp.issparse(X):
         return SparseRows(draw_rows(X, SAMPLE_TIMES * fit_rows, seed), fit_rows, k_range)
     return SampledRows(sample_rows(X, fit_rows, seed), fit_rows, k_range)
+
+
+def scale_rows(rows: AllRows | SampledRows | SparseRows, scaling: Scaling | None) -> TrainingRows:
+    """Return the rows on another scale; sparse rows are taken as they are."""
+    if scaling is None or isinstance(rows, SparseRows):
+        return rows
+    if isinstance(rows, AllRows):
+        return AllRows(replace(rows.all, X=scaling.apply(rows.all.X)))
+    return replace(rows, sample=replace(rows.sample, rows=scaling.apply(rows.sample.rows)))
 
 
 def fit_member(source: Source, data: Data, seed: int) -> Member:

@@ -15,11 +15,13 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.features.labeling import Crew
+from quorate.features.sampling import hash_rows
 from quorate.persistence.archive import Arrays
 from quorate.reliability import ratio
 
 _BLOCK = 1 << 17
 _TASK = 1 << 13
+_RARE = 1e-3  # a share so small is as likely as one of 0
 
 
 class Assigned(NamedTuple):
@@ -41,6 +43,14 @@ class Assigned(NamedTuple):
         confidence, margin = np.empty((2, n_rows), dtype=np.float32)
         return cls(labels, confidence, margin, runner_up)
 
+    @classmethod
+    def of(cls, labels: Any, confidence: Any, margin: Any, runner_up: Any) -> Assigned:
+        """Return what was found for some rows."""
+        found = cls.empty(len(labels))
+        for values, given in zip(found, (labels, confidence, margin, runner_up), strict=True):
+            values[:] = given
+        return found
+
     def forget(self, rows: Any) -> None:
         """Leave some rows without a cluster."""
         for values, nothing in zip(self, (-1, 0.0, 0.0, -1), strict=True):
@@ -61,18 +71,29 @@ class Votes:
     @classmethod
     def of(cls, codes: NDArray[Any], weights: Floats, labels: Ints, member_weights: Floats) -> Votes:
         """Count the votes of rows: codes (M, n) by the members, weights (n,), and consensus labels (n,)."""
-        lengths = [max(int(column.max()) + 1, 0) for column in codes]
-        k = max(int(labels.max(initial=-1)) + 1, 1)
         clear = labels >= 0
-        shared = []
-        for column, length in zip(codes.astype(np.int64), lengths, strict=True):
-            known = clear & (column >= 0)
-            counts = np.bincount((column * k + labels)[known], weights=weights[known], minlength=length * k)
-            shared.append(counts.reshape(length, k))
+        shared = shared_weights(codes, weights, labels)
+        k = shared[0].shape[1]
         sizes = np.bincount(labels[clear], weights=weights[clear], minlength=k).astype(np.float64)
         votes = [w * one * ratio(1.0, one.sum(axis=1))[:, None] for one, w in zip(shared, member_weights, strict=True)]
         evidence = [w * one * ratio(1.0, sizes) for one, w in zip(shared, member_weights, strict=True)]
-        first = np.concatenate([[0], np.cumsum(lengths)])
+        return cls.stacked(votes, evidence)
+
+    @classmethod
+    def by_likelihood(cls, codes: NDArray[Any], weights: Floats, labels: Ints) -> Votes:
+        """Count votes for a consensus (n,) that other members found, by members (M, n) that can label any row.
+
+        Votes are log-likelihoods, so that a member whose cluster lies inside one consensus cluster decides, and one
+        with few large clusters does not outvote it. Evidence is the mean share.
+        """
+        shared = shared_weights(codes, weights, labels)
+        shares = [one * ratio(1.0, one.sum(axis=1))[:, None] for one in shared]
+        return cls.stacked([np.log1p(one / _RARE) for one in shares], [one / len(shares) for one in shares])
+
+    @classmethod
+    def stacked(cls, votes: Sequence[Floats], evidence: Sequence[Floats]) -> Votes:
+        """Return the tables of all members, one after the other."""
+        first = np.concatenate([[0], np.cumsum([len(one) for one in votes])])
         return cls(first, np.concatenate(votes).astype(np.float32), np.concatenate(evidence).astype(np.float32))
 
     def to_arrays(self) -> Arrays:
@@ -91,20 +112,72 @@ class Votes:
         return found
 
 
+def shared_weights(codes: NDArray[Any], weights: Floats, labels: Ints) -> list[Floats]:
+    """Return the weight of the rows that each cluster of each member shares with each consensus cluster.
+
+    codes : (M, n) labels from 0 by the members, negative where there is none
+    """
+    k = max(int(labels.max(initial=-1)) + 1, 1)
+    shared = []
+    for column in codes.astype(np.int64):
+        length = max(int(column.max()) + 1, 0)
+        known = (labels >= 0) & (column >= 0)
+        counts = np.bincount((column * k + labels)[known], weights=weights[known], minlength=length * k)
+        shared.append(counts.reshape(length, k).astype(np.float64))
+    return shared
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """The rows that a consensus was found on, by their hashes: they keep the clusters that they got there."""
+
+    hashes: NDArray[np.uint64]
+    """Ascending."""
+    assigned: Assigned
+
+    @classmethod
+    def of(cls, X: Floats, assigned: Assigned) -> KnownRows:
+        """Return the distinct rows of X and what was found for them."""
+        hashes, rows = np.unique(hash_rows(X, 0), return_index=True)
+        return cls(hashes, Assigned.of(*(values[rows] for values in assigned)))
+
+    def recall(self, X: Floats, assigned: Assigned) -> None:
+        """Write what is known of the rows of X over what was found for them."""
+        hashes = hash_rows(X, 0)
+        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        known = self.hashes[places] == hashes
+        for values, stored in zip(assigned, self.assigned, strict=True):
+            values[known] = stored[places[known]]
+
+    def to_arrays(self) -> Arrays:
+        """Return the rows under the names they have in a file."""
+        facts = {f"known_{name}": values for name, values in self.assigned._asdict().items()}
+        return {"known_hashes": self.hashes, **facts}
+
+
 @dataclass(frozen=True)
 class RowClusters:
     """Members and their consensus, ready for any rows."""
 
     crew: Crew
     votes: Votes
+    known: KnownRows | None = None
+    """The rows that the consensus was found on, where these are all rows of a table."""
 
     def assign(self, X: Any) -> Assigned:
         """Return the consensus cluster of each row of X, block by block: labels of members are never held for all."""
         found = Assigned.empty(X.shape[0])
         for rows in threads.blocks(X.shape[0], _BLOCK):
-            for values, some in zip(found, self.votes.elect(self.crew.label(X[rows])), strict=True):
+            elected = self.votes.elect(self.crew.label(X[rows]))
+            if self.known is not None:
+                self.known.recall(X[rows] if self.crew.scaling is None else self.crew.scaling.apply(X[rows]), elected)
+            for values, some in zip(found, elected, strict=True):
                 values[rows] = some
         return found
+
+    def to_arrays(self) -> Arrays:
+        """Return all but the members and their scale under the names they have in a file."""
+        return {**self.votes.to_arrays(), **({} if self.known is None else self.known.to_arrays())}
 
 
 def combine_sample(

@@ -24,6 +24,9 @@ FIT_ROWS = 10_000
 """How many rows a member is fitted on where there are more."""
 SAMPLE_TIMES = 5
 """The sample holds this many times the rows of one member, so that members see different rows."""
+KINDS_ROWS = 5_000
+"""How many rows clusterings of different kinds are fitted on where there are too many."""
+_MOST_DISTANCES = 8e9  # between all pairs of rows, times columns: those of 20,000 rows and 20 columns
 _BLOCK = 1 << 14
 _SLACK = 1.25  # times the size of a sample that a sketch holds before it is cut to that size
 
@@ -38,6 +41,17 @@ def check_fit_rows(fit_rows: Any, n_rows: int) -> int | None:
         return None if n_rows <= ALL_ROWS else FIT_ROWS
     fit_rows = check_integer("fit_rows", fit_rows, low=4)
     return None if fit_rows >= n_rows else fit_rows
+
+
+def kinds_fit_rows(fit_rows: Any, n_rows: int, n_columns: int) -> int | None:
+    """Return how many rows clusterings of different kinds are fitted on, or None for all.
+
+    "auto" is all rows as long as the distances between them can be computed in a second or two.
+    """
+    if isinstance(fit_rows, str) and fit_rows == "auto":
+        few = n_rows <= ALL_ROWS and n_rows**2 * n_columns <= _MOST_DISTANCES
+        return check_fit_rows(None if few else KINDS_ROWS, n_rows)
+    return check_fit_rows(fit_rows, n_rows)
 
 
 def check_k_range(k_range: Any, fit_rows: int | None) -> tuple[int, int] | None:
@@ -63,13 +77,24 @@ class Sample:
     rows: Floats
     counts: Ints
 
-    def draw(self, n: int, seed: int) -> Floats:
+    def part(self, n: int, seed: int) -> Sample:
         """Return n of the rows, each as often as it occurs at most; all of them where there are fewer."""
         ends = np.cumsum(self.counts)
         if n >= ends[-1]:
-            return np.repeat(self.rows, self.counts, axis=0)
-        chosen = np.sort(np.random.default_rng([seed, 1]).choice(int(ends[-1]), n, replace=False))
-        return self.rows[np.searchsorted(ends, chosen, side="right")]
+            return self
+        chosen = np.random.default_rng([seed, 1]).choice(int(ends[-1]), n, replace=False)
+        rows, counts = np.unique(np.searchsorted(ends, chosen, side="right"), return_counts=True)
+        return Sample(self.hashes[rows], self.rows[rows], counts)
+
+    def at(self, hashes: NDArray[np.uint64]) -> Sample:
+        """Return the rows of some hashes, which are all in the sample."""
+        rows = np.searchsorted(self.hashes, hashes)
+        return Sample(hashes, self.rows[rows], self.counts[rows])
+
+    def draw(self, n: int, seed: int) -> Floats:
+        """Return the rows of a part, as often as they occur in it."""
+        part = self.part(n, seed)
+        return np.repeat(part.rows, part.counts, axis=0)
 
 
 def sample_rows(X: NDArray[Any], fit_rows: int, seed: int) -> Sample:

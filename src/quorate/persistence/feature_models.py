@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from quorate._utils.array_types import Floats
 from quorate.column_roles import features_told, quoted
 from quorate.errors import QuorateError
-from quorate.features.labeling import Crew, Scaling
+from quorate.features.labeling import Crew
 from quorate.features.out_of_sample import Assigned, RowClusters
 from quorate.persistence.archive import Archive, Arrays, damaged, fill_archive, open_archive, require
-from quorate.persistence.fitted_methods import unpack_votes
+from quorate.persistence.fitted_methods import unpack_row_clusters, unpack_scaling
 from quorate.persistence.member_arrays import pack_members, unpack_members
 from quorate.tables.io import writing
 from quorate.tables.io.untrusted_files import load_npz
@@ -85,13 +85,13 @@ def save_model(model: FeatureModel, path: str | Path, *, force: bool = True) -> 
     arrays: Arrays = {
         "ncai": model.ncai,
         "member_weights": model.member_weights,
-        **model.clusters.votes.to_arrays(),
+        **model.clusters.to_arrays(),
         **pack_members(model.clusters.crew.models),
     }
     if model.fill is not None:
         arrays["fill"] = model.fill
     if scaling is not None:
-        arrays |= {"scale_shift": scaling.shift, "scale_factor": scaling.factor}
+        arrays |= scaling.to_arrays()
     manifest = {
         "kind": "features",
         "features": list(model.features),
@@ -131,19 +131,17 @@ def unpack_model(archive: Archive) -> FeatureModel:
             "`quorate cluster --model` or `FeatureModel.save` wrote."
         )
     features, members = tuple(map(str, manifest["features"])), tuple(map(str, manifest["members"]))
-    models = unpack_members(arrays, len(members), len(features))
-    scaling = Scaling(arrays["scale_shift"], arrays["scale_factor"]) if "scale_shift" in arrays else None
-    votes = unpack_votes(arrays, len(members), int(manifest["n_clusters"]))
+    crew = Crew(unpack_members(arrays, len(features)), unpack_scaling(arrays, len(features)))
+    clusters = unpack_row_clusters(arrays, crew, int(manifest["n_clusters"]))
     require(
         members,
         arrays["ncai"].shape == arrays["member_weights"].shape == (len(members),),
-        scaling is None or scaling.shift.shape == scaling.factor.shape == (len(features),),
         "fill" not in arrays or arrays["fill"].shape == (len(features),),
     )
     return FeatureModel(
         features,
         arrays.get("fill"),
-        RowClusters(Crew(models, scaling), votes),
+        clusters,
         members,
         arrays["ncai"],
         arrays["member_weights"],

@@ -13,8 +13,10 @@ from quorate.algorithms.registry import methods
 from quorate.ensemble import Ensemble, from_counted_labels, with_rows
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
+from quorate.features.kinds import unpack_choice
 from quorate.features.labeling import Crew
-from quorate.features.out_of_sample import Assigned, RowClusters, Votes
+from quorate.features.out_of_sample import Assigned, KnownRows, RowClusters, Votes
+from quorate.features.scaling import Scaling
 from quorate.labels import CountedLabels, Noise, Vector
 from quorate.persistence.archive import Archive, Arrays, array_text, require
 from quorate.persistence.member_arrays import unpack_members
@@ -72,19 +74,19 @@ def unpack_clustering(archive: Archive) -> ConsensusClustering:
     fitted = ConsensusClustering(**manifest["parameters"])
     consensus = unpack_method((manifest["method"], arrays))
     n_features, features = int(manifest["n_features"]), manifest["features"]
-    members = unpack_members(arrays, consensus.ensemble_.n_members, n_features)
+    members = unpack_members(arrays, n_features)
+    scaling = unpack_scaling(arrays, n_features)
     labels, examined = arrays["labels"].astype(np.int64), arrays["examined"]
     require(labels.ndim == 1, examined.ndim == 2, examined.shape[1] == n_features)
     require(len(features) in (0, n_features))
     clusters = None
     if "votes_first" in arrays:
-        clusters = RowClusters(
-            Crew(members), unpack_votes(arrays, consensus.ensemble_.n_members, consensus.n_clusters_)
-        )
-        fitted._assigned = _unpack_assigned(arrays)
+        clusters = unpack_row_clusters(arrays, Crew(members, scaling), consensus.n_clusters_)
+    fitted._assigned = _unpack_assigned(arrays, len(labels)) if "confidence" in arrays else None
     if manifest["own_method"]:
-        fitted.consensus = clone(consensus)
-    fitted.restore(consensus, list(members), clusters, examined)
+        fitted.method = clone(consensus)
+    choice = None if manifest["choice"] is None else unpack_choice(manifest["choice"])
+    fitted.restore(consensus, list(members), clusters, examined, scaling, choice)
     fitted.labels_ = labels
     fitted.n_features_in_ = n_features
     if features:
@@ -92,12 +94,31 @@ def unpack_clustering(archive: Archive) -> ConsensusClustering:
     return fitted
 
 
-def _unpack_assigned(arrays: Arrays) -> Assigned:
+def unpack_scaling(arrays: Arrays, n_features: int) -> Scaling | None:
+    """Return how features are scaled, or None if they are not."""
+    if "scale_shift" not in arrays:
+        return None
+    scaling = Scaling(arrays["scale_shift"], arrays["scale_factor"])
+    require(scaling.shift.shape == scaling.factor.shape == (n_features,))
+    return scaling
+
+
+def unpack_row_clusters(arrays: Arrays, crew: Crew, n_clusters: int) -> RowClusters:
+    """Return what labels any rows, after checking that its tables fit the members."""
+    votes, known = unpack_votes(arrays, len(crew.models), n_clusters), None
+    if "known_hashes" in arrays:
+        hashes = arrays["known_hashes"].astype(np.uint64)
+        require(hashes.ndim == 1, len(hashes) > 0, (np.diff(hashes) > 0).all())
+        known = KnownRows(hashes, _unpack_assigned(arrays, len(hashes), "known_"))
+    return RowClusters(crew, votes, known)
+
+
+def _unpack_assigned(arrays: Arrays, n_rows: int, prefix: str = "") -> Assigned:
     """Return the clusters of rows and how firm they are."""
-    found = Assigned.empty(len(arrays["labels"]))
+    found = Assigned.empty(n_rows)
     for name, values in found._asdict().items():
-        require(arrays[name].shape == values.shape)
-        values[:] = arrays[name]
+        require(arrays[prefix + name].shape == values.shape)
+        values[:] = arrays[prefix + name]
     return found
 
 

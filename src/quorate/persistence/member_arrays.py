@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ def pack_members(models: Sequence[Any]) -> Arrays:
     return {f"member_{j}_{name}": values for j, one in enumerate(models) for name, values in _pack(one).items()}
 
 
-def unpack_members(arrays: Arrays, n_members: int, n_features: int) -> tuple[Any, ...]:
+def unpack_members(arrays: Arrays, n_features: int) -> tuple[Any, ...]:
     """Return the members, after checking that their arrays fit each other."""
     found = []
-    for j in range(n_members):
+    for j in count():
+        if not any(name.startswith(f"member_{j}_") for name in arrays):
+            break
         start = f"member_{j}_"
         part = {name.removeprefix(start): values for name, values in arrays.items() if name.startswith(start)}
         found.append(_centers(part, n_features) if "points" in part else _landmarks(part, n_features))
@@ -63,7 +66,7 @@ def _landmarks(part: Arrays, n_features: int) -> USPEC:
 def unpack_uspec(archive: Archive) -> USPEC:
     """Return a U-SPEC that was saved."""
     manifest, arrays = archive
-    (model,) = unpack_members(arrays, 1, int(manifest["n_features"]))
+    (model,) = unpack_members(arrays, int(manifest["n_features"]))
     require(isinstance(model, USPEC))
     model.set_params(**manifest["parameters"])
     model.labels_, model.eigenvalues_, model.n_iter_ = arrays["labels"], arrays["eigenvalues"], int(manifest["n_iter"])

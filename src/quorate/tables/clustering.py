@@ -14,14 +14,19 @@ from numpy.typing import NDArray
 
 from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.array_types import Floats, Ints
-from quorate._utils.checks import check_integer, nearest_name
+from quorate._utils.checks import check_choice, check_integer, nearest_name
 from quorate._utils.optional_imports import import_extra
 from quorate.column_roles import has_decimal_commas, is_class, is_id, of_columns
 from quorate.column_roles import quoted as listed_names
 from quorate.errors import QuorateError, warn
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import Sample
+<<<<<<< HEAD
 from quorate.labels import as_narwhals
+=======
+from quorate.features.scaling import SCALES
+from quorate.labels import known_frame
+>>>>>>> 4859354 (Cluster features by members of different kinds, with automatic k)
 from quorate.persistence.feature_models import FeatureModel
 from quorate.tables.engines.feature_engines import (
     BLOCK,
@@ -32,7 +37,7 @@ from quorate.tables.engines.feature_engines import (
     arrow_values,
     profile_array,
 )
-from quorate.tables.feature_profile import FeatureProfile, check_how, fit_profile, sample_size
+from quorate.tables.feature_profile import MISSING, FeatureProfile, fit_profile, sample_size
 from quorate.tables.io import LabelTable, check_output, connect, explained, open_table, output_format, write_table
 from quorate.tables.io import quote_name as quoted
 from quorate.tables.roles import ANSWERS, Wanted, choose_columns
@@ -48,7 +53,6 @@ Progress = Callable[[str, int, int | None], None]
 class Recipe:
     """How features become clusters."""
 
-    scale: str
     missing: str
     seed: int
     estimator: ConsensusClustering
@@ -60,11 +64,12 @@ class Recipe:
         for name in how:
             if name not in known:
                 raise QuorateError(f"There is no parameter {name!r}.{nearest_name(name, known)}")
-        check_how(scale, missing)
+        check_choice("scale", scale, SCALES)
+        check_choice("missing", missing, MISSING)
         seed = check_integer("random_state", random_state, low=0)
         if how.get("fit_rows", "auto") is None:
             raise QuorateError('fit_rows must be "auto" or a number of rows, as the table may be larger than memory.')
-        return cls(scale, missing, seed, ConsensusClustering(n_clusters, random_state=seed, **how))
+        return cls(missing, seed, ConsensusClustering(n_clusters, scale=scale, random_state=seed, **how))
 
     def new_profile(self, names: Sequence[str]) -> NewProfile:
         """Return what makes an empty profile, here or on a worker."""
@@ -73,7 +78,7 @@ class Recipe:
 
     def fit(self, profile: FeatureProfile) -> FeatureModel:
         """Return the model of a table that was profiled."""
-        return fit_profile(profile, self.estimator, self.scale)
+        return fit_profile(profile, self.estimator)
 
 
 def cluster_frame(
@@ -81,7 +86,7 @@ def cluster_frame(
     features: Sequence[str] | None = None,
     n_clusters: int | str = "auto",
     *,
-    scale: str = "standard",
+    scale: str = "auto",
     missing: str = "error",
     random_state: int = 0,
     return_model: bool = False,
@@ -99,7 +104,8 @@ def cluster_frame(
     features : sequence of str, optional
         The columns of features. Default: all columns of numbers but those named like ids or known classes.
     n_clusters : int or "auto", default "auto"
-    scale : {"standard", "minmax", "none"}, default "standard"
+    scale : {"auto", "standard", "minmax", "none"}, default "auto"
+        How columns are scaled: "auto" standardizes them if their standard deviations differ more than tenfold.
     missing : {"error", "drop", "mean"}, default "error"
         What happens to rows with missing numbers: refused, left without a cluster (-1), or filled with the mean.
     random_state : int, default 0
@@ -219,7 +225,7 @@ def cluster_file(
     features: Sequence[str] | None = None,
     n_clusters: int | str = "auto",
     *,
-    scale: str = "standard",
+    scale: str = "auto",
     missing: str = "error",
     keep: Sequence[str] | None = None,
     random_state: int = 0,
@@ -244,7 +250,8 @@ def cluster_file(
         The columns of features; names or patterns such as "pc_*". Default: all columns of numbers but ids and known
         classes.
     n_clusters : int or "auto", default "auto"
-    scale : {"standard", "minmax", "none"}, default "standard"
+    scale : {"auto", "standard", "minmax", "none"}, default "auto"
+        How columns are scaled: "auto" standardizes them if their standard deviations differ more than tenfold.
     missing : {"error", "drop", "mean"}, default "error"
         What happens to rows with missing numbers: refused, left without a cluster (-1), or filled with the mean.
     keep : sequence of str, optional
@@ -312,7 +319,7 @@ def cluster_table(
             progress("Reading", profile.n_rows, None)
     model = recipe.fit(profile)
     sizes = np.zeros(model.n_clusters + 1, dtype=np.int64)
-    sample = profile.sample
+    sample = profile.sample.at(recipe.estimator.fitted_hashes_)
     trace = Trace(sample, recipe.seed, traced)
     label_table(
         table,

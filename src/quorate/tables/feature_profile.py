@@ -7,68 +7,22 @@ are found on the sample. What comes out, a `FeatureModel`, labels any rows, wher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._utils.array_types import Floats, Ints
-from quorate._utils.checks import check_choice
+from quorate._utils.array_types import Floats
 from quorate.column_roles import LARGEST_FEATURE
 from quorate.errors import QuorateError, warn
 from quorate.features.consensus_clustering import ROWS_LOOKED_AT, ConsensusClustering, warn_of_labels
-from quorate.features.labeling import Crew, Scaling
-from quorate.features.out_of_sample import RowClusters
+from quorate.features.labeling import Crew
 from quorate.features.sampling import FIT_ROWS, Sample, Sketch
+from quorate.features.scaling import Moments, choose_scaling
 from quorate.persistence.feature_models import FeatureModel
 
-SCALES = ("standard", "minmax", "none")
 MISSING = ("error", "drop", "mean")
-_DIGITS = 4  # of mean and deviation: the last bits of their sums depend on the order of the rows
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Number, mean, squared deviations and range of the numbers in each column, which add up over blocks."""
-
-    n: Ints
-    mean: Floats
-    squares: Floats
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def of(cls, values: Floats) -> Moments:
-        """Return those of a block, NaN where a number is missing."""
-        known = ~np.isnan(values)
-        n = known.sum(axis=0)
-        filled = np.where(known, values, 0.0)
-        mean = np.divide(filled.sum(axis=0), n, out=np.zeros(values.shape[1]), where=n > 0)
-        squares = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
-        low, high = (
-            edge(np.where(known, values, empty), axis=0, initial=empty)
-            for edge, empty in ((np.min, np.inf), (np.max, -np.inf))
-        )
-        return cls(n, mean, squares, low, high)
-
-    def __add__(self, other: Moments) -> Moments:
-        n = self.n + other.n
-        share = np.divide(other.n, n, out=np.zeros(len(n)), where=n > 0)
-        apart = other.mean - self.mean
-        return Moments(
-            n,
-            self.mean + apart * share,
-            self.squares + other.squares + apart**2 * self.n * share,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-        )
-
-    @property
-    def deviation(self) -> Floats:
-        """Standard deviation of each column; exactly 0 where it is constant."""
-        variance = np.divide(self.squares, self.n, out=np.zeros(len(self.n)), where=self.n > 0)
-        return np.where(self.low < self.high, np.sqrt(variance), 0.0)
 
 
 class FeatureProfile:
@@ -128,22 +82,15 @@ def plain_values(block: NDArray[Any]) -> Floats:
     return values
 
 
-def check_how(scale: str, missing: str) -> None:
-    """Refuse an unknown way to scale, or to treat missing numbers."""
-    check_choice("scale", scale, SCALES)
-    check_choice("missing", missing, MISSING)
-
-
 def sample_size(fit_rows: Any) -> int:
     """Return for how many rows of a member a sample is made; "auto" and None decide when the rows are counted."""
     return FIT_ROWS if fit_rows is None or isinstance(fit_rows, str) else int(fit_rows)
 
 
-def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering, scale: str) -> FeatureModel:
+def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering) -> FeatureModel:
     """Fit members to the sample of a table and find their consensus; features that say nothing are left out of it."""
     moments = _check_profile(profile)
-    deviation, mean = moments.deviation, moments.mean
-    useless = deviation == 0
+    useless = moments.deviation == 0
     if useless.all():
         raise QuorateError(
             "All rows have the same features, or none at all: there are no clusters to find. Check the columns."
@@ -157,38 +104,19 @@ def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering, scale: 
         "The columns of the table",
         "`quorate combine`, qt.consensus_file or qt.consensus_frame",
     )
-    size = np.where(useless, 1.0, deviation)
-    middle = np.round(mean / size, _DIGITS) * _rounded(size)
-    scaling = _scaling(scale, moments, middle, useless)
-    rows = np.where(np.isnan(sample.rows), middle, sample.rows)
+    scaling = choose_scaling(estimator.scale, moments)
+    rows = np.where(np.isnan(sample.rows), moments.center, sample.rows)
     scaled = replace(sample, rows=scaling.apply(rows))
     clusters = estimator.fit_sample(scaled, profile.n_used)
     return FeatureModel(
         profile.names,
-        middle if profile.missing == "mean" else None,
-        RowClusters(Crew(clusters.crew.models, scaling), clusters.votes),
+        moments.center if profile.missing == "mean" else None,
+        replace(clusters, crew=Crew(clusters.crew.models, scaling)),
         tuple(estimator.ensemble_.names),
         estimator.ncai_,
         estimator.consensus_.member_weights_,
         estimator.n_clusters_,
     )
-
-
-def _scaling(scale: str, moments: Moments, middle: Floats, useless: NDArray[np.bool_]) -> Scaling:
-    """Return the scaling asked for; a feature that says nothing becomes 0."""
-    if scale == "standard":
-        size, shift = _rounded(np.where(useless, 1.0, moments.deviation)), middle
-    elif scale == "minmax":
-        size, shift = np.where(useless, 1.0, moments.high - moments.low), np.where(useless, 0.0, moments.low)
-    else:
-        size, shift = np.ones(len(middle)), np.zeros(len(middle))
-    return Scaling(shift, np.where(useless, 0.0, 1.0 / size))
-
-
-def _rounded(values: Floats) -> Floats:
-    """Return positive numbers to a few digits."""
-    unit = 10.0 ** (np.floor(np.log10(values)) - _DIGITS)
-    return np.round(values / unit) * unit
 
 
 def _check_profile(profile: FeatureProfile) -> Moments:

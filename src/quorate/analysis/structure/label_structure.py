@@ -60,11 +60,14 @@ def structure(X: Any, labels: Any) -> Structure:
     return examine(check_rows(X, ens.n_rows), partitions, max(partitions))
 
 
-def structure_of(X: Floats, fitted: ConsensusMethod) -> Structure:
-    """Return the structure in the features of thinned rows, with the boundaries of a fitted consensus."""
+def structure_of(X: Floats, fitted: ConsensusMethod, members: Ensemble | None = None) -> Structure:
+    """Return the structure in the features of thinned rows, with the boundaries of a fitted consensus.
+
+    Other partitions that are tested are those of its ensemble, or of other `members` of the thinned rows.
+    """
     ens = fitted.ensemble_
     rows = thinned(ens.row_pattern)
-    seen = ens if len(rows) == ens.n_rows else Ensemble(list(ens.patterns[rows].T))
+    seen = members or (ens if len(rows) == ens.n_rows else Ensemble(list(ens.patterns[rows].T)))
     return examine(X, {**_partitions(seen), fitted.n_clusters_: fitted.pattern_labels_[rows]}, fitted.n_clusters_)
 
 

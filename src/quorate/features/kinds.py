@@ -1,0 +1,268 @@
+"""Clusterings of different kinds of the same rows, and the number of clusters that they agree on.
+
+Clusterings of one kind repeat each other on any rows, whether these fall into clusters or not. Where algorithms that
+work in different ways find the same clusters, that is evidence.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from quorate._utils.array_types import Floats, Ints, Labels
+from quorate.algorithms.lwgp import LWGP
+from quorate.analysis.choose_k import MOST_CLUSTERS, Candidate, Choice
+from quorate.analysis.scores import adjusted_rand
+from quorate.analysis.structure.feature_structure import LEVEL
+from quorate.analysis.structure.label_structure import structure, thinned
+from quorate.ensemble import Ensemble
+from quorate.errors import QuorateWarning
+from quorate.features.clusterers.spanning_tree import Genie, SpanningTree, density_clusters, spanning_tree
+from quorate.features.clusterers.spectral import cut_embedding, neighbor_graph, spectral_embedding
+from quorate.features.sampling import hash_rows
+
+GINI_THRESHOLDS = (0.1, 0.3, 0.5)
+"""How uneven the cluster sizes of Genie may become before only the smallest clusters merge."""
+MOST_MIXTURE_COLUMNS = 50
+"""Gaussian mixtures are left out of tables with more columns, and where a cluster would have fewer rows than
+parameters per column: a covariance matrix cannot be estimated there."""
+PRINCIPAL_KINDS = ("k-means", "Genie 0.3", "spectral")
+CLEAR_AGREEMENT = 0.75
+"""Mean ARI between principal kinds from which on there is more than one cluster, whatever the dip test says."""
+_NEIGHBORS = 10
+_SMALLEST_DENSITY_CLUSTER, _DENSITY_CLUSTER_SHARE = 5, 0.01
+_MIXTURE_STARTS, _MIXTURE_STEPS, _MIXTURE_FLOOR = 2, 60, 1e-6
+_MEMBERS_TO_HALVE = 4
+_CANDIDATES = 3
+_CLOSE = 0.95
+
+
+@dataclass(frozen=True)
+class DiverseClusterings:
+    """Clusterings of the same rows by k-means, Genie, a spectral method, Gaussian mixtures and HDBSCAN."""
+
+    X: Floats
+    """(n, d)"""
+    kmeans: Sequence[Labels] = field(repr=False)
+    """Clusterings by k-means with random numbers of clusters. Their consensus counts as one or two members."""
+    seed: int
+
+    @cached_property
+    def _values(self) -> tuple[int, Ints]:
+        """The number of distinct rows, and (n,) which of them each row is."""
+        hashes, which = np.unique(hash_rows(self.X, 0), return_inverse=True)
+        return len(hashes), which
+
+    @cached_property
+    def _points(self) -> Floats:
+        """(n, d) the rows; where most of them repeat others, each value is spread evenly over its step.
+
+        Without it, neighbors of a row would be its copies, and every distinct row a cluster.
+        """
+        if 2 * self._values[0] > len(self.X):
+            return self.X
+        random = np.random.default_rng(self.seed)
+        steps = [np.median(np.diff(np.unique(column))) if np.ptp(column) else 0.0 for column in self.X.T]
+        return self.X + random.uniform(-0.5, 0.5, self.X.shape) * steps
+
+    @cached_property
+    def _neighbors(self) -> tuple[Floats, Labels]:
+        """(n, 10) distances and numbers of the nearest rows, the row itself included."""
+        n_neighbors = min(_NEIGHBORS, len(self.X))
+        distances, rows = NearestNeighbors(n_neighbors=n_neighbors).fit(self._points).kneighbors(self._points)
+        return distances, rows.astype(np.int64)
+
+    @cached_property
+    def _tree(self) -> SpanningTree:
+        return spanning_tree(self._points)
+
+    @cached_property
+    def _genie(self) -> dict[float, Genie]:
+        return {threshold: Genie.fit(self._tree, threshold) for threshold in GINI_THRESHOLDS}
+
+    def _at_rows(self, labels: Labels) -> Labels:
+        """Return labels with equal rows in the same cluster: that of most of them."""
+        n_distinct, which = self._values
+        if n_distinct == len(labels):
+            return labels
+        n_labels = int(labels.max()) + 1
+        counts = np.bincount(which * n_labels + labels, minlength=n_labels * n_distinct)
+        return counts.reshape(-1, n_labels).argmax(axis=1)[which]
+
+    @cached_property
+    def density(self) -> Labels | None:
+        """(n,) clusters of HDBSCAN, -1 for noise, at its own number of clusters; None with fewer than two."""
+        smallest = max(_SMALLEST_DENSITY_CLUSTER, int(len(self.X) * _DENSITY_CLUSTER_SHARE))
+        if smallest > len(self.X):
+            return None
+        labels = density_clusters(spanning_tree(self._points, self._neighbors[0][:, -1]), smallest)
+        labels = self._at_rows(labels + 1) - 1
+        return labels if len(np.unique(labels[labels >= 0])) > 1 else None
+
+    def consensus_of_kmeans(self, members: Sequence[Labels], ks: Sequence[int]) -> dict[int, Labels]:
+        """Return the consensus (n,) of k-means clusterings at several numbers of clusters."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QuorateWarning)  # about these members alone
+            method = LWGP(2, weights="trust", beta=4.0, theta=0.8).fit(Ensemble(list(members)))
+            return dict(zip(ks, method.sweep(ks).T, strict=True))
+
+    def spectral(self, ks: Sequence[int]) -> dict[int, Labels]:
+        """Return spectral clusterings (n,); none where the eigenvectors do not converge."""
+        most = max(ks)
+        if most >= len(self.X):
+            return {}
+        try:
+            vectors = spectral_embedding(neighbor_graph(self._neighbors[1], self._tree), most)
+        except ArpackNoConvergence:
+            return {}
+        return {k: self._at_rows(cut_embedding(vectors[:, :k])) for k in ks}
+
+    def mixture(self, k: int, number: int) -> Labels | None:
+        """Return the clusters (n,) of a mixture of k Gaussians with full covariances, if there are rows enough."""
+        n, d = self.X.shape
+        if d > MOST_MIXTURE_COLUMNS or n < k * (d + 1):
+            return None
+        model = GaussianMixture(
+            k,
+            n_init=_MIXTURE_STARTS,
+            max_iter=_MIXTURE_STEPS,
+            reg_covar=_MIXTURE_FLOOR * float(self._points.var()),
+            random_state=np.random.RandomState([self.seed, number]),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the last step is good enough for one of nine members
+            return self._at_rows(model.fit_predict(self._points).astype(np.int64))
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of clusters that are compared."""
+        return range(2, max(2, min(MOST_CLUSTERS, self._values[0] // 2)) + 1)
+
+    def sweep(self, ks: Sequence[int]) -> dict[str, dict[int, Labels]]:
+        """Return the clusterings of five kinds at several numbers of clusters, by kind."""
+        with threadpool_limits(1):  # the last bits of sums depend on the number of threads
+            found = {"k-means": self.consensus_of_kmeans(self.kmeans, ks)}
+            for threshold, genie in self._genie.items():
+                found[f"Genie {threshold}"] = {k: self._at_rows(genie.cut(k)) for k in ks}
+            found["spectral"] = self.spectral(ks)
+        return {kind: labels for kind, labels in found.items() if labels}
+
+    def members(self, k: int) -> dict[str, Labels]:
+        """Return the clusterings into k clusters that are combined, by name; HDBSCAN has its own number of clusters."""
+        with threadpool_limits(1):
+            middle = len(self.kmeans) // 2
+            halves = [self.kmeans[:middle], self.kmeans[middle:]]
+            if len(self.kmeans) < _MEMBERS_TO_HALVE:
+                halves = [self.kmeans]
+            found: dict[str, Labels | None] = {
+                f"k-means {number}": self.consensus_of_kmeans(half, [k])[k] for number, half in enumerate(halves, 1)
+            }
+            for threshold, genie in self._genie.items():
+                found[f"Genie {threshold}"] = self._at_rows(genie.cut(k))
+            found["spectral"] = self.spectral([k]).get(k)
+            for number in (1, 2):
+                found[f"Gaussian mixture {number}"] = self.mixture(k, number)
+            found["HDBSCAN"] = self.density
+        return {name: labels for name, labels in found.items() if labels is not None}
+
+
+@dataclass(frozen=True)
+class KindCandidate(Candidate):
+    """A number of clusters, and how far clusterings of different kinds agree on it."""
+
+    agreement: float
+    """Median adjusted Rand index (ARI) over pairs of kinds."""
+    density: float
+    """Median over kinds of the ARI with HDBSCAN on the rows that it labels, times their share; 0 without clusters."""
+    support: dict[str, float]
+    """Mean ARI of each kind with the others."""
+
+
+def choose_by_kinds(clusterings: DiverseClusterings) -> Choice:
+    """Return the number of clusters on which kinds agree most; one if there is no evidence of more.
+
+    The score of k is the median ARI over pairs of five clusterings into k clusters (k-means, Genie with three
+    thresholds, spectral), plus the median of their ARI with the clusters of HDBSCAN. The largest of ties is chosen.
+    There is one cluster if k-means, Genie and spectral clusterings agree on no k (mean ARI below 0.75) and the dip test
+    finds no boundary between the clusters of k-means.
+    """
+    ks = clusterings.numbers
+    sweep = clusterings.sweep(ks)
+    curve = tuple(_candidate(k, {kind: labels[k] for kind, labels in sweep.items()}, clusterings.density) for k in ks)
+    best = best_candidates(curve)
+    choice = Choice(best[0].n_clusters, best, curve, _sentence(best))
+    principal = [sweep[kind] for kind in PRINCIPAL_KINDS if kind in sweep]
+    agreement = max(float(np.mean([_ari(a[k], b[k]) for a, b in combinations(principal, 2)])) for k in ks)
+    if agreement >= CLEAR_AGREEMENT:
+        return choice
+    p_value = structure(thinned(clusterings.X), Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
+    if p_value < LEVEL:
+        return choice
+    text = (
+        f"One cluster: no evidence of more. No boundary is sharper than expected within a single group "
+        f"(p = {p_value:.2g}), and different kinds of clusterings do not agree (mean ARI at most {agreement:.2f}). "
+        f"To force a number, pass n_clusters; the best candidate is {choice.n_clusters}."
+    )
+    return Choice(1, choice.candidates, choice.curve, text)
+
+
+def best_candidates(curve: Sequence[KindCandidate]) -> tuple[KindCandidate, ...]:
+    """Return the three numbers of clusters of the highest score, best first; the largest of ties."""
+    best = sorted(curve, key=lambda candidate: (-round(candidate.score, 9), -candidate.n_clusters))
+    return tuple(best[:_CANDIDATES])
+
+
+def _candidate(k: int, kinds: dict[str, Labels], density: Labels | None) -> KindCandidate:
+    between = np.eye(len(kinds))
+    for (i, a), (j, b) in combinations(enumerate(kinds.values()), 2):
+        between[i, j] = between[j, i] = _ari(a, b)
+    agreement = float(np.median(between[np.triu_indices(len(kinds), 1)]))
+    with_density = 0.0
+    if density is not None:
+        labeled = density >= 0
+        with_density = float(np.median([_ari(labels[labeled], density[labeled]) for labels in kinds.values()]))
+        with_density *= float(labeled.mean())
+    support = dict(zip(kinds, ((between.sum(axis=1) - 1) / (len(kinds) - 1)).tolist(), strict=True))
+    return KindCandidate(k, agreement + with_density, np.nan, np.nan, agreement, with_density, support)
+
+
+def _ari(a: Labels, b: Labels) -> float:
+    width = int(b.max()) + 1
+    table = np.bincount(a * width + b, minlength=(int(a.max()) + 1) * width).reshape(-1, width)
+    return adjusted_rand(table.astype(np.float64))
+
+
+def _sentence(best: Sequence[KindCandidate]) -> str:
+    first = best[0]
+    text = f"{first.n_clusters} clusters: different kinds of clusterings agree most there (median ARI "
+    text += f"{first.agreement:.2f}; with HDBSCAN {first.density:.2f})."
+    others = [str(other.n_clusters) for other in best[1:] if other.score > _CLOSE * first.score]
+    if others:
+        text += f" The choice is close: consider {' and '.join(others)} as well."
+    elif len(best) > 1:
+        text += f" Next is {best[1].n_clusters} ({best[1].agreement:.2f}; {best[1].density:.2f})."
+    return text
+
+
+def pack_choice(choice: Choice) -> dict[str, Any]:
+    """Return a choice of kinds as plain values."""
+    keys = ("n_clusters", "score", "agreement", "density", "support")
+    curve = [{key: getattr(candidate, key) for key in keys} for candidate in choice.curve]
+    return {"n_clusters": choice.n_clusters, "sentence": choice.sentence, "curve": curve}
+
+
+def unpack_choice(packed: dict[str, Any]) -> Choice:
+    """Return a choice from plain values."""
+    curve = tuple(KindCandidate(eigengap=np.nan, stability=np.nan, **values) for values in packed["curve"])
+    return Choice(int(packed["n_clusters"]), best_candidates(curve), curve, str(packed["sentence"]))

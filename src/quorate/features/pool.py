@@ -126,8 +126,8 @@ def draw_pool(
 
     Examples
     --------
-    >>> from quorate import members
-    >>> pool = members.draw_pool("iris", per_method=2, methods=("kmeans", "rpcl"))
+    >>> from quorate import features
+    >>> pool = features.draw_pool("iris", per_method=2, methods=("kmeans", "rpcl"))
     >>> pool
     Pool(150 rows, 4 members: kmeans, rpcl)
     >>> pool.labels.shape, pool.names
@@ -240,8 +240,8 @@ def ill_clusterings(X: Any, n_clusterings: int, *, scale: str | None = "standard
 
     Examples
     --------
-    >>> from quorate import members
-    >>> members.ill_clusterings("iris", 3)
+    >>> from quorate import features
+    >>> features.ill_clusterings("iris", 3)
     Pool(150 rows, 3 members: ill)
     """
     return draw_pool(X, n_clusterings, ("ill",), scale=scale, random_state=random_state, progress=False)
@@ -252,9 +252,9 @@ def replace_with_ill(pool: Pool, ratio: float, random_state: int = 0) -> Pool:
 
     Examples
     --------
-    >>> from quorate import members
-    >>> pool = members.draw_pool("iris", per_method=10, methods=("kmeans",))
-    >>> [member.method for member in members.replace_with_ill(pool, 0.2).members].count("ill")
+    >>> from quorate import features
+    >>> pool = features.draw_pool("iris", per_method=10, methods=("kmeans",))
+    >>> [member.method for member in features.replace_with_ill(pool, 0.2).members].count("ill")
     2
     """
     n_ill = round(check_number("ratio", ratio, low=0, high=1) * len(pool.members))

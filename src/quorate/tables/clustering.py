@@ -21,12 +21,8 @@ from quorate.column_roles import quoted as listed_names
 from quorate.errors import QuorateError, warn
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import Sample
-<<<<<<< HEAD
-from quorate.labels import as_narwhals
-=======
 from quorate.features.scaling import SCALES
-from quorate.labels import known_frame
->>>>>>> 4859354 (Cluster features by members of different kinds, with automatic k)
+from quorate.labels import as_narwhals
 from quorate.persistence.feature_models import FeatureModel
 from quorate.tables.engines.feature_engines import (
     BLOCK,

@@ -32,7 +32,7 @@ def test_two_planted_camps_are_found(sizes):
     assert groups.sentence.startswith(
         f"The members fall into 2 groups: {sizes[0]} support 3 clusters, {sizes[1]} support 7 clusters."
     )
-    assert "the second split clusters" in groups.sentence
+    assert "the second splits clusters" in groups.sentence
 
 
 def test_members_of_one_opinion_are_one_camp():

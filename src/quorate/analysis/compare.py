@@ -89,10 +89,10 @@ class PartitionComparison:
             f"{len(self.kept)} of {n_old} clusters persist (Jaccard above 1/2); "
             f"{self.share_moved:.1%} of {self.n_rows:,} common rows moved (ARI {self.ari:.2f})."
         ]
-        parts += [f"Cluster {old} split into {_listed(new)}." for old, new in self.split.items()]
-        parts += [f"Clusters {_listed(old)} merged into {new}." for new, old in self.merged.items()]
-        parts += [f"New: {_listed(self.new)}."] if self.new else []
-        parts += [f"Gone: {_listed(self.gone)}."] if self.gone else []
+        parts += [f"Cluster {old} split into {listed(new)}." for old, new in self.split.items()]
+        parts += [f"Clusters {listed(old)} merged into {new}." for new, old in self.merged.items()]
+        parts += [f"New: {listed(self.new)}."] if self.new else []
+        parts += [f"Gone: {listed(self.gone)}."] if self.gone else []
         if self.n_added or self.n_removed:
             parts.append(f"{self.n_added:,} rows were added and {self.n_removed:,} removed.")
         return " ".join(parts)
@@ -338,6 +338,7 @@ def _sorted_ids(name: str, ids: Any, n_rows: int) -> tuple[NDArray[Any], Ints]:
     return vector, order
 
 
-def _listed(names: Iterable[Any]) -> str:
+def listed(names: Iterable[Any]) -> str:
+    """Return names as an enumeration: "a, b and c"."""
     *most, last = (str(name) for name in names)
     return f"{', '.join(most)} and {last}" if most else last

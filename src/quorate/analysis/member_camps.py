@@ -17,7 +17,7 @@ from scipy.spatial.distance import squareform
 
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.registry import ConsensusResult, consensus
-from quorate.analysis.compare import compare
+from quorate.analysis.compare import compare, listed
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.reliability import agreement, ratio
 from quorate.row_similarity import shared_rows
@@ -82,10 +82,10 @@ class Camps:
         change = compare(first.labels, self.camps[1].consensus.labels)
         how = []
         if change.split:
-            how.append(f"split clusters {', '.join(str(c) for c in sorted(change.split))}")
+            how.append(f"splits clusters {listed(sorted(change.split))}")
         if change.merged:
             merged = sorted(old for group in change.merged.values() for old in group)
-            how.append(f"merge clusters {', '.join(str(c) for c in merged)}")
+            how.append(f"merges clusters {listed(merged)}")
         difference = f" Compared with the first group, the second {' and '.join(how)}." if how else ""
         return f"The members fall into {len(self.camps)} groups: {', '.join(parts)}.{difference}{aside}"
 

@@ -56,11 +56,11 @@ def test_the_summary_holds_the_candidates_and_the_curve(members):
 
 def test_the_verdict_says_what_there_is(members, noise):
     clear, nothing = (summarize(qt.GPMGLA(3).fit(labels)) for labels in (members, noise))
-    assert clear["structure"]["verdict"] in ("clear", "doubtful")
+    assert clear["structure"]["verdict"] in ("clear", "weak")
     assert clear["structure"]["from"] == "labels"
     assert clear["structure"]["p_value"] is None
-    assert nothing["structure"]["verdict"] == "none to be seen"
-    assert "Nothing speaks for clusters here. 6 clusterings combined make 3 clusters" in nothing["verdict"]
+    assert nothing["structure"]["verdict"] == "none"
+    assert "No evidence of clusters. 6 clusterings combined make 3 clusters" in nothing["verdict"]
     few = summarize(qt.GPMGLA(3).fit(members[:3]))["structure"]
     assert (few["verdict"], few["value"]) == ("unknown", None)
     assert "Fewer than four members" in few["sentence"]
@@ -69,11 +69,11 @@ def test_the_verdict_says_what_there_is(members, noise):
 
 def test_doubt_is_the_first_thing_read(members):
     summary = summarize(qt.GPMGLA(3).fit([*members, *members[::-1]]))
-    doubtful = {**summary, "structure": {**summary["structure"], "verdict": "doubtful", "boundaries": []}}
-    assert verdict(doubtful).startswith("Whether there are clusters here is doubtful. 12 clusterings combined make 3")
-    clear = {**summary, "structure": {**summary["structure"], "verdict": "clear", "boundaries": []}}
+    doubtful = {**summary, "structure": {**summary["structure"], "verdict": "weak", "nodes": []}}
+    assert verdict(doubtful).startswith("Evidence of clusters is weak. 12 clusterings combined make 3")
+    clear = {**summary, "structure": {**summary["structure"], "verdict": "clear", "nodes": []}}
     assert "they are clear" in verdict(clear)
-    assert "doubtful" not in verdict(clear)
+    assert "weak" not in verdict(clear)
 
 
 def test_where_rows_are_too_few_nothing_else_is_said(tmp_path, capsys):
@@ -130,9 +130,9 @@ def test_commands_say_it_at_the_top(files, capsys):
     for command in ("combine", "weigh"):
         printed = run(command, files["noise"], capsys=capsys)
         assert printed.startswith("No agreement beyond chance")
-        assert printed.split("\n")[1].startswith("Nothing speaks for clusters here")
+        assert printed.split("\n")[1].startswith("No evidence of clusters")
         facts = json.loads(run(command, files["noise"], "--json", capsys=capsys))
-        assert facts["structure"]["verdict"] == "none to be seen"
+        assert facts["structure"]["verdict"] == "none"
     printed = run("combine", files["members"], capsys=capsys)
     assert "Numbers of clusters" in printed
     assert "halves repeat it (ARI)" in printed
@@ -148,7 +148,7 @@ def test_what_is_read_in_blocks_is_said_too(files, capsys, monkeypatch):
     assert facts["structure"]["value"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_features_tell_which_boundaries_are_real(tmp_path, capsys):
+def test_features_tell_which_gaps_are_significant(tmp_path, capsys):
     random = np.random.default_rng(0)
     X = np.concatenate([random.normal(center, 1, (100, 2)) for center in ((0, 0), (12, 0), (0, 12))])
     path = tmp_path / "rows.csv"
@@ -157,7 +157,9 @@ def test_features_tell_which_boundaries_are_real(tmp_path, capsys):
     structure = facts["structure"]
     assert structure["from"] == "features"
     assert structure["p_value"] < 0.05
-    doubtful = [(b["first"], b["second"]) for b in structure["boundaries"] if not b["real"]]
+    doubtful = [sorted(node["closest"]) for node in structure["nodes"] if node["verdict"] == "not significant"]
     assert len(doubtful) == 1
-    assert f"Clusters {doubtful[0][0]} and {doubtful[0][1]} may be one" in structure["sentence"]
-    assert "but 1 boundary may not be real" in facts["verdict"]
+    assert (
+        f"No significant gap between clusters {doubtful[0][0]} and {doubtful[0][1]} (not proof" in structure["sentence"]
+    )
+    assert "but 1 gap between them is not significant" in facts["verdict"]

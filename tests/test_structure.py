@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from sklearn.cluster import KMeans
 
 import quorate as qt
-from quorate.analysis.structure.feature_structure import dip, dip_p_value, simes, spread_within
+from quorate.analysis.structure.dip_test import dip, dip_p_value, holm, simes
+from quorate.analysis.structure.separation import discriminant_axis, pooled_covariance, separation_p_value, spread_ties
 
 
 def least_distance(sample):
@@ -95,12 +97,12 @@ def test_p_values_fall_with_the_dip():
     assert found[-1] == pytest.approx(1e-4)
 
 
-def test_the_parting_line_follows_the_spread_within():
+def test_the_axis_follows_the_covariance_within():
     random = np.random.default_rng(0)
     spread = np.array([1.0, 10.0])
     one, two = random.normal(0, 1, (500, 2)) * spread, random.normal(0, 1, (500, 2)) * spread + [4, 4]
-    line = np.linalg.solve(spread_within(one, two), two.mean(axis=0) - one.mean(axis=0))
-    assert abs(line[0]) > 3 * abs(line[1])
+    weights = discriminant_axis(one, two).weights
+    assert abs(weights[0]) > 3 * abs(weights[1])
 
 
 def blobs(random, centers, n=120):
@@ -114,8 +116,11 @@ def test_boundaries_of_one_clustering():
     labels[labels == 2] += X[labels == 2, 1] > 0  # the last one cut in two for nothing
     found = qt.structure(X, labels)
     assert found.p_value < 0.01
-    assert {(b.first, b.second): b.real for b in found.boundaries} == {(0, 1): True, (2, 3): False}
-    assert "Clusters 2 and 3 may be one: nothing parts them." in found.sentence
+    verdicts = {frozenset(node.closest): node.verdict for node in found.nodes}
+    assert verdicts[frozenset({0, 1})] == "separated"
+    assert verdicts[frozenset({2, 3})] == "not significant"
+    assert found.groups == (0, 1, 2, 2)
+    assert "No significant gap between clusters 2 and 3 (not proof that they are one)." in found.sentence
 
 
 def members_of(X, random_state=0):
@@ -126,10 +131,10 @@ def test_features_with_and_without_clusters():
     random = np.random.default_rng(0)
     apart = members_of(blobs(random, [(0, 0), (9, 0), (0, 9)]))
     assert apart.structure_.p_value < 0.01
-    assert all(boundary.real for boundary in apart.structure_.boundaries)
+    assert all(node.verdict == "separated" for node in apart.structure_.nodes)
     cloud = members_of(random.normal(0, 1, (300, 2)))
     assert cloud.structure_.p_value > 0.05
-    assert cloud.structure_.sentence.startswith("Nothing speaks for clusters here")
+    assert cloud.structure_.sentence.startswith("No evidence of clusters: no gap")
 
 
 def test_an_ensemble_with_features():
@@ -137,11 +142,11 @@ def test_an_ensemble_with_features():
     X = blobs(random, [(0, 0), (9, 0)])
     ens = members_of(X).ensemble_
     assert qt.structure(X, ens).p_value < 0.01
-    with pytest.raises(qt.QuorateError, match="one line for each of the 240 rows; got shape \\(10, 2\\)"):
+    with pytest.raises(qt.QuorateError, match="X must have 240 rows, like the labels; got shape \\(10, 2\\)"):
         qt.structure(X[:10], ens)
-    with pytest.raises(qt.QuorateError, match="must be finite"):
+    with pytest.raises(qt.QuorateError, match="missing or infinite"):
         qt.structure(np.full((240, 1), np.nan), ens)
-    with pytest.raises(qt.QuorateError, match="must hold numbers"):
+    with pytest.raises(qt.QuorateError, match="must be numeric"):
         qt.structure([["a"]] * 240, ens)
 
 
@@ -150,14 +155,14 @@ def test_labels_alone():
     classes = np.repeat([0, 1, 2], 50)
     same = [np.where(random.random(150) < 0.03, random.integers(0, 3, 150), classes) for _ in range(8)]
     clear = qt.label_structure(same)
-    assert clear.verdict == "doubtful"  # members err each on their own, and none carries all of the answer
+    assert clear.verdict == "weak"  # members err each on their own, and none carries all of the answer
     assert clear.value == pytest.approx(clear.repeated * clear.shared)
     assert clear.repeated > 0.9
     assert qt.label_structure([classes] * 4).verdict == "clear"
     assert clear.n_clusters == 3
     noise = qt.label_structure(random.integers(0, 5, (300, 10)))
-    assert noise.verdict == "none to be seen"
-    assert noise.sentence.startswith("Nothing speaks for clusters here: halves of the members repeat")
+    assert noise.verdict == "none"
+    assert noise.sentence.startswith("No evidence of clusters: halves of the members repeat")
     assert qt.label_structure(same[:3]) is None
     assert qt.label_structure([np.zeros(9, dtype=int)] * 4).value == 0
 
@@ -190,7 +195,7 @@ def test_boundaries_do_not_depend_on_the_order_of_rows_and_small_clusters_have_n
     assert qt.structure(X[order], labels[order]).p_value == pytest.approx(qt.structure(X, labels).p_value)
     few = qt.structure(X[:3], labels[[0, 1, 59]])
     assert (few.p_value, few.testable) == (1.0, False)
-    assert few.sentence == "There are too few rows to tell whether there are clusters."
+    assert few.sentence == "The clusters are too small to test whether the rows form clusters."
 
 
 def test_several_tests_together():
@@ -199,14 +204,92 @@ def test_several_tests_together():
     assert simes([0.02, 0.02, 0.02]) == pytest.approx(0.02)  # 0.06 if each counted alone
 
 
-def test_the_spread_within_is_shrunk_where_rows_are_few():
+def test_the_pooled_covariance_is_shrunk_where_rows_are_few():
     random = np.random.default_rng(0)
     stretched = np.diag(np.linspace(1, 4, 12))
 
     def error(n):
-        W = spread_within(*(random.normal(size=(n, 12)) @ stretched for _ in range(2)))
+        W = pooled_covariance(*(random.normal(size=(n, 12)) @ stretched for _ in range(2)))
         return np.linalg.norm(W - stretched**2) / np.linalg.norm(stretched**2)
 
     assert error(4000) < 0.05
     few = [random.normal(size=(5, 12)) for _ in range(2)]
-    assert np.linalg.cond(spread_within(*few)) < 10  # eight rows would span eight directions of twelve
+    assert np.linalg.cond(pooled_covariance(*few)) < 10  # eight rows would span eight directions of twelve
+
+
+@pytest.mark.parametrize("kind", ["counts", "likert", "binary", "rounded"])
+def test_independent_discrete_columns_have_no_clusters(kind):
+    """Grids have a mode per value; before ties were spread, all of these were called clustered."""
+    alarms = 0
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        X = {
+            "counts": lambda random=random: random.poisson(2, (400, 5)),
+            "likert": lambda random=random: random.choice(5, (400, 5), p=[0.5, 0.25, 0.15, 0.07, 0.03]),
+            "binary": lambda random=random: random.random((400, 5)) < 0.2,
+            "rounded": lambda random=random: random.normal(size=(400, 5)).round(),
+        }[kind]().astype(float)
+        alarms += qt.structure(X, KMeans(3, n_init=1, random_state=seed).fit_predict(X)).p_value < 0.05
+    assert alarms <= 1
+
+
+def test_small_groups_far_away_are_found():
+    random = np.random.default_rng(0)
+    sizes = [564, 24, 12]
+    X = np.concatenate([random.normal(center, 1, (n, 2)) for center, n in zip((0, 10, 20), sizes, strict=True)])
+    found = qt.structure(X, np.repeat([0, 1, 2], sizes))
+    assert found.p_value < 0.01
+    assert {node.verdict for node in found.nodes} == {"separated"}
+
+
+def test_ties_are_spread_over_their_cells_and_gaps_between_groups_of_values_remain():
+    column = np.repeat([0.0, 1.0, 2.0, 100.0, 101.0], 50)
+    spread = spread_ties(np.stack([column, np.arange(250.0)], axis=1))
+    assert np.abs(spread[:, 0] - column).max() <= 1.5
+    assert len(np.unique(spread[:, 0])) == 250
+    np.testing.assert_array_equal(spread[:, 1], np.arange(250.0))
+    order = np.random.default_rng(0).permutation(250)
+    again = spread_ties(np.stack([column, np.arange(250.0)], axis=1)[order])
+    np.testing.assert_array_equal(again, spread[order])
+    binary = spread_ties(np.repeat([[0.0], [1.0]], 500, axis=0))
+    assert dip_p_value(dip(binary), 1000) > 0.5
+
+
+def test_the_rows_between_two_clusters_count_whatever_their_cluster():
+    """Two cells of an even square that touch at a corner look separated without the rows of the cells beside them."""
+    random = np.random.default_rng(0)
+    X = random.random((2000, 2))
+    cells = (X[:, 0] > 0.5) * 2 + (X[:, 1] > 0.5)
+    means = np.stack([X[cells == cell].mean(axis=0) for cell in range(4)])
+    pair = np.isin(cells, [0, 3])
+    assert separation_p_value(X, cells, (0, 3), means) > 0.05
+    assert separation_p_value(X[pair], cells[pair] // 3, (0, 1), means[[0, 3]]) < 0.01
+
+
+def test_p_values_of_nodes_are_adjusted_for_all_of_them():
+    random = np.random.default_rng(0)
+    centers = [(0, 0), (6, 0), (40, 0), (46, 0)]
+    X = np.concatenate([random.normal(center, 1, (100, 2)) for center in centers])
+    nodes = qt.structure(X, np.repeat(range(4), 100)).nodes
+    assert nodes[0].size == 400
+    assert sorted([sorted(nodes[0].left), sorted(nodes[0].right)]) == [[0, 1], [2, 3]]
+    assert [node.adjusted_p_value for node in nodes] == holm([node.p_value for node in nodes])
+    one = qt.structure(X[:100], np.arange(100) % 4)
+    assert one.groups == (0, 0, 0, 0)
+
+
+def test_adjusted_p_values_of_several_tests():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.01, 0.9], 2) == pytest.approx([0.04, 1.0])
+    assert holm([]) == []
+
+
+def test_large_tables_are_tested_on_a_sample_with_enough_rows_of_small_clusters():
+    random = np.random.default_rng(0)
+    sizes = [60_000, 300]
+    X = np.concatenate([random.normal(c, 1, (n, 3)) for c, n in zip((0, 8), sizes, strict=True)]).astype(np.float32)
+    found = qt.structure(X, np.repeat([0, 1], sizes))
+    assert found.sampled
+    assert found.nodes[0].verdict == "separated"
+    assert found.nodes[0].size == 60_300
+    assert found.sentence.endswith("Tests used a sample of the rows.")

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _verdict(p_value: float) -> str:
-    said = "there are clusters" if p_value < LEVEL else "nothing speaks for clusters"
+    said = "there are clusters" if p_value < LEVEL else "no evidence of clusters"
     return f"{said} (p = {max(p_value, 1e-4):.2g})"
 
 

@@ -35,8 +35,8 @@ from .analysis.compare import LabelMatch, PartitionComparison, compare, match, r
 from .analysis.core_rows import Core, CoreStep, core
 from .analysis.member_camps import Camp, Camps, CredibleBall, camps, credible_ball
 from .analysis.scores import Scores, evaluate
-from .analysis.structure.feature_structure import Structure
-from .analysis.structure.label_structure import LabelStructure, label_structure, structure
+from .analysis.structure.feature_structure import Structure, structure
+from .analysis.structure.label_structure import LabelStructure, label_structure
 from .benchmarking.comparison import bench
 from .benchmarking.comparison_tables import Comparison
 from .cluster_similarity import jaccard, sact

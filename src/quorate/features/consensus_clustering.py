@@ -15,8 +15,7 @@ from quorate._utils.checks import check_choice, check_integer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import AUTO, make_method
 from quorate.analysis.choose_k import Choice
-from quorate.analysis.structure.feature_structure import Structure
-from quorate.analysis.structure.label_structure import structure_of, thinned
+from quorate.analysis.structure.feature_structure import Structure, structure_of, thinned
 from quorate.column_roles import FEW_ROWS
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError, QuorateError, warn
@@ -137,7 +136,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         How many clusters the members support, with the evidence (`choose_k`), whatever number was requested. With
         diverse members, the agreement of their kinds for each number of clusters.
     structure_ : Structure
-        Whether the rows fall into clusters at all, and which boundaries between clusters are real, by the dip test
+        Whether the rows form clusters at all, and which clusters are significantly separated, by the dip test
         (`structure`), on at most 10,000 rows.
     fitted_hashes_ : ndarray of uint64
         After `fit_sample` only: hashes of the rows of the sample that the consensus was found on.
@@ -361,7 +360,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def structure_(self) -> Structure:
-        """Whether the rows fall into clusters at all, and which boundaries are real; found when asked for."""
+        """Whether the rows form clusters, and which are significantly separated; computed on first access."""
         check_is_fitted(self)
         members = Ensemble(list(Crew(tuple(self.members_), self._scaling).label(self.examined_)))
         return structure_of(self._scaled(self.examined_), self.consensus_, members if self._is_diverse() else None)

@@ -24,8 +24,7 @@ from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.lwgp import LWGP
 from quorate.analysis.choose_k import MOST_CLUSTERS, Candidate, Choice
 from quorate.analysis.scores import adjusted_rand
-from quorate.analysis.structure.feature_structure import LEVEL
-from quorate.analysis.structure.label_structure import structure, thinned
+from quorate.analysis.structure.feature_structure import LEVEL, structure, thinned
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateWarning
 from quorate.features.clusterers.spanning_tree import Genie, SpanningTree, density_clusters, spanning_tree

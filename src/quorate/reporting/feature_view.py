@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import nearest_name
 from quorate.algorithms.base import ConsensusMethod
-from quorate.analysis.structure.label_structure import thinned
+from quorate.analysis.structure.feature_structure import thinned
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import hash_rows

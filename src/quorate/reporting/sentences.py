@@ -10,8 +10,9 @@ import numpy as np
 
 from quorate.analysis.choose_k import Candidate, Choice, split_in_halves
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
-from quorate.analysis.structure.feature_structure import LEVEL, Structure
+from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import label_structure
+from quorate.analysis.structure.wording import FEATURE_LIMITS
 from quorate.ensemble import Clusterings
 from quorate.reliability import crowd_trust
 
@@ -70,10 +71,6 @@ def beside_chance(mean_confidence: float, by_chance: float) -> str:
     )
 
 
-_FROM_FEATURES = (
-    "The features tell whether anything parts two clusters along the line between them: rings and spirals, which no "
-    "line parts, may go unseen."
-)
 _UNKNOWN = "labels alone cannot tell whether there are clusters at all."
 
 
@@ -108,17 +105,17 @@ def explain_choice(k: int, choice: Choice | None, *, automatic: bool, asked: Seq
 def describe_structure(ens: Clusterings, features: Structure | None = None) -> dict[str, Any]:
     """Return whether there is anything to find: by the features where their structure is known, else by the labels.
 
-    `verdict` is one of "clear", "doubtful", "none to be seen" and "unknown"; `limits` says what this cannot tell.
+    `verdict` is one of "clear", "weak", "none" and "unknown"; `limits` says what this cannot tell.
     """
     if features is not None:
         return {
             "from": "features",
-            "verdict": _verdict(features),
+            "verdict": features.verdict,
             "value": None,
             "p_value": round(features.p_value, 6),
             "sentence": features.sentence,
-            "limits": _FROM_FEATURES,
-            "boundaries": [{**asdict(boundary), "real": boundary.real} for boundary in features.boundaries],
+            "limits": FEATURE_LIMITS,
+            "nodes": [asdict(node) for node in features.nodes],
         }
     found = label_structure(ens)
     return {
@@ -128,14 +125,8 @@ def describe_structure(ens: Clusterings, features: Structure | None = None) -> d
         "p_value": None,
         "sentence": _unknown(ens) if found is None else found.sentence,
         "limits": None if found is None else found.limits,
-        "boundaries": [],
+        "nodes": [],
     }
-
-
-def _verdict(features: Structure) -> str:
-    if not features.testable:
-        return "unknown"
-    return "clear" if features.p_value < LEVEL else "none to be seen"
 
 
 def _unknown(ens: Clusterings) -> str:
@@ -148,8 +139,8 @@ def _unknown(ens: Clusterings) -> str:
 
 
 SAID_FIRST = {
-    "none to be seen": "Nothing speaks for clusters here.",
-    "doubtful": "Whether there are clusters here is doubtful.",
+    "none": "No evidence of clusters.",
+    "weak": "Evidence of clusters is weak.",
 }
 """What is said of noise, and where labels cannot tell."""
 _NAMED = 3
@@ -182,8 +173,14 @@ def _clarity(structure: dict[str, Any]) -> list[str]:
     """Return whether the clusters are clear; nothing where doubt is said first, or nothing is known."""
     if structure["verdict"] != "clear":
         return []
-    merged = sum(not boundary["real"] for boundary in structure["boundaries"])
-    return [f"there are clusters, but {_count(merged, 'boundary')} may not be real" if merged else "they are clear"]
+    doubtful = sum(node["verdict"] != "separated" for node in structure["nodes"])
+    if doubtful:
+        return [f"there are clusters, but {_count(doubtful, 'gap')} between them {_are(doubtful)} not significant"]
+    return ["they are clear"]
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _sizes(sizes: Sequence[float]) -> str:

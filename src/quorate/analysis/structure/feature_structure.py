@@ -1,243 +1,274 @@
-"""Is there anything to find? Whether clusters are apart in the features, by the dip between neighbors.
-
-Two clusters that are one look unimodal along the line that parts them best; two that are apart do not. The dip of
-Hartigan and Hartigan (1985) measures how far a sample is from having one mode.
-"""
+"""Is there cluster structure in the features? Tests of a clustering, cluster by cluster and as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import linkage
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
-from quorate import _kernels
-from quorate._utils.array_types import Floats, Labels
-from quorate.errors import QuorateError
+from quorate._utils.array_types import Floats, Ints, Labels
+from quorate.algorithms.base import ConsensusMethod
+from quorate.analysis.structure.consensus_cuts import cuts_of_rows
+from quorate.analysis.structure.dip_test import holm, simes
+from quorate.analysis.structure.separation import SMALLEST_CLUSTER, separation_p_value, spread_ties
+from quorate.analysis.structure.wording import describe_feature_structure
+from quorate.ensemble import Ensemble, as_ensemble
+from quorate.errors import InputError
 
-_LEAST_SHRINKAGE = 0.02  # so that features that say the same thing twice do no harm
-# More rows find more than clusters: with thousands, any cloud that was cut in cells shows where. So a table counts as
-# one of so many rows, of which two clusters have their share, or as many as they need to be told apart.
-_MOST_ROWS, _ROWS_OF_A_PAIR = 600, 150
-_FEWEST_ROWS = 16  # of two clusters together; fewer cannot have two modes worth the name
-_PARTS = 20  # seen each along the line that the others draw
-_NEAR = 0.7  # the share of rows nearest to the line, which have to show two modes on their own
-_TINY = 1e-9
 LEVEL = 0.05
-"""The level at which structure counts as shown."""
-
-
-def dip(sample: Any) -> float:
-    """Return the dip of a sample: the largest distance of its distribution from the nearest with one mode.
-
-    J. A. Hartigan, P. M. Hartigan: The Dip Test of Unimodality. Annals of Statistics 13 (1985).
-
-    Examples
-    --------
-    >>> from quorate.analysis.structure.feature_structure import dip
-    >>> round(dip([0, 1, 2, 3]), 3), round(dip([0, 0.01, 1, 1.01]), 3)
-    (0.125, 0.247)
-    """
-    values, counts = np.unique(np.asarray(sample, dtype=np.float64), return_counts=True)
-    upto = np.cumsum(counts).astype(np.float64)
-    return float(_kernels.dip.dip(values, upto - counts, upto) / (2 * upto[-1]))
-
-
-@cache
-def _quantiles() -> tuple[Floats, Floats, Floats]:
-    """Return sizes of samples, probabilities, and the quantiles of sqrt(n) dip of uniform samples (tools/dips.py)."""
-    with (files("quorate.analysis.structure") / "dip_quantiles.npz").open("rb") as file:
-        table = np.load(file)
-        return table["sizes"].astype(np.float64), table["probabilities"], table["quantiles"]
-
-
-def dip_p_value(value: float, n: int) -> float:
-    """Return how often the dip of n uniform draws is as large, the least favorable case of one mode.
-
-    Between the simulated sizes quantiles are interpolated in 1 / sqrt(n). Less than the smallest simulated probability
-    is never claimed.
-    """
-    sizes, probabilities, quantiles = _quantiles()
-    at = np.array([np.interp(-1 / np.sqrt(n), -1 / np.sqrt(sizes), column) for column in quantiles.T])
-    scaled = np.sqrt(n) * value
-    if scaled <= at[0]:
-        return 1.0 if scaled < at[0] else float(probabilities[0])
-    return float(np.exp(np.interp(scaled, at, np.log(probabilities))))
+"""The family-wise level of significance."""
+_SAMPLE, _LARGEST_SAMPLE = 20_000, 200_000
+_ROWS_OF_SMALLER = 100  # in the sample, where the table has them
+_EXAMINED = 10_000
+_BLOCK = 1 << 16
+_TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class Boundary:
-    """Two neighboring clusters, and whether anything parts them."""
+class Node:
+    """A node of the tree of clusters: two groups of clusters, and whether they are separated."""
 
-    first: int
-    second: int
-    p_value: float
-    """How often two clusters that are one would look as far apart; already multiplied by the number of tests."""
-
-    @property
-    def real(self) -> bool:
-        """Whether the two are apart beyond doubt."""
-        return self.p_value < LEVEL
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    """The clusters of the two groups."""
+    closest: tuple[int, int]
+    """The clusters that were tested: the closest pair of one cluster from each group."""
+    size: int
+    """Rows below the node."""
+    p_value: float | None
+    """Dip test of the closest pair; None if one of the two is too small to be tested."""
+    adjusted_p_value: float | None
+    """The p-value adjusted for all nodes: any false split has at most the probability 0.05 (family-wise)."""
+    verdict: str
+    """One of "separated", "not significant" and "too small"."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Whether the features have clusters at all, and which boundaries between them are real."""
+    """Whether the features have clusters, and which clusters are separated."""
 
     p_value: float
-    """How often rows without clusters would look as clustered; Simes over boundaries and numbers of clusters."""
-    boundaries: tuple[Boundary, ...]
-    """Each cluster of the answer with its nearest neighbor."""
+    """For the hypothesis that the rows have no clusters at all."""
+    nodes: tuple[Node, ...]
+    """The tree of the clusters, from the top; empty for a single cluster. `pandas.DataFrame(nodes)` is a table."""
     n_clusters: int
-    """Clusters of the answer."""
+    """Clusters that were tested."""
     sampled: bool
-    """Whether large clusters were tested on a part of their rows."""
-    testable: bool = True
-    """Whether any two neighboring clusters have enough rows for a test."""
+    """Whether the tests used a sample of the rows."""
+    testable: bool
+    """Whether any two clusters have enough rows for a test."""
+
+    @property
+    def verdict(self) -> str:
+        """One of "clear", "none" (no significant gap) and "unknown" (too few rows)."""
+        if not self.testable:
+            return "unknown"
+        return "clear" if self.p_value < LEVEL else "none"
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """For each cluster the group it belongs to after clusters without a significant gap are merged."""
+        joined = [node.closest for node in self.nodes if node.verdict == "not significant"]
+        ends = np.array(joined, dtype=np.int64).reshape(-1, 2).T
+        links = sp.coo_array((np.ones(len(joined)), (ends[0], ends[1])), shape=(self.n_clusters, self.n_clusters))
+        return tuple(connected_components(links, directed=False)[1].tolist())
 
     @property
     def sentence(self) -> str:
-        """What it means, in plain words."""
-        if not self.testable:
-            return "There are too few rows to tell whether there are clusters."
-        if self.p_value >= LEVEL:
-            said = "Nothing speaks for clusters here: no boundary is clearer than one group of rows would show it "
-            said += f"(p = {self.p_value:.2g})."
-        else:
-            doubtful = [boundary for boundary in self.boundaries if not boundary.real]
-            said = f"There are clusters here (p = {max(self.p_value, 1e-4):.2g})."
-            if not doubtful:
-                said += " Every cluster of the answer is apart from its nearest."
-            else:
-                pairs = ", ".join(f"{b.first} and {b.second}" for b in doubtful[:5])
-                more = ", ..." if len(doubtful) > 5 else ""
-                said += f" Clusters {pairs}{more} may be one: nothing parts them."
-        return said + (" Large clusters were tested on a part of their rows." if self.sampled else "")
+        """The verdict in words."""
+        return describe_feature_structure(self)
 
 
-def examine(X: Floats, partitions: Mapping[int, Labels], answer: int) -> Structure:
-    """Return whether anything parts the clusters of some partitions of the rows of X.
+def structure(X: Any, labels: Any) -> Structure:
+    """Test whether rows form clusters, and which clusters of a clustering are separated.
+
+    Two clusters are tested by the dip of their rows along the axis between them. The clusters form a tree (single
+    linkage of their means, in units of their spread). At every node the closest pair of clusters from its two groups is
+    tested, and p-values are adjusted for all nodes, so that the family-wise error is at most 5 %. Large tables are
+    tested on a sample, which is larger for smaller clusters.
+
+    A test that is not significant does not prove that clusters are one: rings and other shapes that no line separates
+    are not found, and small or close groups may be missed.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        Features of the rows, or any embedding of them.
+    labels : (n_rows,) labels, Ensemble, or anything `Ensemble` takes
+        One clustering (-1 marks rows without a cluster), or members, whose consensus is tested at 2 to 8 clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (100, 2)), rng.normal(6, 1, (100, 2))])
+    >>> qt.structure(X, np.repeat([0, 1], 100)).sentence
+    'The rows form clusters (p = 0.0001). Each cluster is significantly separated from the others.'
+
+    References
+    ----------
+    J. A. Hartigan, P. M. Hartigan: The Dip Test of Unimodality. Annals of Statistics 13 (1985).
+    S. Holm: A Simple Sequentially Rejective Multiple Test Procedure. Scandinavian Journal of Statistics 6 (1979).
+    I. N. Grabski, K. Street, R. A. Irizarry: Significance Analysis for Clustering with Single-Cell RNA-Sequencing Data.
+    Nature Methods 20 (2023).
+    """
+    if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
+        one = Ensemble([labels])
+        clusters: Labels = one.patterns[one.row_pattern, 0].astype(np.int64)
+        return examine(check_rows(X, one.n_rows), {}, clusters)
+    ens = as_ensemble(labels)
+    partitions = cuts_of_rows(ens)
+    return examine(check_rows(X, ens.n_rows), partitions, partitions[max(partitions)])
+
+
+def structure_of(X: Floats, fitted: ConsensusMethod, members: Ensemble | None = None) -> Structure:
+    """Return the structure in the features of thinned rows, with the tree of a fitted consensus.
+
+    Other partitions that are tested are those of its ensemble, or of other `members` of the thinned rows.
+    """
+    ens = fitted.ensemble_
+    rows = thinned(ens.row_pattern)
+    examined = members or (ens if len(rows) == ens.n_rows else Ensemble(list(ens.patterns[rows].T)))
+    return examine(X, cuts_of_rows(examined), fitted.pattern_labels_[rows])
+
+
+def examine(X: Floats, partitions: Mapping[int, Labels], answer: Labels) -> Structure:
+    """Test whether the rows of X form clusters, with the tree of an answer.
+
+    The hypothesis of no clusters is tested on the answer and on other partitions, half of the level each, so that a
+    poor answer does not hide clusters.
 
     Parameters
     ----------
     X : (n, d)
     partitions : mapping from numbers of clusters to (n,) labels
-        Rows labeled -1 are left out.
-    answer : int
-        The partition whose boundaries are told one by one.
+        Other partitions of the same rows; -1 marks rows without a cluster.
+    answer : (n,) labels
+        The clusters of the tree.
     """
-    found = {k: _neighbors(X, labels) for k, labels in partitions.items()}
-    n_tests = sum(len(pairs) for pairs in found.values())
-    tested: dict[int, list[Boundary]] = {}
-    p_values = []
-    sampled = testable = False
-    for k, pairs in found.items():
-        tested[k] = []
-        for first, second in pairs:
-            one, two = X[partitions[k] == first], X[partitions[k] == second]
-            most = max(_ROWS_OF_A_PAIR, _MOST_ROWS * (len(one) + len(two)) // len(X))
-            sampled |= len(one) + len(two) > most
-            testable |= _enough(one, two)
-            p_values.append(_boundary_p_value(one, two, most))
-            tested[k].append(Boundary(first, second, min(1.0, n_tests * p_values[-1])))
-    n_clusters = int(partitions[answer].max(initial=-1)) + 1
-    return Structure(simes(p_values), tuple(tested[answer]), n_clusters, sampled, testable)
+    sample = _Sample(X)
+    tree = _tested_tree(sample, answer)
+    of_answer = [p for *_, p in tree if p is not None]
+    of_others = [p for labels in partitions.values() for *_, p in _tested_tree(sample, labels) if p is not None]
+    families = [simes(p_values) for p_values in (of_answer, of_others) if p_values]
+    p_value = min(1.0, len(families) * min(families)) if families else 1.0
+    nodes = _nodes(tree, np.bincount(answer[answer >= 0]), max(len(families), 1))
+    return Structure(p_value, nodes, int(answer.max(initial=-1)) + 1, sample.partial, bool(families))
 
 
-def simes(p_values: Sequence[float]) -> float:
-    """Return one p-value for several tests: the least of n p_(j) / j, p_(j) the j-th smallest of n (Simes 1986)."""
-    ascending = np.sort(p_values)
-    n = len(ascending)
-    return min([1.0, *(n * ascending / np.arange(1, n + 1)).tolist()])
+_Edge = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int], float | None]
 
 
-def _neighbors(X: Floats, labels: Labels) -> list[tuple[int, int]]:
-    """Return each cluster with the one of the nearest mean, every pair once."""
+def _tested_tree(sample: _Sample, labels: Labels) -> list[_Edge]:
+    """Return the nodes of the tree of clusters from the top: both groups, their closest pair, and its p-value.
+
+    Single linkage joins groups by their closest pair, so every node has a pair of its own.
+    """
     present = np.unique(labels[labels >= 0])
     if len(present) < 2:
         return []
-    means = np.stack([X[labels == label].mean(axis=0) for label in present])
-    squared = ((means[:, None] - means[None]) ** 2).sum(axis=2)
-    np.fill_diagonal(squared, np.inf)
-    nearest = squared.argmin(axis=1)
-    pairs = {tuple(sorted((int(present[i]), int(present[j])))) for i, j in enumerate(nearest)}
-    return sorted((a, b) for a, b in pairs)
+    codes = np.where(labels >= 0, np.searchsorted(present, labels), -1)
+    counts, means, spreads = _moments(sample.X, codes, len(present))
+    apart = np.linalg.norm(means[:, None] - means[None], axis=2) / np.sqrt(spreads[:, None] + spreads[None] + _TINY)
+    np.fill_diagonal(apart, 0.0)
+    groups: list[tuple[int, ...]] = [(i,) for i in range(len(present))]
+    tree: list[_Edge] = []
+    for left, right in linkage(squareform(apart, checks=False), "single")[:, :2].astype(np.int64):
+        between = apart[np.ix_(groups[left], groups[right])]
+        at = np.unravel_index(np.argmin(between), between.shape)
+        pair = groups[left][at[0]], groups[right][at[1]]
+        rows, of_sample = sample.draw(int(counts[list(pair)].min()))
+        p_value = separation_p_value(rows, codes[of_sample], pair, means)
+        one, two = (tuple(present[list(groups[group])].tolist()) for group in (left, right))
+        tree.append((one, two, (int(present[pair[0]]), int(present[pair[1]])), p_value))
+        groups.append(groups[left] + groups[right])
+    return tree[::-1]
 
 
-def _boundary_p_value(one: Floats, two: Floats, most: int) -> float:
-    """Return the dip test of the rows of two clusters along the line that parts them best, on at most so many rows.
+def _nodes(tree: Sequence[_Edge], counts: Ints, n_families: int) -> tuple[Node, ...]:
+    """Return the nodes of a tested tree, with p-values adjusted for all of them.
 
-    A line drawn by the very rows that are tested parts any cloud of many features, so each of twenty parts of the rows
-    is seen along the line that the others draw. And two neighboring cells of an even cloud are narrow where they meet,
-    so two modes have to show without the rows farthest from the line as well: the larger p-value counts.
+    Not from the top down: the top node is the widest gap of the tree, so its p-value is the smallest of many.
     """
-    if not _enough(one, two):
-        return 1.0
-    step = -(-(len(one) + len(two)) // most)
-    clusters = [_in_order(rows)[:: step if len(rows) >= 4 * step else 1] for rows in (one, two)]
-    seen = [_seen_by_others(clusters, part) for part in range(_PARTS)]
-    along, away = (np.concatenate(parts) for parts in zip(*seen, strict=True))
-    near = along[away <= np.quantile(away, _NEAR) + _TINY]
-    return max(dip_p_value(dip(rows), len(rows)) for rows in (along, near))
+    tested = [i for i, (*_, p_value) in enumerate(tree) if p_value is not None]
+    adjusted = dict(zip(tested, holm([tree[i][3] or 0.0 for i in tested], n_families), strict=True))
+    nodes = []
+    for i, (left, right, closest, p_value) in enumerate(tree):
+        size = int(counts[list(left + right)].sum())
+        verdict = "too small" if p_value is None else "separated" if adjusted[i] < LEVEL else "not significant"
+        nodes.append(Node(left, right, closest, size, p_value, adjusted.get(i), verdict))
+    return tuple(nodes)
 
 
-def _enough(one: Floats, two: Floats) -> bool:
-    """Tell whether two clusters have rows enough for a test."""
-    return len(one) + len(two) >= _FEWEST_ROWS and min(len(one), len(two)) >= 4
+class _Sample:
+    """The rows that tests use, with ties spread: all rows of a small table, else a random sample."""
+
+    def __init__(self, X: Floats) -> None:
+        """Prepare samples of X, of shape (n, d)."""
+        self.X = X
+        self.partial = len(X) > _SAMPLE
+        self._order = np.random.default_rng(0).permutation(len(X)) if self.partial else np.arange(len(X))
+        self._drawn: dict[int, Floats] = {}
+
+    def draw(self, n_smaller: int) -> tuple[Floats, Ints]:
+        """Return some rows and their positions in X, enough to test a cluster of `n_smaller` rows.
+
+        All clusters are sampled at the same rate: a change of rate at a boundary would look like a gap.
+        """
+        n_rows = len(self.X)
+        if self.partial:
+            enough = -(-_ROWS_OF_SMALLER * n_rows // max(n_smaller, SMALLEST_CLUSTER))
+            n_rows = min(n_rows, _LARGEST_SAMPLE, max(_SAMPLE, 1 << (enough - 1).bit_length()))
+        if n_rows not in self._drawn:
+            self._drawn = {n: rows for n, rows in self._drawn.items() if n == _SAMPLE}  # at most one other in memory
+            self._drawn[n_rows] = spread_ties(np.asarray(self.X[self._order[:n_rows]], dtype=np.float64))
+        return self._drawn[n_rows], self._order[:n_rows]
 
 
-def _seen_by_others(clusters: Sequence[Floats], part: int) -> tuple[Floats, Floats]:
-    """Return where every twentieth row of two clusters lies along the line that parts the others, and how far from it.
+def _moments(X: Floats, labels: Labels, k: int) -> tuple[Ints, Floats, Floats]:
+    """Return the sizes (k,), means (k, d) and mean variances (k,) of clusters."""
+    counts = np.bincount(labels[labels >= 0], minlength=k)
+    means, spreads = np.zeros((k, X.shape[1])), np.zeros(k)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(X), _BLOCK)]
+    for block in blocks:
+        rows = np.flatnonzero(labels[block] >= 0)
+        indicator = sp.csr_array((np.ones(len(rows)), (labels[block][rows], rows)), shape=(k, len(labels[block])))
+        means += indicator @ X[block].astype(np.float64)
+    means /= counts[:, None]
+    for block in blocks:
+        inside = labels[block] >= 0
+        clusters = labels[block][inside]
+        squared = np.sum((X[block][inside] - means[clusters]) ** 2, axis=1)
+        spreads += np.bincount(clusters, weights=squared, minlength=k)
+    return counts, means, spreads / (counts * X.shape[1])
 
-    Both in standard deviations within the others' clusters, from the middle between their means.
-    """
-    one, two = (rows[np.arange(len(rows)) % _PARTS != part] for rows in clusters)
-    within, apart = spread_within(one, two), two.mean(axis=0) - one.mean(axis=0)
-    rows = np.concatenate([rows[part::_PARTS] for rows in clusters]) - (one.mean(axis=0) + two.mean(axis=0)) / 2
-    line = np.linalg.solve(within, apart)
-    along = rows @ line / max(np.sqrt(apart @ line), _TINY)
-    squared = np.einsum("ij,ji->i", rows, np.linalg.solve(within, rows.T))
-    return along, np.sqrt(np.maximum(squared - along**2, 0.0))
 
-
-def _in_order(rows: Floats) -> Floats:
-    """Return rows in an order of their own, so that theirs does not matter."""
-    return rows[np.lexsort(rows.T[::-1])]
-
-
-def spread_within(one: Floats, two: Floats) -> Floats:
-    """(d, d) W, the pooled covariance within two clusters, shrunk towards its mean diagonal.
-
-    The fewer rows there are beside features, the more: by the share of its distance from that diagonal that is noise.
-    O. Ledoit, M. Wolf: A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices. Journal of Multivariate
-    Analysis 88 (2004).
-    """
-    centered = np.concatenate([rows - rows.mean(axis=0) for rows in (one, two)])
-    n, d = centered.shape
-    within = centered.T @ centered / max(n - 2, 1)
-    scale = float(np.trace(within)) / d
-    if scale <= 0:  # each cluster is one point
-        return np.eye(d)
-    squared = np.sum(within**2)
-    distance = squared - d * scale**2
-    noise = np.sum(np.sum(centered**2, axis=1) ** 2) / n**2 - squared / n
-    share = float(np.clip(noise / distance, _LEAST_SHRINKAGE, 1.0)) if distance > _TINY * squared else 1.0
-    return (1 - share) * within + share * scale * np.eye(d)
+def thinned(rows: Any) -> Any:
+    """Return at most 10,000 rows at even steps, as an array."""
+    some = rows[:: -(-rows.shape[0] // _EXAMINED)]
+    return some.toarray() if hasattr(some, "toarray") else np.array(some)
 
 
 def check_rows(X: Any, n_rows: int) -> Floats:
-    """Return features as a matrix of numbers with one line per row, or say what is wrong."""
+    """Return features as a matrix of floating-point numbers with `n_rows` rows; raise an error if they are not."""
     try:
-        matrix = np.asarray(X, dtype=np.float64)
+        matrix = np.asarray(X)
+        if matrix.dtype != np.float32:
+            matrix = matrix.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise QuorateError("X must hold numbers, rows x features. Leave out columns of text.") from None
+        raise InputError("must be numeric, rows x features.", parameter="X", hint="Drop text columns.") from None
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2 or len(matrix) != n_rows:
-        raise QuorateError(f"X must have one line for each of the {n_rows} rows; got shape {matrix.shape}.")
+        raise InputError(f"must have {n_rows} rows, like the labels; got shape {matrix.shape}.", parameter="X")
     if not np.isfinite(matrix).all():
-        raise QuorateError("X must be finite; fill or drop missing and infinite values first.")
+        hint = "Fill or drop these values first."
+        raise InputError("contains missing or infinite values.", parameter="X", hint=hint)
     return matrix

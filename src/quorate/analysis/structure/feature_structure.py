@@ -101,7 +101,8 @@ def structure(X: Any, labels: Any) -> Structure:
     X : array of shape (n_rows, n_features)
         Features of the rows, or any embedding of them.
     labels : (n_rows,) labels, Ensemble, or anything `Ensemble` takes
-        One clustering (-1 marks rows without a cluster), or members, whose consensus is tested at 2 to 8 clusters.
+        One clustering (-1 marks rows without a cluster); or members, whose consensus is tested at 2 to 8 clusters (the
+        tree has the most of these).
 
     Examples
     --------
@@ -125,7 +126,8 @@ def structure(X: Any, labels: Any) -> Structure:
         return examine(check_rows(X, one.n_rows), {}, clusters)
     ens = as_ensemble(labels)
     partitions = cuts_of_rows(ens)
-    return examine(check_rows(X, ens.n_rows), partitions, partitions[max(partitions)])
+    finest = partitions.pop(max(partitions))
+    return examine(check_rows(X, ens.n_rows), partitions, finest)
 
 
 def structure_of(X: Floats, fitted: ConsensusMethod, members: Ensemble | None = None) -> Structure:

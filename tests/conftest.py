@@ -1,16 +1,16 @@
-"""What the tests share: the running example, published ensembles, random ensembles."""
-
-from pathlib import Path
+"""Fixtures: the running example, a generated ensemble, published ensembles."""
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from reference_answers import PATH as GENERATED
+from reference_answers import generated_labels
+from support import SHARED
+
 settings.register_profile("quorate", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("quorate")
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -27,13 +27,22 @@ def running_example():
 
 
 @pytest.fixture(scope="session")
+def generated():
+    """(n, members) labels of an ensemble made by nearest-row partitions of points in the plane."""
+    return generated_labels()
+
+
+@pytest.fixture(scope="session")
 def published():
-    """Return a loader of published ensembles and reference answers, as dictionaries of arrays."""
+    """Return a loader of published ensembles and reference answers, as dictionaries of arrays.
+
+    The name "generated" stands for the generated ensemble and the answers of our own oracles.
+    """
 
     def load(folder, name):
-        path = SHARED / folder / f"{name}.npz"
+        path = GENERATED if name == "generated" else SHARED / folder / f"{name}.npz"
         if not path.exists():
-            pytest.skip(f"the published files are not here ({folder}/{name}.npz)")
+            pytest.skip(f"needs the published file {folder}/{name}.npz in a folder `shared` next to the repository")
         with np.load(path) as archive:
             return dict(archive)
 

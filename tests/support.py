@@ -2,10 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from quorate.errors import QuorateError, QuorateWarning
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+"""The folder of published ensembles and reference answers, which is not part of the repository."""
+
+
+def with_published(*names: str) -> list[str]:
+    """Return the names of ensembles to test on: the generated one, and the published ones if they are present."""
+    return ["generated", *(names if SHARED.is_dir() else ())]
 
 
 @contextmanager

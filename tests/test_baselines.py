@@ -21,6 +21,7 @@ from quorate.ensemble import Ensemble
 from quorate.graphs import bipartite_graph
 from quorate.numerics.linkage import LINKS
 from quorate.numerics.transfer_cut import leading_spectrum
+from support import with_published
 
 few = settings(max_examples=25)
 
@@ -147,10 +148,11 @@ def test_connected_triples_on_the_running_example(running_example):
 # --- public reference programs ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=[5, 10])
+@pytest.fixture(scope="module", params=with_published("baselines_lwea_VS_5", "baselines_lwea_VS_10"))
 def reference(request, published):
-    answers = published("oracle", f"baselines_lwea_VS_{request.param}")
-    return answers, Ensemble(published("ensembles", "lwea_VS")["labels"][:, answers["cols"]])
+    answers = published("oracle", request.param)
+    pool = "generated" if request.param == "generated" else "lwea_VS"
+    return answers, Ensemble(published("ensembles", pool)["labels"][:, answers["cols"]])
 
 
 @pytest.mark.parametrize(("key", "method"), [("eac", qt.EAC), ("cts", qt.WCT), ("srs", qt.SRS)])
@@ -198,8 +200,8 @@ def test_evidence_accumulation_is_weac_without_weights(link, labels):
     assert np.array_equal(eac.sweep(range(1, 8)), weac.sweep(range(1, 8)))
 
 
-def test_evidence_accumulation_is_weac_without_weights_on_a_published_ensemble(published):
-    labels = published("ensembles", "lwea_MF")["labels"][:, :10]
+def test_evidence_accumulation_is_weac_without_weights_on_a_generated_ensemble(generated):
+    labels = generated
     ks = range(2, 31)
     assert np.array_equal(
         qt.EAC(n_clusters=2).fit(labels).sweep(ks), qt.WEAC(n_clusters=2, beta=0).fit(labels).sweep(ks)
@@ -219,9 +221,9 @@ def test_squared_singular_values_are_eigenvalues_of_the_unweighted_transfer_cut(
     assert np.allclose(eigenvalues[:k], spectrum, atol=1e-9)
 
 
-def test_without_decay_triples_are_evidence(published):
-    ens = Ensemble(published("ensembles", "lwea_VS")["labels"][:, :5])
-    similarity = triple_similarity(ens, np.ones(5), 0.0, np.arange(ens.n_patterns)).matrix()
+def test_without_decay_triples_are_coassociation(generated):
+    ens = Ensemble(generated)
+    similarity = triple_similarity(ens, np.ones(ens.n_members), 0.0, np.arange(ens.n_patterns)).matrix()
     assert np.allclose(similarity, qt.coassociation(ens), atol=1e-12)
 
 
@@ -281,8 +283,8 @@ def test_rows_of_a_pattern_are_linked_one_by_one_where_simrank_sets_them_apart()
 
 @pytest.mark.parametrize("method", [qt.EAC, qt.WCT, qt.SRS])
 @pytest.mark.parametrize("link", LINKS)
-def test_heights_are_those_of_all_rows_on_a_published_ensemble(published, method, link):
-    ens = Ensemble(published("ensembles", "lwea_VS")["labels"][:, :10])
+def test_heights_are_those_of_all_rows_on_a_generated_ensemble(generated, method, link):
+    ens = Ensemble(generated)
     expected = scipy_heights(similarity_of(method, ens), link)
     tree = method(n_clusters=4, linkage=link).fit(ens).dendrogram_.to_scipy(rows=True)
     if method is qt.EAC and link != "single":  # ties: heights are not unique
@@ -313,8 +315,8 @@ def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows(labels, k):
     assert np.allclose((both @ both.T)[np.ix_(covered, covered)], gram[np.ix_(covered, covered)], atol=1e-8)
 
 
-def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows_on_a_published_ensemble(published):
-    labels = published("ensembles", "lwea_VS")["labels"][:, :10]
+def test_the_embedding_of_the_hybrid_graph_is_that_of_all_rows_on_a_generated_ensemble(generated):
+    labels = generated
     cut = qt.HBGF(n_clusters=2).fit(labels).solution_.cuts
     for k in (4, 12):
         gram, _ = _embedding_gram(labels, k)
@@ -345,8 +347,8 @@ def test_the_objective_of_a_weighted_consensus_is_that_of_all_rows(labels):
     _same_objective(labels, 2, n_iterations=1, n_updates=12)
 
 
-def test_the_objective_of_a_weighted_consensus_is_that_of_all_rows_on_a_published_ensemble(published):
-    _same_objective(published("ensembles", "lwea_VS")["labels"][:, :10], 4, n_iterations=2, n_updates=30)
+def test_the_objective_of_a_weighted_consensus_is_that_of_all_rows_on_a_generated_ensemble(generated):
+    _same_objective(generated, 4, n_iterations=2, n_updates=30)
 
 
 @given(data=st.data(), size=st.integers(2, 6))

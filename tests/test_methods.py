@@ -52,6 +52,11 @@ def excused(case, promise):
     return promise in info.exceptions or f"{promise}, {params.get('linkage')} link" in info.exceptions
 
 
+def cases_with(promise):
+    """Parametrize by the cases whose method makes this promise."""
+    return pytest.mark.parametrize("case", [case for case in CASES if not excused(case, promise)])
+
+
 def assert_sound(fitted):
     """No NaN, nothing out of range, labels 0..k-1 by decreasing size."""
     for array in (fitted.confidence_, fitted.ncai_, fitted.member_weights_):
@@ -142,12 +147,10 @@ def planted(seed, noise):
     return np.stack(columns, axis=1), truth
 
 
-@every_case
+@cases_with("clear answers")
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=8)
 def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(case, seed):
-    if excused(case, "clear answers"):
-        pytest.skip("declared by the method")
     # Mislabeled rows tie everywhere under complete link, and vanish from a completed matrix.
     noisy = "complete" not in case and "ecmc" not in case
     labels, truth = planted(seed, 0.02 if noisy else 0.0)
@@ -194,13 +197,11 @@ def test_a_unanimous_ensemble_returns_its_partition(case, sizes, n_members):
     assert fitted.ncai_.tolist() == pytest.approx([1.0] * n_members)
 
 
-@every_case
+@cases_with("components")
 @given(labels=st.lists(oracles.label_matrices(max_rows=6, max_members=3, max_clusters=2), min_size=2, max_size=3))
 @few
 def test_components_of_the_graph_are_found(case, labels):
     """Groups of rows that share no cluster with others, each connected in itself."""
-    if excused(case, "components"):
-        pytest.skip(CASES[case][0].exceptions.get("components", "declared by the method"))
     n_members = min(part.shape[1] for part in labels)
     parts = [np.column_stack([np.zeros(len(part), dtype=int), part[:, :n_members]]) for part in labels]
     joint = np.concatenate([part + 10 * i for i, part in enumerate(parts)])
@@ -280,8 +281,8 @@ def test_all_weight_on_a_member_that_says_nothing(case):
 
 
 @every_case
-def test_row_weights_count_like_repeated_rows(case, published):
-    labels = published("ensembles", "weac_gpmgla_1")["labels"][:40]
+def test_row_weights_count_like_repeated_rows(case, generated):
+    labels = generated[:40]
     repeats = np.random.default_rng(0).integers(1, 4, len(labels))
     with quiet():
         weighted = fit(case, Ensemble(labels, row_weights=repeats), 4)
@@ -301,8 +302,8 @@ def test_only_the_proportions_of_row_weights_matter(case):
 
 
 @every_method
-def test_scikit_learn_conventions(name, published):
-    labels = published("ensembles", "weac_gpmgla_1")["labels"]
+def test_scikit_learn_conventions(name, generated):
+    labels = generated
     info = METHODS[name]
     default = info.estimator()
     assert default.get_params() == {"n_clusters": "auto" if info.estimator.finds_k else 8, **info.parameters}
@@ -320,8 +321,8 @@ def test_scikit_learn_conventions(name, published):
 
 
 @every_case
-def test_one_call_gives_what_the_estimator_gives(case, published):
-    labels = published("ensembles", "weac_gpmgla_1")["labels"]
+def test_one_call_gives_what_the_estimator_gives(case, generated):
+    labels = generated
     info, params = CASES[case]
     with quiet():
         result = qt.consensus(labels, 3, method=info.name, **params)

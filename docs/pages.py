@@ -14,11 +14,22 @@ __all__ = ["escape_docstring", "write_all"]
 
 REFERENCE = {
     "Combine clusterings": ["consensus", "ConsensusResult", "ConsensusCluster", "Split", "methods", "MethodInfo"],
-    "Whom to trust": ["trust", "crowd_trust", "CrowdTrust", "agreement", "cai", "ncai", "member_weights"],
+    "Which members are reliable": [
+        "trust",
+        "crowd_trust",
+        "CrowdTrust",
+        "families",
+        "Families",
+        "agreement",
+        "cai",
+        "ncai",
+        "member_weights",
+    ],
     "How many clusters, and are there any": [
         "choose_k",
         "Choice",
         "Candidate",
+        "CandidateAnswer",
         "structure",
         "Structure",
         "label_structure",

@@ -113,27 +113,35 @@ def partition(labels):
 
 
 def certainty(labels, weights, consensus, row_weights=None):
-    """Confidence, margin, runner-up and vote share of each row, over all pairs of rows; rows may have weights."""
+    """Confidence, margin and runner-up of each row, by counting rows; rows may have weights."""
     n_rows = len(labels)
-    weight = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=float)
-    similar = np.minimum(evidence(labels, weights), 1.0)
-    confidence, margin, runner_up, share = np.zeros(n_rows), np.zeros(n_rows), np.full(n_rows, -1), np.zeros(n_rows)
+    size = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=float)
+    clusters = np.unique(consensus[consensus >= 0])
+    confidence, margin, runner_up = np.zeros(n_rows), np.zeros(n_rows), np.full(n_rows, -1)
     for i in np.flatnonzero(consensus >= 0):
-        others = np.arange(n_rows) != i
-        own = others & (consensus == consensus[i])
-        confidence[i] = similar[i, own] @ weight[own] / weight[own].sum() if own.any() else 0.0
-        best = 0.0
-        for c in np.unique(consensus[(consensus >= 0) & (consensus != consensus[i])]):
-            there = consensus == c
-            mean = similar[i, there] @ weight[there] / weight[there].sum()
-            if mean > best + 1e-11:
-                best, runner_up[i] = mean, c
-        margin[i] = confidence[i] - best
-        votes = voting = 0.0
-        for w, column in zip(weights, labels.T, strict=True):
-            mates = others & (column == column[i]) & (column[i] >= 0) & (consensus >= 0)
-            if w > 0 and mates.any():
-                voting += w
-                votes += w * weight[mates & own].sum() / weight[mates].sum()
-        share[i] = votes / voting if voting else 0.0
-    return confidence, margin, runner_up, share
+        share, voting = np.zeros(len(clusters)), 0.0
+        for weight, column in zip(weights, labels.T, strict=True):
+            together = (consensus >= 0) & (column == column[i]) & (column[i] >= 0)
+            if weight > 0 and together.sum() > 1:
+                voting += weight
+                share += [weight * _vote(column, consensus == c, consensus >= 0, size, i) for c in clusters]
+        share = share / voting if voting else share
+        mine = clusters == consensus[i]
+        confidence[i] = share[mine][0]
+        others = np.where(mine, 0.0, np.round(share, 11))
+        margin[i] = confidence[i] - others.max()
+        if others.max() > 0:
+            runner_up[i] = clusters[np.argmax(others)]
+    return confidence, margin, runner_up
+
+
+def _vote(column, there, placed, size, row):
+    """The vote of a member for a group at a row, which is left out of the group it is in."""
+    support = {c: size[there & (column == c)].sum() for c in np.unique(column[placed & (column >= 0)])}
+    most, known = max(support.values()), placed & (column >= 0)
+    if most == 0:
+        return 0.0
+    chance = np.average([support[c] / most for c in column[known]], weights=size[known])
+    own = size[row] * there[row]
+    inside, whole = support[column[row]] - own, size[placed & (column == column[row])].sum() - own
+    return (1 - chance) * (min(inside / (most - own), 1.0) if inside > 1e-12 else 0.0) + chance * inside / whole

@@ -41,37 +41,76 @@ def of_rows(labels, weights, consensus, **options):
 
 
 def test_certainty_by_hand():
-    confidence, margin, runner_up, share = of_rows(TWO_MEMBERS, [0.75, 0.25], CLUSTERS)
-    # Row 2 is with rows 0 and 1 in the first member only, and with row 3 of the other cluster in the second.
-    assert confidence == pytest.approx([(1 + 0.75) / 2, (1 + 0.75) / 2, 0.75, 0.75, 0.75])
-    assert margin == pytest.approx([0.875, 0.875, 0.75 - 0.25 / 2, 0.75 - 0.25 / 3, 0.75])
+    confidence, margin, runner_up = of_rows(TWO_MEMBERS, [0.75, 0.25], CLUSTERS)
+    # The mean support of all rows for cluster 0 is 3/5 in the first member, which has it as it is, and 2/5 * 1 + 2/5 *
+    # 1/2 in the second, which splits it 2 : 1. Without row 2 itself, its cluster in the second member shares no row
+    # with cluster 0. Row 4 is alone in the second member, which has no vote on it; without row 3 nothing of cluster 1
+    # is left in row 3's cluster there.
+    assert confidence == pytest.approx([1, 1, 0.75, 0.75, 1])
     assert runner_up.tolist() == [-1, -1, 1, 0, -1]
-    # Row 2: all its mates in the first member are its own, the only one in the second is not. Row 4 is alone in the
-    # second member, which has no vote on it.
-    assert share == pytest.approx([1, 1, 0.75, 0.75, 1])
+    # Votes of the second member: for cluster 1, in which it supports row 2 fully (its chance is 2/5 + 1/5), and for
+    # cluster 0, of which row 3 is with the smaller part. One of the two rows together is in the other cluster.
+    for_second, for_first = 0.4 * 1 + 0.6 / 2, 0.4 / 2 + 0.6 / 2
+    assert margin == pytest.approx([1, 1, 0.75 - 0.25 * for_second, 0.75 - 0.25 * for_first, 1])
 
 
-def test_stability_is_the_mean_vote_share(noisy_blobs):
+def test_stability_is_the_mean_confidence(noisy_blobs):
     fitted = qt.WEAC(n_clusters=5).fit(noisy_blobs)
     labels = np.where(np.isnan(noisy_blobs), -1, noisy_blobs).astype(int)
-    share = oracles.certainty(labels, fitted.member_weights_, fitted.labels_)[3]
+    confidence = oracles.certainty(labels, fitted.member_weights_, fitted.labels_)[0]
     assert [c.stability for c in fitted.clusters_] == pytest.approx(
-        [share[fitted.labels_ == c].mean() for c in range(5)]
+        [confidence[fitted.labels_ == c].mean() for c in range(5)]
     )
 
 
-def test_a_cluster_of_one_row_has_no_evidence_of_its_own():
-    confidence, margin, runner_up, share = of_rows([[0, 0], [0, 0], [0, 1]], [0.5, 0.5], [0, 0, 1])
-    assert confidence.tolist() == [1, 1, 0]
-    assert margin == pytest.approx([0.5, 0.5, -0.5])  # below 0: the runner-up has more
-    assert runner_up.tolist() == [1, 1, 0]
-    assert share == pytest.approx([0.75, 0.75, 0.0])
+def test_a_cluster_of_one_row_has_no_votes_of_other_rows():
+    confidence, margin, runner_up = of_rows([[0, 0], [0, 0], [0, 1]], [0.5, 0.5], [0, 0, 1])
+    # The first member, of one cluster, has two of its three rows in cluster 0, without the row itself one of two.
+    assert confidence == pytest.approx([0.75, 0.75, 0])
+    assert margin[2] < 0  # the runner-up has more
+    assert runner_up[2] == 0
 
 
 def test_rows_without_a_label_or_a_mate_have_no_certainty():
     labels = [[0, -1], [0, -1], [-1, 0], [-1, -1]]
     found = of_rows(labels, [0.5, 0.5], [0, 0, 1, -1])
-    np.testing.assert_allclose(found, [[1, 1, 0, 0], [1, 1, 0, 0], [-1, -1, -1, -1], [1, 1, 0, 0]], rtol=1e-14)
+    np.testing.assert_allclose(found, [[1, 1, 0, 0], [1, 1, 0, 0], [-1, -1, -1, -1]], rtol=1e-14)
+
+
+def test_confidence_compares_across_clusters_and_members():
+    """Neither the size of a cluster nor how fine the members are decides, but how many members support a row."""
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [1200, 200, 100])
+    members = []
+    for fineness in (1, 1, 1, 4, 4):
+        pieces = random.integers(fineness, size=1500)
+        wrong = random.random(1500) < 0.1
+        members.append(np.where(wrong, random.integers(3, size=1500), truth) * 4 + pieces)
+    confidence, margin, _ = of_rows(np.stack(members, axis=1), np.ones(5), truth)
+    means = [confidence[truth == c].mean() for c in range(3)]
+    assert max(means) - min(means) < 0.12
+    assert min(means) > 0.8
+    # Rows that all five members place right, and rows that two or more place elsewhere.
+    right = (np.stack(members, axis=1) // 4 == truth[:, None]).sum(axis=1)
+    assert confidence[right == 5].min() > confidence[right <= 3].max()
+    assert (margin[right >= 4] > 0).all()
+
+
+def test_margins_are_negative_only_where_another_cluster_has_more_votes():
+    """Fifteen of 23 members put a row with its cluster: confidence is near 15 / 23, and the margin is positive."""
+    random = np.random.default_rng(1)
+    truth = np.repeat([0, 1, 2], [500, 60, 40])
+    members = [np.where(random.random(600) < 0.05, random.integers(3, size=600), truth) for _ in range(23)]
+    for member in members[:15]:
+        member[599] = 2
+    for member in members[15:]:
+        member[599] = 0
+    confidence, margin, runner_up = of_rows(np.stack(members, axis=1), np.ones(23), truth)
+    assert confidence[599] == pytest.approx(15 / 23, abs=0.03)
+    assert margin[599] > 0.15
+    assert runner_up[599] == 0
+    votes = np.stack([np.sum(np.stack(members) == c, axis=0) for c in range(3)])
+    assert (margin[votes.argmax(axis=0) == truth] > 0).all()
 
 
 @settings(deadline=None, max_examples=60)
@@ -136,7 +175,9 @@ def test_merging_and_splitting_by_hand():
     labels = CLUSTERS[ens.first_row]
     first, second = describe_clusters(ens, weights, labels, certainty(ens, weights, labels))
     assert (first.cohesion, second.cohesion) == pytest.approx(((0.875 + 0.875 + 0.75) / 3, 0.75))
-    assert (first.chance, second.chance) == pytest.approx((2 / 4, 1 / 4))
+    # The mean vote of all rows, with the mean support (chance) of `test_certainty_by_hand`.
+    means = [0.75 * 0.6 + 0.25 * np.mean([1, 1, 0.5, 0.5, 0]), 0.75 * 0.4 + 0.25 * np.mean([0, 0, 0.7, 0.7, 1])]
+    assert (first.chance, second.chance) == pytest.approx(means)
     # Of the six pairs of rows between the two, one is together, in the second member.
     cost = 1 - 0.25 / 6 / 0.75
     assert [(c.nearest, c.merge_cost) for c in (first, second)] == [(1, pytest.approx(cost)), (0, pytest.approx(cost))]
@@ -144,8 +185,8 @@ def test_merging_and_splitting_by_hand():
     split = next_split(ens, weights, np.zeros_like(labels), labels)
     assert split == Split(0, (3.0, 2.0), pytest.approx(cost))
     assert next_split(ens, weights, labels, labels) is None
-    # Of ten pairs of rows, one is together in both members, three in the first, one in the second.
-    assert confidence_by_chance(ens, weights, Groups.of(ens, weights, labels)) == pytest.approx(3.5 / 10)
+    by_chance = (3 * first.chance + 2 * second.chance) / 5
+    assert confidence_by_chance(ens, weights, Groups.of(ens, weights, labels)) == pytest.approx(by_chance)
 
 
 def test_what_rounding_leaves_is_no_evidence():
@@ -198,19 +239,18 @@ def test_a_dendrogram_splits_what_it_merged_last():
     assert qt.WEAC(2).fit([[0, 0, 1, 1]]).split_ is None  # there are only two patterns
 
 
-def test_what_chance_gives_is_told_beside():
-    """Four blobs are firm beside chance however fine the members; random labels are not however coarse."""
+def test_chance_is_shown_beside_confidence():
+    """Four blobs have high confidence however fine the members are; random labels have little more than chance."""
     random = np.random.default_rng(0)
     blobs = np.repeat(np.arange(4), 150)
     fine = [blobs * 12 + random.integers(0, 12, 600) for _ in range(10)]
     noise = [random.integers(0, 2, 600) for _ in range(10)]
     firm, loose = (summarize(qt.WEAC(4).fit(qt.Ensemble(members)))["answers"] for members in (fine, noise))
     of_blobs, of_noise = (next(answer for answer in answers if answer["k"] == 4) for answers in (firm, loose))
-    assert of_blobs["mean_confidence"] < 0.2 < 0.5 < of_noise["mean_confidence"]
-    assert of_blobs["mean_confidence"] > 3 * of_blobs["chance_confidence"]
+    assert of_blobs["mean_confidence"] > 0.7 > 3 * of_blobs["chance_confidence"]
     assert of_noise["mean_confidence"] < 1.5 * of_noise["chance_confidence"]
     for cluster in of_blobs["clusters"]:
-        assert cluster["stability"] > 0.99 > 3 * cluster["chance"]
+        assert cluster["stability"] > 0.7 > 3 * cluster["chance"]
     for cluster in of_noise["clusters"]:
         assert cluster["stability"] < cluster["chance"] + 0.3
     assert min(cluster["merge_cost"] for cluster in of_noise["clusters"]) < 0.5

@@ -132,14 +132,11 @@ def test_predicting_the_training_labels_gives_the_labels_and_no_nan_appears(meth
 
 @both
 @given(labels=oracles.label_matrices(missing=True, max_rows=12))
-def test_confidence_is_the_mean_evidence_with_the_rest_of_the_cluster(method, labels):
+def test_confidence_is_the_share_of_votes_for_the_cluster(method, labels):
     with quiet():
         fitted = method(n_clusters=min(2, Ensemble(list(labels.T)).n_clusters)).fit(list(labels.T))
-    evidence = oracles.evidence(labels, fitted.member_weights_)
-    for row, label in enumerate(fitted.labels_):
-        others = [other for other in np.flatnonzero(fitted.labels_ == label) if other != row]
-        expected = np.mean(evidence[row, others]) if others and label >= 0 else 0.0
-        assert fitted.confidence_[row] == pytest.approx(min(expected, 1.0), abs=1e-9)
+    expected = oracles.certainty(labels, fitted.member_weights_, fitted.labels_)[0]
+    assert fitted.confidence_ == pytest.approx(expected, abs=1e-9)
 
 
 @both
@@ -245,8 +242,8 @@ def test_a_frame_is_an_ensemble_and_clusters_are_described(noisy_blobs):
     assert table["label"].tolist() == [0, 1, 2, 3, 4]
     assert table["size"].sum() == 200
     assert table["size"].is_monotonic_decreasing
-    share = fitted.pattern_certainty_.vote_share[fitted.ensemble_.row_pattern]
-    assert np.allclose(table["stability"], [share[fitted.labels_ == label].mean() for label in range(5)])
+    confidence = [fitted.confidence_[fitted.labels_ == label].mean() for label in range(5)]
+    assert np.allclose(table["stability"], confidence)
     name, share = fitted.clusters_[0].opponents[0]
     column = noisy_blobs[fitted.labels_ == 0][:, list("abcde").index(name)]
     column = column[~np.isnan(column)]

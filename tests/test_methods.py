@@ -16,6 +16,7 @@ import quorate as qt
 from baseline_oracles import quiet
 from quorate.algorithms.base import PROMISES
 from quorate.algorithms.graph import GraphMethod
+from quorate.algorithms.registry import DEFAULT_METHOD
 from quorate.ensemble import Ensemble
 from quorate.numerics.kmeans import Points, farthest, spread_out
 from quorate.numerics.linkage import LINKS
@@ -306,7 +307,8 @@ def test_scikit_learn_conventions(name, generated):
     labels = generated
     info = METHODS[name]
     default = info.estimator()
-    assert default.get_params() == {"n_clusters": "auto" if info.estimator.finds_k else 8, **info.parameters}
+    assert default.get_params() == {"n_clusters": default.n_clusters, **info.parameters}
+    assert default.n_clusters == ("auto" if info.estimator.finds_k or info.name == DEFAULT_METHOD else 8)
     copy = clone(info.estimator(n_clusters=4, beta=1.0))
     assert copy.get_params()["beta"] == 1.0
     assert not [attribute for attribute in vars(copy) if attribute.endswith("_")]
@@ -336,7 +338,7 @@ def test_one_call_gives_what_the_estimator_gives(case, generated):
 def test_the_registry_tells_what_there_is_to_know(name):
     info = METHODS[name]
     assert info.estimator.name == name
-    assert info.weighted == (info.parameters["weights"] == "ncai")
+    assert info.weighted == (info.parameters["weights"] in ("ncai", "trust"))
     guide = (info.idea, info.equation, info.strength, info.weakness, info.when)
     for text in (*guide, info.citation, info.cost, info.exact, *info.exceptions.values()):
         assert len(text) > 5
@@ -357,7 +359,7 @@ def test_the_readme_names_every_method():
 
 def test_the_methods_of_the_paper_are_there():
     assert {"gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "srs", "wct"} <= set(METHODS)
-    assert [name for name in METHODS if METHODS[name].weighted] == ["gp-mgla", "weac"]
+    assert [name for name in METHODS if METHODS[name].weighted] == ["portfolio", "gp-mgla", "weac"]
 
 
 @pytest.mark.parametrize(

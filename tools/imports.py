@@ -24,7 +24,7 @@ LAYERS = [
     ["labels", "overlaps"],
     ["patterns", "label_checks"],
     ["ensemble"],
-    ["reliability", "numerics.kmeans", "numerics.block_lanczos"],
+    ["families", "reliability", "numerics.kmeans", "numerics.block_lanczos"],
     ["row_similarity", "cluster_similarity"],
     ["certainty", "random_walks", "analysis.scores"],
     ["numerics"],

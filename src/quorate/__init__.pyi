@@ -21,6 +21,7 @@ from .algorithms.lwgp import LWGP
 from .algorithms.mcla import MCLA
 from .algorithms.median import MedianPartition
 from .algorithms.mixture import MixtureModel
+from .algorithms.portfolio import CandidateAnswer, Portfolio
 from .algorithms.pta import PTA
 from .algorithms.ptgp import PTGP
 from .algorithms.registry import ConsensusResult, MethodInfo, consensus, methods
@@ -43,6 +44,7 @@ from .cluster_similarity import jaccard, sact
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .explorer.launch import Explorer, explore
+from .families import Families, families
 from .features.clusterers.hmac import HMAC
 from .features.clusterers.od_isvc import ODISVC
 from .features.clusterers.rpcl import RPCL
@@ -89,6 +91,7 @@ __all__ = [
     "Camp",
     "Camps",
     "Candidate",
+    "CandidateAnswer",
     "Choice",
     "Comparison",
     "ConsensusCluster",
@@ -102,6 +105,7 @@ __all__ = [
     "Dendrogram",
     "Ensemble",
     "Explorer",
+    "Families",
     "FeatureModel",
     "FileClusters",
     "FileConsensus",
@@ -112,6 +116,7 @@ __all__ = [
     "MethodInfo",
     "MixtureModel",
     "PartitionComparison",
+    "Portfolio",
     "QuorateError",
     "QuorateWarning",
     "Scores",
@@ -137,6 +142,7 @@ __all__ = [
     "ensemble_from_frame",
     "evaluate",
     "explore",
+    "families",
     "features",
     "jaccard",
     "label_structure",

@@ -11,16 +11,16 @@ import scipy.sparse as sp
 from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Labels
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Clusterings, Ensemble
 from quorate.reliability import ratio
-from quorate.row_similarity import covering_weight, group_sizes, histograms, shared_rows
+from quorate.row_similarity import group_sizes, histograms, shared_rows
 
 _PATTERNS_PER_TASK = 1 << 12
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of patterns by what they are made of: all that the evidence of any row with each of them needs."""
+    """Groups of patterns by the rows they share with each cluster: all that votes and co-association need."""
 
     sizes: Floats
     """(groups,) number of rows (or their weight)."""
@@ -45,30 +45,58 @@ class Groups:
 
 
 class Certainty(NamedTuple):
-    """How firmly the rows of each pattern sit in their consensus cluster; 0, and -1, for patterns without a label.
-
-    None of this is a probability.
-    """
+    """How certain the placement of each pattern's rows is; 0, and -1, for patterns without a label."""
 
     confidence: Floats
-    """(m,) mean evidence of a row with the other rows of its cluster, in [0, 1]; 0 for a cluster of one row."""
+    """(m,) share of the members' votes for the consensus cluster of the row, in [0, 1] (`certainty`)."""
     margin: Floats
-    """(m,) confidence minus the mean evidence of the row with the rows of its runner-up."""
+    """(m,) confidence minus the share of the votes for the runner-up; negative if the runner-up has more votes."""
     runner_up: Labels
-    """(m,) of the other clusters, the one with most mean evidence; ties to the smaller label, -1 if none has any."""
-    vote_share: Floats
-    """(m,) of the other rows in the clusters that members put a row in, the share in its own consensus cluster.
+    """(m,) of the other clusters, the one with most votes; ties to the smaller label, -1 if none has any."""
 
-    It is sum_m w_m |C_m(i) & c - {i}| / (|C_m(i)| - 1) over the weight w of the members that have a vote: those that
-    put the row together with any other. 0 if none has.
-    """
+
+@dataclass(frozen=True)
+class Votes:
+    """The votes of the members' clusters for groups of patterns."""
+
+    shares: Floats
+    """(groups, n_clusters) the vote of each cluster for each group, in [0, 1] (`certainty`)."""
+    peaks: Floats
+    """(M, groups) the number of rows that each group shares with its counterpart in each member."""
+    chance: Floats
+    """(M, groups) how far a member cannot tell a group from the rest: its mean support for the group over all rows."""
+    by_chance: Floats
+    """(groups,) the confidence that rows picked at random would have in each group."""
+
+    @classmethod
+    def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
+        """Return the votes for some groups of patterns, under some weights (M,) of the members."""
+        member, n_groups = ens.cluster_member, len(groups.sizes)
+        peaks, chance, mean_vote = np.zeros((3, ens.n_members, n_groups))
+        np.maximum.at(peaks, member, groups.shared.T)
+        support = ratio(groups.shared, peaks[member].T)
+        rows = groups.shared.sum(axis=0)
+        of_member = np.bincount(member, weights=rows, minlength=ens.n_members).astype(np.float64)
+        share_of_rows: Floats = ratio(rows, of_member[member])
+        np.add.at(chance, member, (support * share_of_rows).T)
+        chance = np.minimum(chance, 1.0)
+        inside = ratio(groups.shared, np.broadcast_to(rows, groups.shared.shape))
+        votes = (1.0 - chance[member].T) * support + chance[member].T * inside
+        np.add.at(mean_vote, member, (votes * share_of_rows).T)
+        voting = weights * (of_member > 0)
+        return cls(votes, peaks, chance, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
 
 
 def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None) -> Certainty:
-    """Return how firmly the rows of each pattern sit in their consensus cluster, in one pass over the patterns.
+    """Return how certain the placement of each pattern's rows is, by votes of the members for the consensus clusters.
 
-    The evidence of a row with a group is phi . h from the group's histogram h; with its own, the row itself is taken
-    out: (phi . h - 1) / (|K| - 1). Under row weights it counts by the mean weight of its pattern's rows.
+    Each consensus cluster K has a counterpart in each member: the cluster that shares most rows with it. A member that
+    puts a row into its cluster C supports K by s = |C & K| / |counterpart & K|, which is 1 in the counterpart and less
+    in smaller parts of K. Support is corrected for chance, the mean of s over all rows: the vote for K is
+    (1 - chance) s + chance |C & K| / |C|, so that a member that cannot tell K from the rest (chance near 1) only votes
+    by the share of C that K holds. Confidence is the mean vote for the row's own cluster, by the members' weights, the
+    row itself left out of all counts. So it compares across clusters of any size and members of any fineness. Members
+    that do not label a row, or put it together with no other row, have no vote on it.
 
     Parameters
     ----------
@@ -80,18 +108,18 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
         The consensus clusters where `ens` holds only some of their patterns.
     """
     groups = Groups.of(ens, weights, labels) if groups is None else groups
-    evidence = sp.csc_array(groups.histogram * (weights[ens.cluster_member] / weights.sum()))
-    shared = groups.shared[evidence.indices, np.repeat(np.arange(ens.n_clusters), np.diff(evidence.indptr))]
-    scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, weights)))
+    votes = Votes.of(ens, weights, groups)
+    shared = sp.csc_array(groups.shared)
+    shares = votes.shares[shared.indices, np.repeat(np.arange(ens.n_clusters), np.diff(shared.indptr))]
     own, totals = ens.counts / ens.row_counts, groups.shared.sum(axis=0)
-    amounts, runner_up = np.zeros((3, ens.n_patterns)), np.full(ens.n_patterns, -1, dtype=np.int64)
+    amounts, runner_up = np.zeros((2, ens.n_patterns)), np.full(ens.n_patterns, -1, dtype=np.int64)
 
-    def some(rows: slice) -> None:
-        _kernels.vote_shares.weigh_rows(
-            ens.patterns, scale, own, labels, weights, evidence.indptr, evidence.indices, evidence.data, shared,
-            groups.sizes, totals, rows.start, rows.stop, amounts, runner_up,
+    def count(rows: slice) -> None:
+        _kernels.vote_shares.count_votes(
+            ens.patterns, own, labels, weights, shared.indptr, shared.indices, shares, shared.data, votes.peaks,
+            votes.chance, totals, rows.start, rows.stop, amounts, runner_up,
         )  # fmt: skip
 
-    threads.in_threads(some, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))
-    confidence, margin, vote_share = amounts
-    return Certainty(confidence, margin, runner_up, vote_share)
+    threads.in_threads(count, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))
+    confidence, margin = amounts
+    return Certainty(confidence, margin, runner_up)

@@ -20,6 +20,7 @@ from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_choice, check_number, check_weight_range
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings, cached, ensemble_size, overlap_blocks
 from quorate.errors import QuorateError, warn
+from quorate.families import Families, families
 
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
 Measure = Literal["nmi", "ami"]
@@ -31,7 +32,6 @@ WEIGHTS = ("trust", "ncai", "equal")
 _SIZES_PER_TASK = 64
 # How unlikely the best agreement of all pairs has to be by chance alone. One table in ten thousand is fooled.
 _LEVEL = 1e-4
-_SAME = 0.99  # members that agree so well are copies of each other
 
 _CLUSTERS_AT_ONCE = 256
 _LEAST_CERTAINTY = 1e-300  # a cluster always counts a little, however small theta is
@@ -229,7 +229,7 @@ def member_weights(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -
     return weight / weight.sum()
 
 
-def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | None = None) -> Floats:
+def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | Floats | None = None) -> Floats:
     """Return the ensemble-driven cluster index (ECI) of each cluster (Huang, Wang, Lai 2018).
 
     The members' uncertainty about a cluster c is H(c), the sum over members of the entropy, in bits, of their labels of
@@ -241,8 +241,8 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | None = None
     ens : Ensemble or anything `Ensemble` takes
     theta : float > 0, default 0.4
         How slowly certainty falls with uncertainty; the authors recommend 0.2 to 1.
-    members : (M,) array of bool, optional
-        Whose labels count. Default: all.
+    members : (M,) array of bool or float, optional
+        How much the labels of each member count. Default: all the same.
 
     Returns
     -------
@@ -338,12 +338,61 @@ def _chance_of_pairs(ens: Clusterings, pairs: Ints, common: Floats, share: float
 
 
 def _adjusted(known: _Information, chance: _Chance, normalize: Normalize) -> Floats:
-    """Return adjusted mutual information: (MI - E[MI]) / (normalizer - E[MI]), 0 where there is no room."""
+    """(M, M) adjusted mutual information of every two members."""
     expected = ratio(chance.mean, chance.rows)
-    room = NORMALISERS[normalize](known.entropy, known.entropy.T) - expected
-    informative = (known.entropy > 0) & (known.entropy.T > 0) & (room > 1e-12)
-    ami = np.divide(known.mutual - expected, room, out=np.zeros_like(room), where=informative)
-    return _symmetric(np.minimum(ami, 1.0), 1.0)
+    return _symmetric(_adjusted_information(known.mutual, expected, known.entropy, known.entropy.T, normalize), 1.0)
+
+
+def _adjusted_information(
+    mutual: Floats, expected: Floats, entropy_x: Floats, entropy_y: Floats, normalize: Normalize
+) -> Floats:
+    """Return (MI - E[MI]) / (normalizer - E[MI]), elementwise; 0 if chance leaves no room for more."""
+    room = NORMALISERS[normalize](entropy_x, entropy_y) - expected
+    informative = (entropy_x > 0) & (entropy_y > 0) & (room > 1e-12)
+    ami = np.divide(mutual - expected, room, out=np.zeros_like(room), where=informative)
+    return np.minimum(ami, 1.0)
+
+
+def agreement_with(ens: Ensemble, shared: Floats, normalize: Normalize = "sqrt") -> Floats:
+    """(M,) adjusted mutual information of a clustering of the patterns with each member, over the rows both label.
+
+    `shared` (groups, n_clusters) are the rows that each group of the clustering shares with each cluster.
+    """
+    n_clusters, n_members, n_groups = ens.n_clusters, ens.n_members, len(shared)
+    member = ens.cluster_member
+    coverage = np.zeros((n_clusters + n_groups, n_members + 1))
+    coverage[:n_clusters, n_members] = shared.sum(axis=0)
+    np.add.at(coverage[n_clusters:].T, member, shared.T)
+    of_groups, of_clusters = coverage[n_clusters:, :n_members], coverage[:n_clusters, n_members]
+    rows = of_groups.sum(axis=0)
+    share_of_group: Floats = ratio(of_groups, np.broadcast_to(rows, of_groups.shape))
+    share_of_cluster: Floats = ratio(of_clusters, rows[member])
+    entropy_of_groups = -np.sum(share_of_group * _log(share_of_group), axis=0)
+    entropy_of_members = np.zeros(n_members)
+    np.add.at(entropy_of_members, member, -share_of_cluster * _log(share_of_cluster))
+    cells = ratio(shared, np.broadcast_to(rows[member], shared.shape))
+    mutual = np.zeros(n_members)
+    np.add.at(mutual, member, np.sum(cells * _log(ratio(cells, share_of_group[:, member] * share_of_cluster)), axis=0))
+    expected = _expected_information(ens, coverage, rows)
+    return _adjusted_information(mutual, expected, entropy_of_members, entropy_of_groups, normalize)
+
+
+def _expected_information(ens: Ensemble, coverage: Floats, rows: Floats) -> Floats:
+    """(M,) expected mutual information of each member and of one more clustering, whose groups come last.
+
+    coverage : (n_clusters + groups, M + 1)
+        Rows of each cluster that the clustering labels, in the last column; rows of each group that each member labels.
+    rows : (M,)
+        Rows that both label.
+    """
+    share, n_members = _effective_share(ens), ens.n_members
+    offsets = np.append(ens.cluster_offsets, len(coverage))
+    common = np.zeros((n_members + 1, n_members + 1))
+    common[:n_members, n_members] = share * rows
+    pairs = np.stack([np.arange(n_members), np.full(n_members, n_members)], axis=1)
+    mean, variance = np.zeros((2, n_members))
+    _kernels.chance.chance_of_members(share * coverage, offsets, common, pairs, 0, n_members, mean, variance)
+    return ratio(mean, share * rows)
 
 
 @dataclass(frozen=True)
@@ -361,20 +410,22 @@ class CrowdTrust:
     agrees: Bools
     """(M,) whether a member agrees beyond chance with at least one other."""
     among_agreeing: Floats = field(repr=False)
-    """(M,) the mean as in `index`, over those others alone that agree with any: made-up members do not lower it."""
+    """(M,) the mean as in `index`, over those others alone that agree with any: random members do not lower it."""
+    families: Families = field(repr=False)
+    """Which members are copies of each other, and how much each counts."""
 
     @property
     def copies(self) -> tuple[tuple[int, ...], ...]:
         """Groups of members that are (nearly) the same clustering, two or more each."""
-        _, group = sp.csgraph.connected_components(sp.csr_array(self.agreement >= _SAME), directed=False)
-        return tuple(tuple(np.flatnonzero(group == g).tolist()) for g in np.flatnonzero(np.bincount(group) > 1))
+        return self.families.groups
 
 
-def crowd_trust(ens: Any, normalize: Normalize = "sqrt") -> CrowdTrust:
+def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> CrowdTrust:
     """Return how far members agree beyond chance, with how likely chance alone would agree as well.
 
-    Under chance, n times mutual information is taken for gamma distributed with its exact mean; for clusters of many
-    rows that is the usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
+    Copies of a member count far less than their number (`families`, which also explains `groups`). Under chance, n
+    times mutual information is taken for gamma distributed with its exact mean; for clusters of many rows that is the
+    usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
     """
     ens = as_clusterings(ens)
     check_choice("normalize", normalize, tuple(NORMALISERS))
@@ -390,20 +441,20 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt") -> CrowdTrust:
         verdict = "beyond chance"
     elif not np.any(best_possible < level):
         verdict = "too few rows to tell"
-    everyone = np.ones(ens.n_members, dtype=bool)
-    index = _mean_agreement(ami, known.common, everyone)
-    among_agreeing = _mean_agreement(ami, known.common, agrees if agrees.any() else everyone)
-    return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing)
+    family = families(ens, groups)
+    tested = family.witnesses() * known.common
+    index = _mean_agreement(ami, tested)
+    among_agreeing = _mean_agreement(ami, tested * agrees if agrees.any() else tested)
+    return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing, family)
 
 
-def _mean_agreement(ami: Floats, common: Floats, asked: Bools) -> Floats:
-    """(M,) mean agreement of each member with those others that are asked, by the rows it shares with each, from 0 on.
+def _mean_agreement(ami: Floats, tested: Floats) -> Floats:
+    """(M,) mean agreement of each member with the others, each counting by what it is `tested` (M, M) by; at least 0.
 
     Only how the others count depends on coverage: a member that labels few rows is judged by those.
     """
     if len(ami) == 1:
         return np.ones(1)
-    tested = np.where(np.eye(len(ami), dtype=bool) | ~asked, 0.0, common)
     return np.clip(ratio(np.sum(tested * ami, axis=1), tested.sum(axis=1)), 0.0, 1.0)
 
 
@@ -431,19 +482,22 @@ def _variance(ens: Clusterings, common: Floats, chance: _Chance) -> Floats:
     return chance.variance * factor * factor.T
 
 
-def trust(ens: Any, normalize: Normalize = "sqrt") -> Floats:
+def trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> Floats:
     """Return how far each member can be trusted: its mean agreement with the others beyond chance.
 
     It is the mean adjusted mutual information with the other members, each counting by the rows both label, clipped at
-    0. The scale is absolute: 0 for a member that agrees with the others no more than chance would, 1 only where all
-    others are the same clustering. It is a mean over all others, so each made-up one among them lowers it: compare
-    members of one ensemble with each other. The index of an only member is 1.
+    0. Copies and near-copies count far less than their number (`families`). The scale is absolute: 0 for a member that
+    agrees with the others no more than chance would, 1 only where all others are the same clustering. It is a mean over
+    all others, so each random one among them lowers it: compare members of one ensemble with each other. The index of
+    an only member is 1.
 
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
     normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `agreement`.
+    groups : sequence, mapping or str, optional
+        Known families of members, as in `families`. Default: found from the labels.
 
     Returns
     -------
@@ -461,24 +515,25 @@ def trust(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     >>> qt.ncai(members).round(2)
     array([0.88, 0.88, 1.  , 0.41])
     """
-    return crowd_trust(ens, normalize).index
+    return crowd_trust(ens, normalize, groups).index
 
 
 NO_AGREEMENT = "No agreement beyond chance: no two members agree more than random clusterings of their sizes would."
 
 
 def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
-    """Return the influence of each member in [0, 1]: its trust over the largest, to the power beta.
+    """Return the weight of each member in [0, 1]: its trust over the largest, to the power beta, times its count.
 
-    A member that agrees with none beyond chance has no influence. Where no two agree there is nothing to weigh by: all
-    count the same, with a warning.
+    The count of a member is less than 1 if it has copies (`families`). A member that agrees with none beyond chance has
+    weight 0. Where no two agree, trust gives no reason to weigh members differently: only copies do, with a warning.
     """
     index = np.where(crowd.agrees, crowd.index, 0.0) if crowd.verdict == "beyond chance" else crowd.index
     if crowd.verdict == "no more than chance":
         warn(f"{NO_AGREEMENT} All members count the same.")
     elif index.max() > 0:
-        return np.where(index > 0, influence(index / index.max(), beta), 0.0)
-    return np.ones(len(index))
+        weight = np.where(index > 0, influence(index / index.max(), beta), 0.0) * crowd.families.counts
+        return weight / weight.max()
+    return crowd.families.counts / crowd.families.counts.max()
 
 
 def resolve_influence(
@@ -488,6 +543,7 @@ def resolve_influence(
     normalize: Normalize = "sqrt",
     *,
     local: bool = False,
+    groups: Any = None,
 ) -> Floats:
     """Return each member's influence in [0, 1] by the parameter `weights`: "trust", "ncai", "equal" or (M,) numbers.
 
@@ -498,7 +554,7 @@ def resolve_influence(
     if isinstance(weights, str):
         check_choice("weights", weights, names)
         if weights == "trust":
-            return trusted_influence(crowd_trust(ens, normalize), beta)
+            return trusted_influence(crowd_trust(ens, normalize, groups), beta)
         if weights == "ncai":
             return influence(ncai(ens, normalize), beta)
         return np.ones(ens.n_members)

@@ -18,6 +18,24 @@ def add_coverage(first, indptr, indices, shared, member, out):
 
 
 @jit
+def add_largest_overlaps(first, indptr, indices, shared, member, out):
+    """Add up, over the clusters of each member, the rows of its largest overlap with any cluster of each other member.
+
+    Lines are those of some clusters, of which `first` is the first.
+
+    member : (n_clusters,) the member of each cluster
+    out : (M, M) float64, to which is added
+    """
+    largest = np.empty(out.shape[0])
+    for a in range(len(indptr) - 1):
+        largest[:] = 0.0
+        for e in range(indptr[a], indptr[a + 1]):
+            j = member[indices[e]]
+            largest[j] = max(largest[j], shared[e])
+        out[member[first + a]] += largest
+
+
+@jit
 def count_selected(indptr, indices, rows, number, start, stop, out):
     """Write into out[r + 1] the number of selected entries of row rows[r], for r in start..stop.
 

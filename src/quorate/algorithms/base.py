@@ -167,6 +167,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     beta: float
     normalize: str
     weights: Any
+    groups: Any = None
+    """Known families of members, where a method takes them."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Reject a method that lacks one of the texts in `FACTS`."""
@@ -210,6 +212,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _learned_weights(cls, cuts: Cuts, k: int) -> Floats | None:
         """Return (M,) the weights that the method learned with a cut into k clusters; None if it learns none."""
         return None
+
+    def in_blocks(self) -> ConsensusMethod:
+        """Return the method to use if patterns are read in blocks."""
+        return self
 
     def why_all_patterns(self) -> str | None:
         """Return why all patterns must be in memory; None if they can be read in blocks (`GraphMethod`)."""
@@ -282,7 +288,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         k = _MAX_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
         require_fit(self.name, ens, self._memory(ensemble_size(ens), k), self._advice())
         normalize = cast(Normalize, self.normalize)
-        return resolve_influence(ens, self.weights, self.beta, normalize, local=self.local_weights)
+        return resolve_influence(ens, self.weights, self.beta, normalize, local=self.local_weights, groups=self.groups)
 
     def _certainty(self, ens: Clusterings, influence: Floats) -> Floats | None:
         """(n_clusters,) weight of each cluster within its member; None: all the same."""
@@ -351,17 +357,17 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def pattern_confidence_(self) -> Floats:
-        """(m,) mean co-association of the rows of each pattern with the other rows of their cluster."""
+        """(m,) share of the members' votes for the cluster of each pattern's rows, in [0, 1]."""
         return self.pattern_certainty_.confidence
 
     @property
     def pattern_margin_(self) -> Floats:
-        """(m,) confidence of the rows of each pattern minus that of their runner-up cluster."""
+        """(m,) confidence minus the share of the votes for the runner-up."""
         return self.pattern_certainty_.margin
 
     @property
     def pattern_runner_up_(self) -> Labels:
-        """(m,) the second-best cluster of the rows of each pattern; -1 if there is none."""
+        """(m,) of the other clusters, the one with most votes for each pattern's rows; -1 if none has any."""
         return self.pattern_certainty_.runner_up
 
     @property
@@ -379,22 +385,22 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Chance-corrected agreement of the members."""
         ens = self.ensemble_
         if self._trust is None:
-            self._trust = crowd_trust(ens, cast(Normalize, self.normalize))
+            self._trust = crowd_trust(ens, cast(Normalize, self.normalize), self.groups)
         return self._trust
 
     @property
     def confidence_(self) -> Floats:
-        """(n,) mean co-association of each row with the other rows of its cluster, in [0, 1]."""
+        """(n,) share of the members' votes for the cluster of each row, in [0, 1] (`certainty`)."""
         return self.pattern_confidence_[self.ensemble_.row_pattern]
 
     @property
     def margin_(self) -> Floats:
-        """(n,) confidence of each row minus that of its runner-up cluster."""
+        """(n,) confidence minus the share of the votes for the runner-up; negative if that has more votes."""
         return self.pattern_margin_[self.ensemble_.row_pattern]
 
     @property
     def runner_up_(self) -> Labels:
-        """(n,) the second-best cluster of each row; -1 if there is none."""
+        """(n,) of the other clusters, the one with most votes for each row; -1 if none has any."""
         return self.pattern_runner_up_[self.ensemble_.row_pattern]
 
     @property

@@ -154,7 +154,6 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     exact: ClassVar[str] = "likelihood and posteriors of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
         "exactly k": "labels follow the posteriors, and a class may win no row",
-        "member without weight": "the certainty of clusters, from which it starts, is measured on all members",
     }
 
     def __init__(

@@ -129,7 +129,7 @@ class GroupCuts:
     @cached_property
     def lwea_tree(self) -> Dendrogram:
         """The average-link tree of locally weighted evidence (LWEA), from which others start."""
-        certainty = cluster_certainty(self.ensemble)
+        certainty = cluster_certainty(self.ensemble, members=self.influence > 0)
         return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=_MOST_LINKED)
 
     def lwea_groups(self, k: int) -> Ints:

@@ -73,7 +73,7 @@ class PTGP(GraphMethod):
         How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
     normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         How mutual information is normalized, as in `agreement`.
-    start, n_init, random_state :
+    init, n_init, random_state :
         How k-means starts, as in `GPMGLA`; "first-row" is the first pattern.
 
     Attributes

@@ -29,6 +29,7 @@ from quorate.algorithms.lwgp import LWGP
 from quorate.algorithms.mcla import MCLA
 from quorate.algorithms.median import MedianPartition
 from quorate.algorithms.mixture import MixtureModel
+from quorate.algorithms.portfolio import Portfolio
 from quorate.algorithms.pta import PTA
 from quorate.algorithms.ptgp import PTGP
 from quorate.algorithms.sec import SEC
@@ -45,6 +46,7 @@ from quorate.integrations.anndata import clusterings_of, is_annotated, write_con
 METHODS: dict[str, type[ConsensusMethod]] = {
     method.name: method
     for method in (
+        Portfolio,
         GPMGLA,
         WEAC,
         LWEA,
@@ -74,9 +76,8 @@ METHODS: dict[str, type[ConsensusMethod]] = {
 
 AUTO = "auto"
 """The name that stands for the default."""
-DEFAULT_METHOD = "lwgp"
-DEFAULT_PARAMS: dict[str, Any] = {"weights": "trust", "beta": 4.0, "theta": 0.8}
-"""What combines clusterings unless another method is named; how it was chosen: docs/trust.md."""
+DEFAULT_METHOD = Portfolio.name
+"""The method that combines clusterings unless another one is named; how it was chosen: docs/trust.md."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def methods() -> tuple[MethodInfo, ...]:
     --------
     >>> import quorate as qt
     >>> qt.methods()[0].name
-    'gp-mgla'
+    'portfolio'
     >>> {method.name: method.idea for method in qt.methods()}["lwea"]
     'Agglomerate rows by the certainty of the clusters that join them.'
     """
@@ -126,7 +127,7 @@ def _describe(method: type[ConsensusMethod]) -> MethodInfo:
         for name, parameter in inspect.signature(method).parameters.items()
         if name != "n_clusters"
     }
-    weighted = parameters["weights"] == "ncai"
+    weighted = parameters["weights"] in ("ncai", "trust")
     return MethodInfo(
         method.name,
         method,
@@ -145,11 +146,8 @@ def _describe(method: type[ConsensusMethod]) -> MethodInfo:
 
 
 def resolve_method(method: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return name and parameters of a method: "auto" is the default one, with its parameters where others are not set.
-
-    A method that is named itself runs as its authors published it.
-    """
-    return (DEFAULT_METHOD, {**DEFAULT_PARAMS, **params}) if method == AUTO else (method, dict(params))
+    """Return name and parameters of a method; "auto" is the default one."""
+    return DEFAULT_METHOD if method == AUTO else method, dict(params)
 
 
 def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -> ConsensusMethod:
@@ -195,17 +193,17 @@ class ConsensusResult:
 
     @cached_property
     def confidence(self) -> Floats:
-        """(n,) mean co-association of each row with the other rows of its cluster."""
+        """(n,) share of the members' votes for the cluster of each row, in [0, 1]."""
         return self.estimator.confidence_
 
     @cached_property
     def margin(self) -> Floats:
-        """(n,) confidence of each row minus that of its runner-up cluster."""
+        """(n,) confidence minus the share of the votes for the runner-up; negative if that has more votes."""
         return self.estimator.margin_
 
     @cached_property
     def runner_up(self) -> Labels:
-        """(n,) the second-best cluster of each row; -1 if there is none."""
+        """(n,) of the other clusters, the one with most votes for each row; -1 if none has any."""
         return self.estimator.runner_up_
 
     @property
@@ -283,8 +281,8 @@ def consensus(
         Rows x members, or a list with one label vector per member. Or an AnnData object, with `keys`.
     n_clusters : int or "auto", default "auto"
     method : str, default "auto"
-        A name from `methods()`, which then runs as published; "auto" is LWGP with members weighed by trust, chosen by
-        measurement (docs/trust.md).
+        A name from `methods()`, which then runs alone, as published. "auto" solves methods of different kinds and takes
+        the answer that agrees best with the members (`Portfolio`).
     keys : sequence of str, optional
         For an AnnData object: the columns of `obs` that are members.
     key_added : str, optional

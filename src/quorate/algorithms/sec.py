@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -106,9 +105,6 @@ class SEC(ImprovingMethod):
     citation: ClassVar[str] = "Liu, Wu, Liu, Tao, Fu 2017"
     cost: ClassVar[str] = "that of LWEA, average link, + m M k per round; memory m M + m k"
     exact: ClassVar[str] = "objective and labels of all rows"
-    exceptions: ClassVar[Mapping[str, str]] = {
-        "member without weight": "the certainty of clusters, from which it starts, is measured on all members",
-    }
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
-from quorate.certainty import Certainty, Groups, certainty
+from quorate.certainty import Certainty, Groups, Votes
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.reliability import ratio
 from quorate.row_similarity import group_sums, shared_rows
@@ -31,16 +31,13 @@ class ConsensusCluster:
     size: float
     """Number of rows, or their weight."""
     stability: float
-    """Mean vote share of its rows: of the rows that members put together with a row of the cluster, how many are in it.
-
-    Members that put a row together with no other have no vote on it. It is no probability.
-    """
+    """Mean confidence of its rows: the share of the members' votes for the cluster (`certainty`)."""
     opponents: tuple[tuple[str, float], ...]
     """The members that oppose it most, with the share of its pairs of rows that each separates."""
     chance: float
-    """What its stability would be if members put rows together at random: its share of all other rows."""
+    """What its stability would be if its rows were picked at random."""
     cohesion: float
-    """Mean evidence of two of its rows, which is the mean confidence of its rows."""
+    """Mean co-association of two of its rows: the weight of the members that put them together."""
     nearest: int
     """The cluster that it could be merged with at the least cost; -1 if no evidence ties it to any."""
     merge_cost: float
@@ -67,28 +64,30 @@ def describe_clusters(
     """Return what there is to say about the consensus clusters of patterns, whose certainty is known."""
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     n_groups = len(groups.sizes)
-    firmness = (group_sums(ens, labels, values, n_groups) for values in (certain.vote_share, certain.confidence))
-    stability, cohesion = (total / groups.sizes for total in firmness)
+    stability = group_sums(ens, labels, certain.confidence, n_groups) / groups.sizes
+    alone = group_sums(ens, labels, ens.counts / ens.row_counts, n_groups)
     squared = shared_rows(ens, labels, n_groups, squared=True)
-    return cluster_table(ens, weights, groups, stability, cohesion, squared)
+    return cluster_table(ens, weights, groups, stability, alone, squared)
 
 
 def cluster_table(
-    ens: Clusterings, weights: Floats, groups: Groups, stability: Floats, cohesion: Floats, squared: Floats
+    ens: Clusterings, weights: Floats, groups: Groups, stability: Floats, alone: Floats, squared: Floats
 ) -> tuple[ConsensusCluster, ...]:
     """Return what there is to say about consensus clusters, from their histograms.
 
     Parameters
     ----------
-    stability, cohesion : (groups,)
-        Mean vote share and mean confidence of their rows.
+    stability : (groups,)
+        Mean confidence of their rows.
+    alone : (groups,)
+        Sum of the squared weights of their rows; the number of rows if rows have no weights.
     squared : (groups, n_clusters)
         `shared_rows`, squared.
     """
     separated = opposition(ens, groups.shared, squared)
+    cohesion = mean_coassociation(ens, weights, groups, alone)
     nearest, cost = cheapest_merges(ens, weights, groups, cohesion)
-    row = ens.total_weight / ens.n_rows
-    chance = ratio(np.maximum(groups.sizes - row, 0.0), np.full(len(groups.sizes), max(groups.sizes.sum() - row, 0.0)))
+    chance = Votes.of(ens, weights, groups).by_chance
     described = []
     for label, size in enumerate(groups.sizes):
         strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
@@ -108,14 +107,22 @@ def cluster_table(
     return tuple(described)
 
 
-def confidence_by_chance(ens: Clusterings, weights: Floats, groups: Groups) -> float:
-    """Return the mean evidence of two rows picked at random: the confidence of rows in clusters of any rows.
+def mean_coassociation(ens: Clusterings, weights: Floats, groups: Groups, alone: Floats) -> Floats:
+    """(groups,) mean co-association of two different rows of each group; 0 for a group of one row.
 
-    Fine members put few rows together, and coarse ones many, whatever the clusters: confidence is read beside this.
+    It is (sum_c w_c h(c)^2 - sum of squares) / (n^2 - sum of squares), with the group's histogram h and the squares of
+    the rows' weights, which are the pairs of a row with itself (`alone`).
     """
-    histogram, size, row = groups.histogram.sum(axis=0), groups.sizes.sum(), ens.total_weight / ens.n_rows
-    together = histogram**2 @ (weights[ens.cluster_member] / weights.sum()) / size - row if size > row else 0.0
-    return float(max(together, 0.0) / (size - row)) if size > row else 0.0
+    share = weights[ens.cluster_member] / weights.sum()
+    pairs = groups.sizes**2 - alone
+    together = groups.histogram**2 @ share - alone
+    return np.clip(ratio(together, np.where(pairs > 1e-9 * alone, pairs, 0.0)), 0.0, 1.0)
+
+
+def confidence_by_chance(ens: Clusterings, weights: Floats, groups: Groups) -> float:
+    """Return the mean confidence that rows picked at random would have: the chance of each group, by its size."""
+    chance = Votes.of(ens, weights, groups).by_chance
+    return float(chance @ groups.sizes / groups.sizes.sum()) if len(chance) else 0.0
 
 
 def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
@@ -184,6 +191,6 @@ def next_split(ens: Ensemble, weights: Floats, labels: Labels, finer: Labels) ->
     one, other = parts[np.argsort(-shared[split, parts], kind="stable")[:2]]
     part = np.where(labels == split, np.where(finer == one, 0, np.where(finer == other, 1, -1)), -1)
     groups = Groups.of(ens, weights, part, 2)
-    cohesion = group_sums(ens, part, certainty(ens, weights, part, groups).confidence, 2) / groups.sizes
+    cohesion = mean_coassociation(ens, weights, groups, group_sums(ens, part, ens.counts / ens.row_counts, 2))
     sizes = float(groups.sizes[0]), float(groups.sizes[1])
     return Split(int(split), sizes, float(cheapest_merges(ens, weights, groups, cohesion)[1][0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from quorate._utils.checks import check_number
-from quorate.algorithms.registry import DEFAULT_PARAMS
+from quorate.algorithms.portfolio import Portfolio
 from quorate.cli.combine import member_table, print_structure, size_line
 from quorate.cli.output import console, print_json, progress
 from quorate.cli.table_source import Source, note_roles
@@ -17,7 +17,7 @@ from quorate.reporting.views import member_rows
 
 def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) -> None:
     """Rank members by their chance-corrected agreement, and print the table with their weights."""
-    beta = check_number("beta", DEFAULT_PARAMS["beta"] if beta is None else beta, low=0)
+    beta = check_number("beta", Portfolio().beta if beta is None else beta, low=0)
     with source.open() as opened, progress("Weighing", quiet=quiet):
         columns = source.choose(opened)
         ens = source.count(opened, columns).ensemble

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quorate._utils.checks import nearest_name
-from quorate.algorithms.registry import AUTO, DEFAULT_METHOD, DEFAULT_PARAMS, MethodInfo, methods
+from quorate.algorithms.registry import AUTO, DEFAULT_METHOD, MethodInfo, methods
 from quorate.errors import QuorateError
 
 MOST_CLUSTERS = 200
@@ -45,7 +45,7 @@ def offered_methods() -> tuple[MethodInfo, ...]:
     """Return the methods a page may ask for, the default one first, under its own name."""
     known = methods()
     default = next(info for info in known if info.name == DEFAULT_METHOD)
-    return (replace(default, name=AUTO, parameters={**default.parameters, **DEFAULT_PARAMS}), *known)
+    return (replace(default, name=AUTO), *known)
 
 
 def parameters_of(info: MethodInfo) -> dict[str, Any]:

@@ -28,8 +28,6 @@ from quorate.tables.out_of_core.duckdb_patterns import store_answer, store_patte
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 from quorate.tables.roles import ANSWERS, Columns
 
-_CERTAIN = len(ANSWERS) - 1  # as many fields of `Certainty`, in this order, are columns of an answer
-
 
 @dataclass(frozen=True)
 class TableConsensus:
@@ -164,11 +162,11 @@ def answer_columns(
     """Return the columns of an answer, pattern by pattern: the consensus, or one for each k; certainty if wanted."""
     names = answer_names(n_clusters, with_confidence=with_confidence)
     if len(n_clusters) <= 1:
-        certain = fitted.pattern_certainty_[:_CERTAIN] if with_confidence else ()
+        certain = fitted.pattern_certainty_ if with_confidence else ()
         return dict(zip(names, (fitted.pattern_labels_, *certain), strict=True))
     answers = fitted.solution_.answers(n_clusters).values()
     values: list[NDArray[Any]] = [answer.labels for answer in answers]
     if with_confidence:
-        of_k = [answer.certainty[:_CERTAIN] for answer in answers]
+        of_k = [answer.certainty for answer in answers]
         values += [column for columns in zip(*of_k, strict=True) for column in columns]
     return dict(zip(names, values, strict=True))

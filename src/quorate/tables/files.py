@@ -110,8 +110,8 @@ def consensus_file(
     id,a,b,consensus,confidence,margin,runner_up
     r1,x,0,0,1.0,1.0,-1
     r2,x,0,0,1.0,1.0,-1
-    r3,y,1,1,0.5,0.5,-1
-    r4,y,2,1,0.5,0.5,-1
+    r3,y,1,1,1.0,1.0,-1
+    r4,y,2,1,1.0,1.0,-1
     <BLANKLINE>
     """
     check_choice("noise", noise, ("missing", "cluster"))

@@ -48,7 +48,7 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
             f"{format_bytes(n_bytes)}, but {format_bytes(available)} is available. "
             'Use the default method, gp-mgla or hbgf with init="ward", which read them in blocks, or fewer members.'
         )
-    return cast(GraphMethod, estimator)
+    return cast(GraphMethod, estimator.in_blocks())
 
 
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
@@ -66,12 +66,13 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
         for block, labels in numbered.labels():
             yield labels, certainty(block, weights, labels, groups)
 
-    firmness = np.zeros((2, numbered.n_groups))
+    confidence = np.zeros(numbered.n_groups)
     for block, (labels, certain) in zip(ensemble_blocks(ens), answers(), strict=True):
-        for total, values in zip(firmness, (certain.vote_share, certain.confidence), strict=True):
-            total += group_sums(block, labels, values, numbered.n_groups)
-    stability, cohesion = firmness / numbered.sizes
-    clusters = cluster_table(ens, weights, groups, stability, cohesion, squared=groups.shared)  # every row weighs 1
+        confidence += group_sums(block, labels, certain.confidence, numbered.n_groups)
+    # Every row weighs 1, so that squares of weights are numbers of rows.
+    clusters = cluster_table(
+        ens, weights, groups, confidence / numbered.sizes, alone=numbered.sizes, squared=groups.shared
+    )
     n_unlabeled = ens.n_rows - int(numbered.sizes.sum())
     for warning in answer_warnings(n_unlabeled, numbered.n_groups, requested, solution.graph.caution):
         issue(warning)

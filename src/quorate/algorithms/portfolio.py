@@ -1,0 +1,244 @@
+"""The default: several methods of different kinds, of which the members choose one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from quorate._runtime.memory_forecast import EnsembleSize
+from quorate._runtime.recent_cache import RecentCache
+from quorate._utils.array_types import Floats, Labels
+from quorate._utils.numbering import number_by_size
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.lwgp import LWGP
+from quorate.algorithms.mixture import MixtureCuts, MixtureModel
+from quorate.certainty import certainty
+from quorate.ensemble import Clusterings, Ensemble
+from quorate.errors import QuorateWarning
+from quorate.families import families
+from quorate.numerics.transfer_cut import TransferCut
+from quorate.reliability import Normalize, agreement_with
+from quorate.row_similarity import shared_rows
+
+_THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
+_NEAR_TIE = 0.002  # a difference of mean agreement that does not decide
+_MAX_ROUNDS = 5  # of moves after the choice
+_MOST_MEMBERSHIPS = 1 << 22  # patterns times clusters up to which the mixture model is solved
+_CHOICES_KEPT = 2
+
+
+@dataclass(frozen=True)
+class CandidateAnswer:
+    """The answer of one method of the portfolio."""
+
+    method: str
+    agreement: float
+    """Mean chance-corrected agreement (AMI) with the members, copies of a member counting little."""
+    n_clusters: int
+    chosen: bool
+    """Whether the consensus comes from it."""
+    labels: Labels = field(repr=False)
+    """(m,) its label of each pattern, before rows were moved."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The consensus for one number of clusters and the candidates that it was chosen from."""
+
+    labels: Labels
+    """(m,) consensus label of each pattern."""
+    candidates: tuple[CandidateAnswer, ...]
+    """In the order in which they were solved; one of them is `chosen`."""
+
+    @property
+    def method(self) -> str | None:
+        """The method whose answer was chosen; None if there is nothing to choose from."""
+        return next((candidate.method for candidate in self.candidates if candidate.chosen), None)
+
+
+@dataclass(frozen=True)
+class PortfolioCuts:
+    """Answers of a graph cut, an average-link tree and a mixture model, of which the best is taken for every k."""
+
+    ensemble: Ensemble
+    graph: TransferCut
+    partition: MixtureCuts
+    """The mixture model, with the tree from which it starts."""
+    counts: Floats
+    """(M,) how much the agreement with each member counts."""
+    normalize: Normalize
+    _last: RecentCache = field(default_factory=lambda: RecentCache(_CHOICES_KEPT), init=False, repr=False)
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give."""
+        return self.partition.max_clusters
+
+    def cut(self, k: int) -> Labels:
+        """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
+        return self.chosen(k).labels
+
+    def chosen(self, k: int) -> Chosen:
+        """Return the consensus for k clusters, or as many as possible, and its candidates."""
+        k = min(k, self.max_clusters)
+        return self._last.get(k, lambda: self._choose(k))
+
+    def solve(self, k: int) -> Iterator[tuple[str, Labels]]:
+        """Yield name and labels of the candidates for k clusters."""
+        if k <= self.graph.max_clusters:
+            yield "lwgp", self.graph.cut(k)
+        yield "lwea", self._labels(self.partition.lwea_groups(k))
+        if len(self.partition.covered) * k <= _MOST_MEMBERSHIPS:
+            yield "mixture", self.partition.cut(k)
+
+    def agreement(self, labels: Labels) -> float:
+        """Return the mean agreement (AMI) of some labels with the members, by their counts."""
+        shared = shared_rows(self.ensemble, labels, int(labels.max(initial=-1)) + 1)
+        return float(agreement_with(self.ensemble, shared, self.normalize) @ self.counts / self.counts.sum())
+
+    def caution(self, k: int) -> QuorateWarning | None:
+        """Return the warning of the graph cut into k clusters, if that was chosen."""
+        return self.graph.caution(k) if self.chosen(k).method == "lwgp" else None
+
+    def criterion(self) -> tuple[str, dict[int, float]]:
+        """Return the gap behind each of the leading eigenvalues of the graph, by the number of clusters."""
+        return self.graph.criterion()
+
+    def _labels(self, groups: Labels) -> Labels:
+        labels = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        labels[self.partition.covered] = groups
+        return number_by_size(labels, self.ensemble.counts)
+
+    def _choose(self, k: int) -> Chosen:
+        """Solve all candidates; take the first one whose agreement is nearly the largest, and move outvoted rows.
+
+        Candidates with fewer than k clusters are only taken if all have fewer.
+        """
+        if k == 0:
+            nothing = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+            return Chosen(nothing, ())
+        solved = dict(self.solve(k))
+        sizes = {method: int(labels.max()) + 1 for method, labels in solved.items()}
+        agreement = {method: self.agreement(labels) for method, labels in solved.items()}
+        eligible = [method for method in solved if sizes[method] == max(sizes.values())]
+        best = max(agreement[method] for method in eligible)
+        chosen = next(method for method in eligible if agreement[method] >= best - _NEAR_TIE)
+        candidates = tuple(
+            CandidateAnswer(method, agreement[method], sizes[method], method == chosen, labels)
+            for method, labels in solved.items()
+        )
+        return Chosen(self._move_outvoted(solved[chosen], agreement[chosen]), candidates)
+
+    def _move_outvoted(self, labels: Labels, agreement: float) -> Labels:
+        """Move rows for which another cluster has more votes, as long as that raises the agreement with the members."""
+        for _ in range(_MAX_ROUNDS):
+            certain = certainty(self.ensemble, self.counts / self.counts.sum(), labels)
+            moved = np.where(certain.margin < -1e-9, certain.runner_up, labels)
+            if np.array_equal(moved, labels) or len(np.unique(moved)) < len(np.unique(labels)):
+                break
+            raised = self.agreement(moved)
+            if raised <= agreement + 1e-9:
+                break
+            labels, agreement = moved, raised
+        return number_by_size(labels, self.ensemble.counts)
+
+
+class Portfolio(ConsensusMethod):
+    """The default of `consensus`: several methods of different kinds, of which the members choose one.
+
+    A graph cut (LWGP), an average-link tree (LWEA) and a mixture model are solved on the same ensemble, with members
+    weighted by `trust`. The answer that agrees best with the members is taken: the largest mean adjusted mutual
+    information, members counting equally, but copies of a member little (`families`) and members that agree with no
+    other not at all. Then rows for which another cluster has more votes are moved, as long as that raises the
+    agreement. Graph cuts prefer clusters of similar size and fail on rare groups; trees and mixtures do not.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default "auto"
+        Number of clusters; "auto" takes the one that the members support (`choose_k`).
+    weights : {"trust", "equal", "ncai"} or (M,) array, default "trust"
+        Weights of the members: by `trust`, all equal, by the paper's index, or given.
+    beta : float, default 2.0
+        Exponent of trust, or of the paper's index, in the weight of a member.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
+    groups : sequence, mapping or str, optional
+        Known families of members, as in `families`. Default: copies are found from the labels.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Consensus label of each row; 0 is the largest cluster.
+    n_clusters_ : int
+    candidates_ : tuple of CandidateAnswer
+        The answers that were compared, with their agreement with the members.
+    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
+        As in `WEAC`.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> found = qt.Portfolio(n_clusters=2).fit(members)
+    >>> found.labels_
+    array([0, 0, 0, 0, 1, 1])
+    >>> [candidate.method for candidate in found.candidates_]
+    ['lwgp', 'lwea', 'mixture']
+    """
+
+    name: ClassVar[str] = "portfolio"
+    idea: ClassVar[str] = "Solve methods of different kinds and take the answer that agrees best with the members."
+    equation: ClassVar[str] = "max over candidates P of mean AMI(P, P_l), copies of a member counting little"
+    strength: ClassVar[str] = "Holds on rare groups, near-copies and random members, where single methods fail."
+    weakness: ClassVar[str] = "Takes up to three times as long as one graph cut."
+    when: ClassVar[str] = "Always, unless a particular method is required; it is the default."
+    citation: ClassVar[str] = "Quorate; candidates by Huang, Wang, Lai 2018 and Topchy, Jain, Punch 2004"
+    cost: ClassVar[str] = "that of LWGP, of LWEA on at most 20,000 patterns, and m M k per round; memory m M + m k"
+    exact: ClassVar[str] = "graph, embedding and agreement of all rows; the tree of the heaviest 20,000 patterns"
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        weights: Any = "trust",
+        beta: float = 2.0,
+        normalize: Normalize = "sqrt",
+        groups: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weights = weights
+        self.beta = beta
+        self.normalize = normalize
+        self.groups = groups
+
+    def in_blocks(self) -> LWGP:
+        """Return the graph cut alone: trees and mixtures keep all patterns in memory."""
+        normalize = cast(Normalize, self.normalize)
+        graph = LWGP(self.n_clusters, theta=_THETA, weights=self.weights, beta=self.beta, normalize=normalize)
+        graph.groups = self.groups
+        return graph
+
+    def why_all_patterns(self) -> None:
+        """Return None: where patterns are read in blocks, the graph cut runs alone."""
+
+    def _memory(self, size: EnsembleSize, k: int) -> float:
+        return self.in_blocks()._memory(size, k)
+
+    def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts:
+        graph = self.in_blocks()._solve(ens, influence)
+        partition = MixtureModel()._solve(ens, influence)
+        return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), cast(Normalize, self.normalize))
+
+    def _counts(self, ens: Clusterings, influence: Floats) -> Floats:
+        """(M,) how much each member counts in the choice: equally but for copies, or by weights that are given."""
+        if isinstance(self.weights, str) and self.weights != "equal":
+            return families(ens, self.groups).counts * (influence > 0)
+        return influence
+
+    @property
+    def candidates_(self) -> tuple[CandidateAnswer, ...]:
+        """The answers that were compared, with their agreement with the members."""
+        return cast(PortfolioCuts, self.solution_.cuts).chosen(self.answer_.requested).candidates

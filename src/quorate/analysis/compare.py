@@ -94,7 +94,7 @@ class PartitionComparison:
         parts += [f"New: {listed(self.new)}."] if self.new else []
         parts += [f"Gone: {listed(self.gone)}."] if self.gone else []
         if self.n_added or self.n_removed:
-            parts.append(f"{self.n_added:,} rows were added and {self.n_removed:,} removed.")
+            parts.append(f"Rows added: {self.n_added:,}; removed: {self.n_removed:,}.")
         return " ".join(parts)
 
 

@@ -168,6 +168,38 @@ def evaluate(
 
 @app.command(
     epilog=_examples(
+        "quorate compare january.csv february.csv --id customer",
+        "quorate compare old.parquet new.parquet --label segment --json",
+    )
+)
+def compare(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Table with the earlier clusters.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Table with the later clusters.")],
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of cluster labels in both. Default: consensus.")
+    ] = None,
+    id: opt.Id = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    encoding: opt.Encoding = None,
+    memory_limit: opt.MemoryLimit = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Compare two clusterings: which clusters persist, split or merged, and which rows moved.
+
+    Rows are matched by the ID column, so they may come and go. Without one, rows must be in the same order.
+    """
+    from quorate.cli.compare_tables import run_compare
+    from quorate.cli.table_source import Source
+
+    source = Source(old, None, id, None, None, "cluster", format, delimiter, header, encoding, memory_limit)
+    run_compare(source, new, label, quiet=quiet, json=json)
+
+
+@app.command(
+    epilog=_examples(
         "quorate generate data.csv -m 20 -o labels.parquet",
         "quorate generate data.csv -m 40 --generator kmeans --generator hmac --truth class -o labels.csv",
         "quorate generate seeds -o labels.csv   (a dataset included in Quorate)",

@@ -29,10 +29,11 @@ def test_the_finding_comes_first(months, capsys):
     assert lines[0].startswith("2 of 2 clusters persist")
 
 
-def test_moved_rows_are_listed_by_id(months, tmp_path, capsys):
-    later = tmp_path / "later.csv"
-    later.write_text("id,consensus\na,0\nb,1\nc,1\nd,1\n")
-    assert main(["compare", months[0], str(later), "--json", "-q"]) == 0
+def test_moved_rows_are_listed_by_id(tmp_path, capsys):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("id,consensus\na,0\nb,0\nc,0\nd,1\ne,1\n")
+    new.write_text("id,consensus\na,0\nb,1\nc,0\nd,1\ne,1\n")
+    assert main(["compare", str(old), str(new), "--json", "-q"]) == 0
     assert json.loads(capsys.readouterr().out)["moved"] == ["b"]
 
 

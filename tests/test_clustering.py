@@ -287,7 +287,7 @@ def test_labels_in_place_of_features_are_told_once(tmp_path, capsys):
     assert len(labels.drop_duplicates()) < 60
     labels.insert(0, "id", range(300))
     labels.to_csv(tmp_path / "labels.csv", index=False)
-    assert main(["cluster", str(tmp_path / "labels.csv"), "-k", "3", "--number", "3"]) == 0
+    assert main(["cluster", str(tmp_path / "labels.csv"), "-k", "3", "--n-members", "3"]) == 0
     told = capsys.readouterr().err
     assert told.count("look like clusterings of its rows") == told.count("combined by `quorate combine`") == 1
     for held in (agreeing_labels(), agreeing_labels().to_numpy()):

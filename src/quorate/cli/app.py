@@ -259,11 +259,25 @@ def cluster(
         str, typer.Option("--clusters", "-k", metavar="K", help="Number of clusters, or auto.")
     ] = "auto",
     features: opt.Features = None,
-    scale: opt.Scale = "standard",
+    scale: Annotated[
+        str,
+        typer.Option(
+            "--scale",
+            metavar="KIND",
+            help="Feature scaling: auto (standard for columns in different units), standard, minmax or none.",
+        ),
+    ] = "auto",
     missing: Annotated[
         str, typer.Option(metavar="KIND", help="Rows with missing numbers: error, drop (no cluster) or mean (fill in).")
     ] = "error",
-    members: opt.Generators = None,
+    members: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--generator",
+            metavar="NAME",
+            help="Clusterer that makes members; repeatable, used in turn. Default: diverse (nine of different kinds).",
+        ),
+    ] = None,
     n_members: opt.NMembers = 20,
     method: opt.Method = "auto",
     fit_rows: opt.FitRows = None,
@@ -309,7 +323,7 @@ def cluster(
 
     source = Source(file, features, id, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit)
     how = {
-        "members": members or "kmeans",
+        "members": members if members and len(members) > 1 else (members or ["diverse"])[0],
         "n_members": n_members,
         "method": method,
         "fit_rows": fit_rows or "auto",

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -116,16 +117,25 @@ class DiverseClusterings:
             method = LWGP(2, weights="trust", beta=4.0, theta=0.8).fit(Ensemble(list(members)))
             return dict(zip(ks, method.sweep(ks).T, strict=True))
 
+    @cached_property
+    def _graph(self) -> sp.csr_array:
+        return neighbor_graph(self._neighbors[1], self._tree)
+
+    @cached_property
+    def _embedding(self) -> Floats | None:
+        """(n, 32) the rows in eigenvectors for all usual numbers of clusters; None if these do not converge."""
+        return self._embed(MOST_CLUSTERS)
+
+    def _embed(self, n_vectors: int) -> Floats | None:
+        try:
+            return spectral_embedding(self._graph, min(n_vectors, len(self.X)))
+        except ArpackNoConvergence:
+            return None
+
     def spectral(self, ks: Sequence[int]) -> dict[int, Labels]:
         """Return spectral clusterings (n,); none where the eigenvectors do not converge."""
-        most = max(ks)
-        if most >= len(self.X):
-            return {}
-        try:
-            vectors = spectral_embedding(neighbor_graph(self._neighbors[1], self._tree), most)
-        except ArpackNoConvergence:
-            return {}
-        return {k: self._at_rows(cut_embedding(vectors[:, :k])) for k in ks}
+        vectors = self._embedding if max(ks) <= MOST_CLUSTERS else self._embed(max(ks))
+        return {} if vectors is None else {k: self._at_rows(cut_embedding(vectors[:, :k])) for k in ks}
 
     def mixture(self, k: int, number: int) -> Labels | None:
         """Return the clusters (n,) of a mixture of k Gaussians with full covariances, if there are rows enough."""

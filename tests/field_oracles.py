@@ -117,7 +117,7 @@ def trajectories(links, weights, n_steps):
     return np.divide(total, length, out=np.zeros_like(total), where=length > 0)
 
 
-def enhanced_evidence(labels, weights, n_steps):
+def enhanced_coassociation(labels, weights, n_steps):
     """(n, n) similarity of rows by that of their clusters, 1 for the same cluster."""
     membership, member = oracles.indicators(labels)
     links = oracles.jaccard(labels)

@@ -14,8 +14,8 @@ import quorate as qt
 from baseline_oracles import quiet
 from quorate._runtime.time_limit import require_time
 from quorate.algorithms.cumulative_voting import cumulative_votes, merge_columns, voting_order
-from quorate.algorithms.ecpcs_hc import enhanced_evidence
-from quorate.algorithms.kcc import CentreCuts
+from quorate.algorithms.ecpcs_hc import enhanced_coassociation
+from quorate.algorithms.kcc import CenterCuts
 from quorate.algorithms.lce import refined_graph
 from quorate.algorithms.median import MedianCuts
 from quorate.algorithms.mixture import MixtureCuts
@@ -313,7 +313,7 @@ def test_propagated_similarity_on_the_running_example(running_example):
     assert one == pytest.approx([0.1832, 0.4351, 0.8165, 0.3077], abs=5e-5)
     many = propagated_similarity(ens, 20)[[0, 0, 3, 4], [1, 2, 4, 6]]
     assert many == pytest.approx([0.7141, 0.9065, 0.7301, 0.8620], abs=5e-5)
-    evidence = enhanced_evidence(ens, np.ones(3), 20, np.arange(4)).matrix()[[0, 0, 0, 2], [1, 2, 3, 3]]
+    evidence = enhanced_coassociation(ens, np.ones(3), 20, np.arange(4)).matrix()[[0, 0, 0, 2], [1, 2, 3, 3]]
     assert evidence == pytest.approx([0.9859, 0.8906, 0.6526, 0.7957], abs=5e-5)
     tree = qt.ECPCSHC(n_clusters=2).fit(ens)
     assert tree.dendrogram_.heights == pytest.approx([0.0141, 0.1047, 0.2997], abs=5e-5)
@@ -397,11 +397,11 @@ def test_walks_within_members_are_those_over_all_clusters(labels, n_steps):
 
 @given(labels=oracles.label_matrices(missing=True), seed=st.integers(0, 9))
 @few
-def test_enhanced_evidence_is_that_of_all_rows(labels, seed):
+def test_enhanced_coassociation_is_that_of_all_rows(labels, seed):
     ens = Ensemble(list(labels.T))
     weights = np.random.default_rng(seed).uniform(0.2, 1.0, ens.n_members)
-    found = enhanced_evidence(ens, weights, 20, np.arange(ens.n_patterns)).matrix()
-    expected = dense.enhanced_evidence(labels, weights, 20)[np.ix_(ens.first_row, ens.first_row)]
+    found = enhanced_coassociation(ens, weights, 20, np.arange(ens.n_patterns)).matrix()
+    expected = dense.enhanced_coassociation(labels, weights, 20)[np.ix_(ens.first_row, ens.first_row)]
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -432,7 +432,7 @@ def test_refined_links_are_cut_as_those_of_all_rows(labels, seed):
 def test_propagated_similarity_agrees_with_the_authors_program(reference):
     ens, answers = reference
     assert propagated_similarity(ens, 20)[0] == pytest.approx(answers["ecpcs_clusters_row0"], abs=1e-9)
-    similarity = enhanced_evidence(ens, np.ones(ens.n_members), 20, np.arange(ens.n_patterns)).matrix()
+    similarity = enhanced_coassociation(ens, np.ones(ens.n_members), 20, np.arange(ens.n_patterns)).matrix()
     row = similarity[ens.row_pattern[0]][ens.row_pattern]
     assert row == pytest.approx(answers["ecpcs_similarity_row0"], abs=1e-9)
     tree = qt.ECPCSHC(n_clusters=2).fit(ens)
@@ -494,7 +494,7 @@ def within(cuts, groups, counts):
     [("category", 3.5, 1), ("entropy", 7.245112, 2), ("cosine", 2.009295, 0.585786), ("mode", 3, 1)],
 )
 def test_objectives_of_centres_on_the_running_example(running_example, utility, two, three):
-    cuts = CentreCuts(Ensemble(running_example), np.ones(3), utility=utility)
+    cuts = CenterCuts(Ensemble(running_example), np.ones(3), utility=utility)
     assert within(cuts, [0, 0, 0, 1], cuts.counts) == pytest.approx(two, abs=5e-7)
     assert within(cuts, [0, 1, 1, 2], cuts.counts) == pytest.approx(three, abs=5e-7)
     fitted = qt.KCC(n_clusters=3, utility=utility).fit(running_example)
@@ -553,7 +553,7 @@ def test_iterations_agree_with_the_authors_programs(authors_reference):
         start = ens.row_pattern[answers[f"start_rows_k{k}"]]
         for utility, name in (("category", "u_c"), ("entropy", "u_h"), ("cosine", "u_cos")):
             if answers[f"kcc_{name}_empty"][j] == 0:
-                cuts = CentreCuts(ens, equal, utility=utility)
+                cuts = CenterCuts(ens, equal, utility=utility)
                 found = cuts.improve(cuts.nearest_of(start), int(k))
                 assert adjusted_rand_score(found.groups[ens.row_pattern], answers[f"kcc_{name}_labels"][:, j]) == 1
                 assert found.value == pytest.approx(answers[f"kcc_{name}_objective"][j], rel=1e-9)
@@ -567,7 +567,7 @@ def test_a_start_from_the_heaviest_patterns_is_completed(generated, monkeypatch)
     ens = Ensemble(generated)
     equal = np.ones(ens.n_members)
     whole = MixtureCuts(ens, equal).lwea_groups(4)
-    monkeypatch.setattr(sys.modules["quorate.algorithms.partition"], "_MOST_LINKED", 20)
+    monkeypatch.setattr(sys.modules["quorate.algorithms.partition"], "_MAX_LINKED", 20)
     cuts = MixtureCuts(ens, equal)
     part = cuts.lwea_groups(4)
     heaviest = cuts.lwea_tree.leaf_pattern

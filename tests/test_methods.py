@@ -16,7 +16,6 @@ import quorate as qt
 from baseline_oracles import quiet
 from quorate.algorithms.base import PROMISES
 from quorate.algorithms.graph import GraphMethod
-from quorate.algorithms.registry import DEFAULT_METHOD
 from quorate.ensemble import Ensemble
 from quorate.numerics.kmeans import Points, farthest, spread_out
 from quorate.numerics.linkage import LINKS
@@ -307,8 +306,7 @@ def test_scikit_learn_conventions(name, generated):
     labels = generated
     info = METHODS[name]
     default = info.estimator()
-    assert default.get_params() == {"n_clusters": default.n_clusters, **info.parameters}
-    assert default.n_clusters == ("auto" if info.estimator.finds_k or info.name == DEFAULT_METHOD else 8)
+    assert default.get_params() == {"n_clusters": "auto", **info.parameters}
     copy = clone(info.estimator(n_clusters=4, beta=1.0))
     assert copy.get_params()["beta"] == 1.0
     assert not [attribute for attribute in vars(copy) if attribute.endswith("_")]

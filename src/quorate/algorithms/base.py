@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -20,6 +20,7 @@ from quorate._utils.array_types import Floats, Labels
 from quorate._utils.checks import brief_repr, check_choice, check_integer, check_number
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.forecasts import require_fit
+from quorate.algorithms.method_docs import complete_docstring
 from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, Split, next_split
 from quorate.certainty import Certainty
@@ -131,8 +132,13 @@ class Solution:
         return next_split(self.ensemble, coarse.weights, coarse.labels, self.cut(coarse.n_clusters + 1))
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all consensus methods.
+
+    Parameters are declared like the fields of a dataclass, with type and default; `__init__` is generated. Shared ones
+    are described in `method_docs`.
 
     A method defines in `_solve` how an ensemble becomes something that can be cut into k clusters. Everything else is
     here. `solve` returns the `Solution`; `fit` stores it with its answer for `n_clusters`. A class that only serves as
@@ -163,16 +169,17 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     local_weights: ClassVar[bool] = False
     """Whether clusters may be weighted by their own certainty: `weights="local"`."""
 
-    n_clusters: int | str
-    beta: float
-    normalize: str
-    weights: Any
-    groups: Any = None
-    """Known families of members, where a method takes them."""
+    n_clusters: int | str = field(default="auto", kw_only=False)
+    weights: Any = "equal"
+    beta: float = 2.0
+    normalize: Normalize = "sqrt"
+    groups: Any = field(default=None, init=False)
+    """Known families of members; a parameter of the methods that redeclare it."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
-        """Reject a method that lacks one of the texts in `FACTS`."""
+        """Make the class a dataclass, complete its docstring, and reject a method that lacks a text of `FACTS`."""
         super().__init_subclass__(**options)
+        dataclass(eq=False, repr=False, kw_only=True)(cls)
         missing = [fact for fact in FACTS if not hasattr(cls, fact)]
         if missing and not abstract:
             raise TypeError(
@@ -184,6 +191,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 raise TypeError(
                     f"The exceptions of {cls.__name__} must be among {', '.join(PROMISES)}; got {exception!r}."
                 )
+        if not abstract:
+            complete_docstring(cls)
 
     def _check(self) -> None:
         """Check the method's own parameters."""
@@ -287,8 +296,9 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._check_n_clusters(ens)
         k = _MAX_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
         require_fit(self.name, ens, self._memory(ensemble_size(ens), k), self._advice())
-        normalize = cast(Normalize, self.normalize)
-        return resolve_influence(ens, self.weights, self.beta, normalize, local=self.local_weights, groups=self.groups)
+        return resolve_influence(
+            ens, self.weights, self.beta, self.normalize, local=self.local_weights, groups=self.groups
+        )
 
     def _certainty(self, ens: Clusterings, influence: Floats) -> Floats | None:
         """(n_clusters,) weight of each cluster within its member; None: all the same."""
@@ -326,9 +336,9 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     @property
-    def ensemble_(self) -> Ensemble:
-        """The ensemble that was combined."""
-        return self.answer_.ensemble
+    def labels_(self) -> Labels:
+        """(n,) consensus label of each row: 0 is the largest cluster; -1 for rows that no member labels."""
+        return self.pattern_labels_[self.ensemble_.row_pattern]
 
     @property
     def n_clusters_(self) -> int:
@@ -336,19 +346,67 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.answer_.n_clusters
 
     @property
+    def confidence_(self) -> Floats:
+        """(n,) share of the members' votes for the cluster of each row, in [0, 1] (`certainty`)."""
+        return self.pattern_confidence_[self.ensemble_.row_pattern]
+
+    @property
+    def margin_(self) -> Floats:
+        """(n,) confidence minus the share of the votes for the runner-up; negative if that has more votes."""
+        return self.pattern_margin_[self.ensemble_.row_pattern]
+
+    @property
+    def runner_up_(self) -> Labels:
+        """(n,) of the other clusters, the one with most votes for each row; -1 if none has any."""
+        return self.pattern_runner_up_[self.ensemble_.row_pattern]
+
+    @property
+    def clusters_(self) -> tuple[ConsensusCluster, ...]:
+        """Size, stability, nearest cluster and main opponents of each cluster."""
+        return self.answer_.clusters
+
+    @property
+    def trust_(self) -> Floats:
+        """(M,) chance-corrected agreement of each member with the others, on an absolute scale in [0, 1]."""
+        return self.crowd_.index
+
+    @property
+    def crowd_(self) -> CrowdTrust:
+        """Chance-corrected agreement of the members."""
+        ens = self.ensemble_
+        if self._trust is None:
+            self._trust = crowd_trust(ens, self.normalize, self.groups)
+        return self._trust
+
+    @property
+    def ncai_(self) -> Floats:
+        """(M,) normalized crowd agreement index (NCAI) of each member."""
+        return ncai(self.ensemble_, self.normalize)
+
+    @property
     def member_weights_(self) -> Floats:
         """(M,) weights of the members, summing to 1."""
         return self.answer_.weights
 
     @property
+    def choice_(self) -> Choice:
+        """The suggested number of clusters, with the scores of others, whatever number was requested (`choose_k`)."""
+        return self.solution_.choice
+
+    @property
+    def split_(self) -> Split | None:
+        """Which cluster the answer with one more cluster splits, and how; None if there is none."""
+        return self.solution_.split(self.answer_.requested)
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        """The ensemble that was combined."""
+        return self.answer_.ensemble
+
+    @property
     def pattern_labels_(self) -> Labels:
         """(m,) consensus label of each pattern."""
         return self.answer_.labels
-
-    @property
-    def labels_(self) -> Labels:
-        """(n,) consensus label of each row: 0 is the largest cluster; -1 for rows that no member labels."""
-        return self.pattern_labels_[self.ensemble_.row_pattern]
 
     @property
     def pattern_certainty_(self) -> Certainty:
@@ -369,54 +427,6 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def pattern_runner_up_(self) -> Labels:
         """(m,) of the other clusters, the one with most votes for each pattern's rows; -1 if none has any."""
         return self.pattern_certainty_.runner_up
-
-    @property
-    def ncai_(self) -> Floats:
-        """(M,) normalized crowd agreement index (NCAI) of each member."""
-        return ncai(self.ensemble_, cast(Normalize, self.normalize))
-
-    @property
-    def trust_(self) -> Floats:
-        """(M,) chance-corrected agreement of each member with the others, on an absolute scale in [0, 1]."""
-        return self.crowd_.index
-
-    @property
-    def crowd_(self) -> CrowdTrust:
-        """Chance-corrected agreement of the members."""
-        ens = self.ensemble_
-        if self._trust is None:
-            self._trust = crowd_trust(ens, cast(Normalize, self.normalize), self.groups)
-        return self._trust
-
-    @property
-    def confidence_(self) -> Floats:
-        """(n,) share of the members' votes for the cluster of each row, in [0, 1] (`certainty`)."""
-        return self.pattern_confidence_[self.ensemble_.row_pattern]
-
-    @property
-    def margin_(self) -> Floats:
-        """(n,) confidence minus the share of the votes for the runner-up; negative if that has more votes."""
-        return self.pattern_margin_[self.ensemble_.row_pattern]
-
-    @property
-    def runner_up_(self) -> Labels:
-        """(n,) of the other clusters, the one with most votes for each row; -1 if none has any."""
-        return self.pattern_runner_up_[self.ensemble_.row_pattern]
-
-    @property
-    def choice_(self) -> Choice:
-        """The suggested number of clusters, with the scores of others, whatever number was requested (`choose_k`)."""
-        return self.solution_.choice
-
-    @property
-    def clusters_(self) -> tuple[ConsensusCluster, ...]:
-        """Size, stability, nearest cluster and main opponents of each cluster."""
-        return self.answer_.clusters
-
-    @property
-    def split_(self) -> Split | None:
-        """Which cluster the answer with one more cluster splits, and how; None if there is none."""
-        return self.solution_.split(self.answer_.requested)
 
     def _html_repr(self) -> str:
         """Return a card for notebooks: once fitted the clusters and the weights of members, before the parameters."""
@@ -452,7 +462,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 class LocallyWeighted(ConsensusMethod, abstract=True):
     """Base of the methods whose clusters are always weighted by their certainty; combined with another base."""
 
-    theta: float
+    theta: float = 0.4
 
     def _check(self) -> None:
         super()._check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -15,15 +15,14 @@ from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.errors import QuorateWarning, Setting
-from quorate.reliability import Normalize
 from quorate.row_similarity import nearest_group
 
 
 def mirkin_distances(ens: Ensemble) -> Floats:
-    """(M, M) Mirkin distance of every two members: the ordered pairs of rows that one joins and the other parts.
+    """(M, M) Mirkin distance of every two members: the ordered pairs of rows that one groups and the other separates.
 
     It is sum s_a^2 + sum s_b^2 - 2 ||C_ab||^2 over the rows that both label. Pairs of rows that are not labeled by
-    both count too: a member is trusted as far as it could be tested.
+    both count too, so that a member does not gain from missing labels.
     """
     shared = ens.cooccurrence
     member = ens.cluster_member
@@ -38,7 +37,7 @@ def mirkin_distances(ens: Ensemble) -> Floats:
 
 @dataclass(frozen=True)
 class MemberCuts:
-    """The member of least distance to all, whatever number of clusters is asked for."""
+    """The member of least distance to all, whatever number of clusters is requested."""
 
     ensemble: Ensemble
     influence: Floats
@@ -51,7 +50,7 @@ class MemberCuts:
 
     @cached_property
     def member(self) -> int:
-        """The member of least distance, the first of equals; members of influence 0 are out."""
+        """The member of least distance, the first of equals; members of influence 0 are ignored."""
         relative = np.round(self.distances / self.ensemble.total_weight**2, 12)
         return int(np.argmin(np.where(self.influence > 0, relative, np.inf)))
 
@@ -61,7 +60,7 @@ class MemberCuts:
         return len(self.ensemble.levels[self.member])
 
     def cut(self, k: int) -> Labels:
-        """Return the label of each pattern by that member; where it has none, that of highest mean evidence."""
+        """Return the label of each pattern by that member; where it has none, that of highest mean co-association."""
         ens = self.ensemble
         labels = number_by_size(ens.patterns[:, self.member], ens.counts)
         missing = labels < 0
@@ -70,7 +69,7 @@ class MemberCuts:
         return number_by_size(labels, ens.counts)
 
     def criterion(self) -> None:
-        """Return what shows the number of clusters: nothing, the member has its own."""
+        """Return None: the member has its own number of clusters."""
 
     def caution(self, k: int) -> QuorateWarning | None:
         """Return a warning if the member has another number of clusters than k."""
@@ -85,84 +84,52 @@ class MemberCuts:
 
 
 class BestMember(ConsensusMethod):
-    """The best member: no combination, but the one member that is nearest to all others. A baseline.
+    """The best member: the one member that is nearest to all others. A baseline without combination.
 
-    A consensus that is no better than this was not worth it. The distance of two members is Mirkin's: the number of
-    pairs of rows that one joins and the other parts.
+    The distance of two members is Mirkin's: the number of pairs of rows that one groups and the other separates.
 
     Parameters
     ----------
     n_clusters : int or "auto", default "auto"
-        The member has the number of clusters it has: another number brings a warning, and the same answer.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        How much the distance to each member counts: all equal, by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    best_member_ : str
-        The name of the member.
-    distances_ : (M,) array
-        Sum of the distances of each member to all.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
+        The member keeps its own number of clusters: any other number gives a warning, and the same answer.
 
     Examples
     --------
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> found = qt.BestMember().fit(members)
-    >>> found.best_member_, found.distances_.tolist()
+    >>> fitted = qt.BestMember().fit(members)
+    >>> fitted.best_member_, fitted.distances_.tolist()
     ('member_1', [20.0, 18.0, 18.0])
     """
 
-    name: ClassVar[str] = "best-member"
-    idea: ClassVar[str] = "No combination: the member that is nearest to all others."
-    equation: ClassVar[str] = "min over members a of sum over b of Mirkin(a, b)"
-    strength: ClassVar[str] = "A sanity line: a consensus that is no better was not worth it."
-    weakness: ClassVar[str] = "As good as one member can be, with the number of clusters it has."
-    when: ClassVar[str] = "A baseline for every comparison."
-    citation: ClassVar[str] = "Mirkin distance; best of k"
-    cost: ClassVar[str] = "m M^2; memory m M"
-    exact: ClassVar[str] = "distances over all rows"
-    finds_k: ClassVar[bool] = True
+    name = "best-member"
+    idea = "No combination: the member that is nearest to all others."
+    equation = "min over members a of sum over b of Mirkin(a, b)"
+    strength = "A lower bound: a consensus should be better than this."
+    weakness = "Only as good as one member, with the number of clusters that it has."
+    when = "A baseline for every comparison."
+    citation = "Mirkin distance; best of k"
+    cost = "m M^2; memory m M"
+    exact = "distances over all rows"
+    finds_k = True
     exceptions: ClassVar[Mapping[str, str]] = {
-        "clear answers": "several members may be equally near to the others; the first of them is taken",
+        "clear answers": "several members may be equally near to the others; the first one is returned",
         "components": "the answer is a member, with the number of clusters it has",
         "exactly k": "the answer is a member, with the number of clusters it has",
     }
-
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MemberCuts:
         return MemberCuts(ens, influence)
 
     @classmethod
     def _choose(cls, ens: Clusterings, cuts: Cuts) -> Choice:
-        member = cast(MemberCuts, cuts)
-        k = member.max_clusters
-        return Choice(k, (), (), f"The best member, {ens.names[member.member]}, has {k} clusters of its own.")
+        best = cast(MemberCuts, cuts)
+        k = best.max_clusters
+        return Choice(k, (), (), f"The best member, {ens.names[best.member]}, has {k} clusters.")
 
     @property
     def best_member_(self) -> str:
-        """The name of the member."""
+        """Name of the member."""
         return self.ensemble_.names[cast(MemberCuts, self.solution_.cuts).member]
 
     @property

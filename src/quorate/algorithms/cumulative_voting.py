@@ -1,4 +1,4 @@
-"""Cumulative voting (Ayad and Kamel 2008): members vote one after the other, each as its rows have voted so far."""
+"""Cumulative voting (Ayad and Kamel 2008): members vote one after another, each by the votes of its rows so far."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from quorate._utils.checks import check_flag
 from quorate.algorithms.partition import GroupCuts, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble, pattern_degrees
 from quorate.graphs import row_links
-from quorate.reliability import Normalize, ratio
+from quorate.reliability import ratio
 from quorate.row_similarity import nearest_group, sum_by_group
 
 _PATTERNS_PER_TASK = 1 << 14
-_SLACK = 1e-9  # far above the rounding errors of a bound
+_SLACK = 1e-9  # far above the rounding error of a bound
 
 
 def voting_order(ens: Ensemble, influence: Floats) -> Ints:
-    """Return the members of positive influence by decreasing entropy, equals in their own order."""
+    """Return the members of positive influence by decreasing entropy; ties in their own order."""
     of_member = np.zeros(ens.n_members)
     np.add.at(of_member, ens.cluster_member, ens.cluster_sizes)
     share = ens.cluster_sizes / of_member[ens.cluster_member]
@@ -37,15 +37,15 @@ def voting_order(ens: Ensemble, influence: Floats) -> Ints:
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes for the clusters of the first member: a row votes as its clusters do on average, by their influence."""
+    """Votes for the clusters of the first member: a row has the mean vote of its clusters, weighted by influence."""
 
     ensemble: Ensemble
     first: int
     """The first member."""
     of_cluster: Floats
-    """(n_clusters, k0) what each cluster votes, adding up to 1; 0 if it has no vote."""
+    """(n_clusters, k0) votes of each cluster, summing to 1; 0 if it has no vote."""
     influence: Floats
-    """(n_clusters,) how much that counts; 0 if it has no vote."""
+    """(n_clusters,) weight of these votes; 0 if a cluster has no vote."""
 
     @cached_property
     def links(self) -> sp.csr_array:
@@ -53,25 +53,25 @@ class Votes:
         return row_links(self.ensemble, self.influence)
 
     def of_patterns(self) -> Floats:
-        """(m, k0) what the rows of each pattern vote, adding up to 1; 0 if they have no vote."""
+        """(m, k0) votes of the rows of each pattern, summing to 1; 0 if they have no vote."""
         return np.asarray(self.links @ self.of_cluster)
 
     def by_label(self, member: int) -> Floats:
-        """(clusters of the member + 1, k0) sum of the votes of the rows of each cluster; of those without label, last.
+        """(clusters of the member + 1, k0) sum of the votes of the rows of each cluster; rows without label last.
 
-        All is counted by clusters: what rows two clusters share, each over the influence that its vote comes from.
+        Everything is summed over clusters: the rows that two clusters share, divided by the influence of their votes.
         """
         ens = self.ensemble
         start, stop = np.searchsorted(ens.cluster_member, [member, member + 1])
         ids = ens.patterns[:, member]
-        place = np.where(ids >= 0, ids, stop) - start
+        label = np.where(ids >= 0, ids, stop) - start
         per_influence = ens.counts * ratio(1.0, pattern_degrees(ens, self.influence))
         return np.asarray(
-            (sum_by_group(ens, per_influence, place, stop - start + 1) * self.influence) @ self.of_cluster
+            (sum_by_group(ens, per_influence, label, stop - start + 1) * self.influence) @ self.of_cluster
         )
 
     def merged(self, merges: Ints) -> Votes:
-        """Return the votes after some merges of columns, each of which takes the place of the first."""
+        """Return the votes after merges of columns; a merged column replaces the first of the two."""
         of_cluster = self.of_cluster.copy()
         for i, j in merges:
             of_cluster[:, i] += of_cluster[:, j]
@@ -79,25 +79,25 @@ class Votes:
 
 
 def cumulative_votes(ens: Ensemble, influence: Floats, *, adaptive: bool = True) -> Votes:
-    """Return what clusters vote for those of the first member, one member after the other.
+    """Return the votes of all clusters for those of the first member, computed one member after another.
 
-    A cluster a of a later member votes as its rows have voted on average, R_a = sum_u w_u V_u / s_a, and each of its
-    rows takes that vote into its running average. Unless `adaptive`, R_a is taken from the first member's votes alone.
-    Rows without a vote so far say nothing about R_a.
+    A cluster a of a later member has the mean vote of its rows, R_a = sum_u w_u V_u / s_a. Each of its rows takes that
+    vote into its running average. Unless `adaptive`, R_a is computed from the first member's votes alone. Rows without
+    a vote so far do not enter R_a.
     """
     order = voting_order(ens, influence)
     first = np.flatnonzero(ens.cluster_member == order[0])
     require_memory(16.0 * ens.n_clusters * len(first), f"The votes of all clusters for {len(first)}", USE_LINKAGE)
-    of_cluster, heard = np.zeros((ens.n_clusters, len(first))), np.zeros(ens.n_clusters)
-    of_cluster[first], heard[first] = np.eye(len(first)), influence[order[0]]
-    votes = Votes(ens, int(order[0]), of_cluster, heard)
-    reference = votes if adaptive else Votes(ens, votes.first, of_cluster.copy(), heard.copy())
+    of_cluster, weight = np.zeros((ens.n_clusters, len(first))), np.zeros(ens.n_clusters)
+    of_cluster[first], weight[first] = np.eye(len(first)), influence[order[0]]
+    votes = Votes(ens, int(order[0]), of_cluster, weight)
+    reference = votes if adaptive else Votes(ens, votes.first, of_cluster.copy(), weight.copy())
     for member in order[1:]:
         own = ens.cluster_member == member
         total = reference.by_label(member)[:-1]
         mass = total.sum(axis=1)
         of_cluster[own] = total * ratio(1.0, mass)[:, None]
-        heard[own] = np.where(mass > 0, influence[member], 0.0)
+        weight[own] = np.where(mass > 0, influence[member], 0.0)
     return votes
 
 
@@ -105,10 +105,10 @@ def merge_columns(votes: Votes) -> Ints:
     """(k0 - 1, 2) merges of columns of votes, each the one that loses least information.
 
     With Q = w V / n and p its column sums, merging i and j loses (p_i + p_j) times the Jensen-Shannon divergence of
-    their distributions over rows. The merged column takes the place of the first.
+    their distributions over rows. The merged column replaces the first.
 
-    Rows added up tell columns apart no better, so the loss over the clusters of the first member is a lower bound. It
-    is mostly a close one: the loss over all patterns is found only where the bound is smallest.
+    Summing rows cannot increase the divergence, so the loss over the clusters of the first member is a lower bound.
+    The bound is usually tight: the loss over all patterns is computed only where the bound is smallest.
     """
     losses = _Losses(votes)
     merges = np.empty((max(len(losses.mass) - 1, 0), 2), dtype=np.int64)
@@ -119,7 +119,7 @@ def merge_columns(votes: Votes) -> Ints:
 
 
 class _Losses:
-    """What merging any two columns of votes loses, or a lower bound of it."""
+    """The information lost by merging any two columns of votes, or a lower bound of it."""
 
     def __init__(self, votes: Votes) -> None:
         joint = votes.by_label(votes.first).T
@@ -136,7 +136,7 @@ class _Losses:
     def least(self) -> tuple[int, int]:
         """Return the two columns whose merge loses least; ties, after rounding to twelve decimals, to the first."""
         while True:
-            i, j = (int(place) for place in np.unravel_index(np.argmin(self.loss), self.loss.shape))
+            i, j = (int(index) for index in np.unravel_index(np.argmin(self.loss), self.loss.shape))
             if self.exact[i, j]:
                 return i, j
             self.loss[i, j], self.exact[i, j] = np.round(self._lost(i, j, self._shared(i, j)), 12), True
@@ -177,13 +177,13 @@ def _xlogx(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class VoteCuts(GroupCuts):
-    """Cumulative votes, whose columns are merged one after the other: one chain serves every k."""
+    """Cumulative votes, whose columns are merged one after the other: the same chain of merges gives every k."""
 
     adaptive: bool = True
 
     @cached_property
     def votes(self) -> Votes:
-        """What clusters, and by them rows, vote."""
+        """The votes of the clusters."""
         return cumulative_votes(self.ensemble, self.influence, adaptive=self.adaptive)
 
     @cached_property
@@ -197,50 +197,34 @@ class VoteCuts(GroupCuts):
         return self.votes.of_cluster.shape[1] if len(self.covered) else 0
 
     def solve(self, k: int) -> Partition:
-        """Return the group with most votes; a pattern without any vote joins that of highest mean evidence."""
+        """Return the group with most votes; a pattern without any vote joins the nearest group."""
         n = len(self.covered)
         require_memory(32.0 * n * k, f"The votes of {n:,} patterns for {k} groups", USE_LINKAGE)
         votes = self.votes.merged(self.merges[: self.max_clusters - k]).of_patterns()[self.covered]
         groups = first_largest(votes)
         silent = ~votes.any(axis=1)
         if silent.any() and not silent.all():
-            known = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
-            known[self.covered] = np.where(silent, -1, groups)
+            voted = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+            voted[self.covered] = np.where(silent, -1, groups)
             ids = self.ensemble.patterns[self.covered[silent]]
-            groups[silent] = nearest_group(self.ensemble, self.influence / self.influence.sum(), known, ids)
+            groups[silent] = nearest_group(self.ensemble, self.influence / self.influence.sum(), voted, ids)
         return Partition(groups, memberships=votes)
 
 
 class CumulativeVoting(SoftMethod):
-    """Cumulative voting: members vote for the clusters of the most detailed one, which are then merged to k.
+    """Cumulative voting: members vote for the clusters of the finest one, which are then merged to k.
 
-    The member of largest entropy comes first. Each later member, by decreasing entropy, lets its clusters vote as their
-    rows have voted so far, and rows average the votes they get. Then the columns that tell least from each other are
-    merged until k are left. What is known: the votes and the merging by information. What is chosen: the order of
-    members, and labels by the largest vote.
+    The member of largest entropy comes first. In each later member, by decreasing entropy, a cluster votes like its
+    rows so far, and rows average the votes they get. Then the clusters that differ least by information are merged
+    until k are left. Published: the votes and the merges. Chosen here: the order of members, and labels by the largest
+    vote.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters, at most that of the most detailed member.
+    n_clusters : int or "auto", default "auto"
+        Number of clusters, at most that of the finest member.
     adaptive : bool, default True
-        Whether members vote as rows have voted so far, or as they voted in the first member alone.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of the members' votes: all equal (the original), by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    memberships_ : (n, k) array
-        Share of the votes of each row for each cluster; clusters that win no row come last.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
+        Whether clusters vote like their rows so far, or like their rows in the first member alone.
 
     References
     ----------
@@ -251,50 +235,30 @@ class CumulativeVoting(SoftMethod):
     --------
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> found = qt.CumulativeVoting(n_clusters=2).fit(members)
-    >>> found.labels_
+    >>> fitted = qt.CumulativeVoting(n_clusters=2).fit(members)
+    >>> fitted.labels_
     array([0, 0, 0, 0, 1, 1])
-    >>> found.memberships_[2].round(2)
+    >>> fitted.memberships_[2].round(2)
     array([0.97, 0.03])
     """
 
-    name: ClassVar[str] = "cumulative-voting"
-    idea: ClassVar[str] = (
-        "Members vote, in turn, for the clusters of the most detailed one, which are then merged to k."
+    name = "cumulative-voting"
+    idea = "Members vote in turn for the clusters of the finest one, which are then merged to k."
+    equation = "V_u <- V_u + (R_a(u) - V_u) / i, R_a the mean vote of cluster a; merge columns of least (p_i + p_j) JS"
+    strength = "As good as the best methods at a fraction of the cost; no eigenvectors; soft memberships."
+    weakness = "At most as many clusters as the finest member has; a cluster may win no row."
+    when = "You want memberships, or a fast and good second opinion."
+    citation = "Ayad, Kamel 2008"
+    cost = (
+        "m M (M + k0) + k0^3 as a rule, m M k0^2 at most; memory m M + m k + n_c k0; k0 clusters of the finest member"
     )
-    equation: ClassVar[str] = (
-        "V_u <- V_u + (R_a(u) - V_u) / i, R_a the mean vote of cluster a; merge columns of least (p_i + p_j) JS"
-    )
-    strength: ClassVar[str] = (
-        "Level with the best at a fraction of the cost; no parameter, no eigenvectors; soft memberships."
-    )
-    weakness: ClassVar[str] = "Never more clusters than the most detailed member has; a cluster may win no row."
-    when: ClassVar[str] = "Memberships are wanted, or a quick and strong second opinion."
-    citation: ClassVar[str] = "Ayad, Kamel 2008"
-    cost: ClassVar[str] = (
-        "m M (M + k0) + k0^3 as a rule, m M k0^2 at most; memory m M + m k + n_c k0; k0 clusters of the most detailed "
-        "member"
-    )
-    exact: ClassVar[str] = "votes and labels of all rows"
+    exact = "votes and labels of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
-        "components": "columns are merged by what they tell apart, and small ones tell little apart",
-        "exactly k": "labels follow the votes, of which a group may win none; k is at most that of the first member",
+        "components": "clusters are merged by information, and small ones carry little",
+        "exactly k": "labels follow the votes, and a group may win none; k is at most that of the first member",
     }
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        adaptive: bool = True,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.adaptive = adaptive
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    adaptive: bool = True
 
     def _check(self) -> None:
         check_flag("adaptive", self.adaptive)

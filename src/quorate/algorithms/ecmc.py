@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -320,7 +320,7 @@ class ECMC(LinkageMethod):
                 f"The completion did not converge in {self.max_iterations} iterations; "
                 "raise max_iterations or tolerance."
             )
-        return link_completion(ens, self.completion_, cast(Link, self.linkage))
+        return link_completion(ens, self.completion_, self.linkage)
 
 
 def link_completion(ens: Ensemble, completion: Completion, link: Link) -> Dendrogram:

@@ -1,6 +1,6 @@
-"""How much memory a fit takes, told by the numbers of an ensemble before anything large is made.
+"""Forecasts of the memory of a fit, from the size of an ensemble, before anything large is allocated.
 
-Every term is an array that is there at the peak; docs/memory.md has forecasts beside what was measured.
+Every term is an array that exists at the peak; docs/memory.md compares forecasts with measurements.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from quorate.numerics.transfer_cut import DENSE_NODES, EIGENVECTOR_BATCH
 
 
 def graph_cut(size: EnsembleSize, k: int, *, while_made: float, kept: float, dense_matrices: int) -> float:
-    """A graph over clusters, its eigenvectors, and the embedded patterns.
+    """Return the bytes of a graph over clusters, its eigenvectors, and the embedded patterns.
 
-    `while_made` and `kept` are numbers of bytes for every two clusters that share rows, beside the overlaps;
-    `dense_matrices` are those that a dense eigensolver needs.
+    `while_made` and `kept` are bytes per pair of clusters that share rows, in addition to the overlaps.
+    `dense_matrices` is the number of matrices that a dense eigensolver needs.
     """
-    wanted = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
-    vectors = dense_matrices * size.clusters if size.clusters <= DENSE_NODES else max_basis_size(wanted) + 2 * wanted
+    n_vectors = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
+    is_dense = size.clusters <= DENSE_NODES
+    vectors = dense_matrices * size.clusters if is_dense else max_basis_size(n_vectors) + 2 * n_vectors
     links = NUMBER * size.labels
     embedded = links + max(links, size.patterns * NUMBER * (2 * k + 8))
     overlaps = 0.0 if size.keeps_cooccurrence else ENTRY * size.overlaps
@@ -38,25 +39,25 @@ def graph_cut(size: EnsembleSize, k: int, *, while_made: float, kept: float, den
 
 
 def sparse_linkage(size: EnsembleSize, *, lists: bool) -> float:
-    """Histograms of groups, inverted lists, some numbers of each group; room for more and `lists` of near groups."""
+    """Return the bytes of histograms of groups, inverted lists, numbers of each group, and `lists` of near groups."""
     if lists:
         return 4 * ENTRY * size.labels + (20.0 * NEAR_LIST_LENGTH + 10 * NUMBER) * size.patterns
     return max(28.0 * size.labels, 2 * ENTRY * size.labels + 15 * NUMBER * size.patterns)
 
 
 def linkage_through_clusters(size: EnsembleSize) -> float:
-    """Lists of clusters of all groups, anew when some are joined, some numbers of each, and a matrix of the last."""
+    """Return the bytes of lists of clusters of all groups and their copies, and of a matrix of the last groups."""
     last = min(size.patterns**2, max(CHAIN_GROUPS**2, SIMILARITIES_PER_LABEL * size.labels))
     return 3 * ENTRY * size.labels + 12 * NUMBER * size.patterns + NUMBER * last
 
 
 def similarities(size: EnsembleSize) -> float:
-    """A matrix over patterns."""
+    """Return the bytes of a matrix over patterns."""
     return NUMBER * size.patterns**2
 
 
 def require_fit(name: str, ens: Clusterings, own: float, advice: str) -> None:
-    """Refuse a fit that there is no room for; `own` is what the method takes beside what agreement keeps."""
+    """Raise an error if the memory is too small; `own` is what the method needs besides the agreement matrices."""
     size = ensemble_size(ens)
     needed = max(counting(size), kept_by_agreement(size) + max(passed_by_agreement(size), own))
     needed += 2 * NUMBER * size.rows

@@ -46,9 +46,9 @@ class GraphMethod(ConsensusMethod, abstract=True):
 
     limited_by_clusters: ClassVar[bool] = True
     cut_class: ClassVar[type[TransferCut]] = TransferCut
-    init: str
-    n_init: int
-    random_state: Any
+    init: Init = "ward"
+    n_init: int = 10
+    random_state: Any = 0
 
     def _check(self) -> None:
         check_choice("init", self.init, INITS)
@@ -62,14 +62,14 @@ class GraphMethod(ConsensusMethod, abstract=True):
         return None if self.init in BLOCK_INITS else f"init={self.init!r} keeps all of them in memory"
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
-        """Return the graph over clusters, for which an ensemble needs its co-occurrences, but not its patterns.
+        """Return the graph over clusters, from the co-occurrences of the ensemble without its patterns.
 
-        `influence` is that of each cluster. Every method of this kind has its own graph.
+        `influence` is that of each cluster. Every method has its own graph.
         """
         raise NotImplementedError
 
     def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
-        """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
+        """(m, nodes) link weights of each pattern's rows to each node, rows summing to 1 (or 0 without labels)."""
         return row_links(ens, influence)
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> TransferCut:
@@ -81,7 +81,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
                 parameter="init",
                 hint=("Use ", Setting("init", "ward"), "."),
             )
-        return self.cut_class(ens, graph, links, cast(Init, self.init), self.n_init, self.random_state)
+        return self.cut_class(ens, graph, links, self.init, self.n_init, self.random_state)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:
         of_cluster = self._cluster_influence(ens, influence)
@@ -97,12 +97,12 @@ class GraphMethod(ConsensusMethod, abstract=True):
 
     @property
     def eigenvalues_(self) -> Floats:
-        """The leading eigenvalues of the graph, descending; the number of clusters shows as a gap."""
+        """The leading eigenvalues of the graph, descending; a gap after the k-th suggests k clusters."""
         return cast(TransferCut, self.solution_.cuts).spectrum(1).values
 
 
 class BipartiteMethod(GraphMethod, abstract=True):
-    """Base of the methods that cut the graph of rows and the clusters they are in."""
+    """Base of the methods that cut the graph of rows and their clusters."""
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return bipartite_graph(ens, influence)

@@ -1,10 +1,10 @@
-"""Hard voting: clusters are matched to groups, and rows join the group most of their clusters are matched to."""
+"""Hard voting: clusters are matched to groups, and a row joins the group of most of its clusters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -13,7 +13,6 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition, fill_empty, first_largest
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import Dendrogram, link_coassociation
-from quorate.reliability import Normalize
 
 _MAX_ROUNDS = 100
 
@@ -27,11 +26,11 @@ class Matching(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchedCuts(GroupCuts):
-    """Groups by plurality of matched clusters, found anew for every k."""
+    """Groups by plurality of matched clusters, computed separately for every k."""
 
     @cached_property
     def eac_tree(self) -> Dendrogram:
-        """The average-link tree of evidence (EAC), where voting starts."""
+        """The average-link tree of the co-association (EAC), where voting starts."""
         return link_coassociation(self.ensemble, self.influence, "average")
 
     def match(self, groups: Ints, k: int) -> Matching:
@@ -42,9 +41,9 @@ class MatchedCuts(GroupCuts):
         matched, agreement = np.full(self.ensemble.n_clusters, -1), 0.0
         for member in np.flatnonzero(self.influence > 0):
             clusters = np.flatnonzero(self.ensemble.cluster_member == member)
-            found, of_cluster = linear_sum_assignment(shared[:, clusters], maximize=True)
-            matched[clusters[of_cluster]] = found
-            agreement += float(self.share_of_cluster[clusters[:1]].sum() * shared[found, clusters[of_cluster]].sum())
+            group, of_cluster = linear_sum_assignment(shared[:, clusters], maximize=True)
+            matched[clusters[of_cluster]] = group
+            agreement += float(self.share_of_cluster[clusters[:1]].sum() * shared[group, clusters[of_cluster]].sum())
         return Matching(matched, agreement)
 
     def votes(self, matching: Matching, k: int) -> Floats:
@@ -55,12 +54,12 @@ class MatchedCuts(GroupCuts):
         return np.asarray(self.members_of @ for_group)
 
     def solve(self, k: int) -> Partition:
-        """Return groups after matching and plurality in turn, until the agreement stops rising, and the agreement."""
+        """Return the groups and their agreement: match and vote in turn until the agreement stops rising."""
         groups = self.eac_tree.cut(k)[self.covered]
         matching = self.match(groups, k)
         votes = self.votes(matching, k)
         for _ in range(_MAX_ROUNDS):
-            proposed = np.where(votes.any(axis=1), first_largest(votes), groups)  # without a vote it stays
+            proposed = np.where(votes.any(axis=1), first_largest(votes), groups)  # a pattern without votes stays
             better = self.match(proposed, k)
             if better.agreement <= matching.agreement + 1e-9 * self.counts.sum():
                 break
@@ -71,32 +70,11 @@ class MatchedCuts(GroupCuts):
 
 
 class HardVoting(GroupMethod):
-    """Hard voting: match the clusters of every member to k groups, and let each row follow most of its clusters.
+    """Hard voting: match the clusters of every member to k groups, and assign each row by most of its clusters.
 
-    From the average-link cut of EAC on, two steps take turns until the agreement stops rising: every member's clusters
-    are matched one to one to the groups with which they share most rows (clusters that are left over do not vote), and
-    every row joins the group that most of its clusters are matched to.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of the members' votes: all equal, by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    agreement_ : float
-        Rows that lie in a cluster and in the group it is matched to, summed over members by their weight.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
+    Two steps alternate, starting from the average-link cut of EAC, until the agreement stops rising. First, every
+    member's clusters are matched one to one to the groups with which they share most rows; unmatched clusters do not
+    vote. Then every row joins the group to which most of its clusters are matched.
 
     References
     ----------
@@ -107,33 +85,20 @@ class HardVoting(GroupMethod):
     --------
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> found = qt.HardVoting(n_clusters=2).fit(members)
-    >>> found.labels_, found.agreement_
+    >>> fitted = qt.HardVoting(n_clusters=2).fit(members)
+    >>> fitted.labels_, fitted.agreement_
     (array([0, 0, 0, 0, 1, 1]), 15.0)
     """
 
-    name: ClassVar[str] = "hard-voting"
-    idea: ClassVar[str] = "Match clusters to k groups and let each row follow most of its clusters, in turn."
-    equation: ClassVar[str] = "max over labels and matchings of the rows that lie in a cluster and in its group"
-    strength: ClassVar[str] = "Easy to explain; gives a count of agreement."
-    weakness: ClassVar[str] = "Needs members with about as many clusters as the answer."
-    when: ClassVar[str] = "All members have about k clusters."
-    citation: ClassVar[str] = "Dimitriadou, Weingessel, Hornik 2002"
-    cost: ClassVar[str] = "that of EAC, average link, + m M k per round; memory m M + m k"
-    exact: ClassVar[str] = "agreement and labels of all rows"
-
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    name = "hard-voting"
+    idea = "Match clusters to k groups and assign each row by most of its clusters, in turn."
+    equation = "max over labels and matchings of the rows that lie in a cluster and in its group"
+    strength = "Easy to explain; gives a count of agreement."
+    weakness = "Needs members with about k clusters."
+    when = "All members have about k clusters."
+    citation = "Dimitriadou, Weingessel, Hornik 2002"
+    cost = "that of EAC, average link, + m M k per round; memory m M + m k"
+    exact = "agreement and labels of all rows"
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MatchedCuts:
         return MatchedCuts(ens, influence)

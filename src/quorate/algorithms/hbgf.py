@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,11 +13,10 @@ from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice, check_integer
 from quorate.algorithms.graph import BipartiteMethod
 from quorate.ensemble import Ensemble
-from quorate.numerics.kmeans import Init, Key, Points, least_similar
+from quorate.numerics.kmeans import Key, Points, least_similar
 from quorate.numerics.transfer_cut import ReducedGraph, SingularCut, unit_rows
-from quorate.reliability import Normalize
 
-_STARTS = ("ward", "heaviest", "random")
+_INITS = ("ward", "heaviest", "random")
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class JointCut(SingularCut):
 
     @property
     def spread(self) -> Key:
-        """How centers of k-means spread out where they do not start otherwise."""
+        """How farthest-first centers of k-means are chosen."""
         return least_similar
 
     def cluster_embedding(self, k: int) -> Floats:
@@ -43,42 +42,17 @@ class JointCut(SingularCut):
 class HBGF(BipartiteMethod):
     """Hybrid bipartite graph formulation: cut the graph that links every row to its clusters.
 
-    What is known: the spectral version by the authors' program, which divides the columns of the row-cluster matrix by
-    the square roots of the cluster sizes, takes its leading singular vectors, scales rows and clusters to unit length
-    and clusters them together; centers start at a random row and go on to rows of least absolute cosine to those
-    chosen. What is chosen: k-means starts from merged seeds by default, so that neither rows nor luck matter, and a
-    cluster in which no row remains is re-seeded at the farthest row. The other version, with METIS, is not here.
+    Published: the spectral version of the authors' program. It divides the columns of the row-cluster matrix by the
+    square roots of the cluster sizes and takes its leading singular vectors. Rows and clusters are scaled to unit
+    length and clustered together. Centers start at a random row, then at rows of least absolute cosine to the previous
+    ones. Chosen here: k-means starts from merged seeds, without random numbers, and a cluster without rows is re-seeded
+    at the farthest row. The version with METIS is not implemented.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
-        (`choose_k`).
     init : {"ward", "heaviest", "random"}, default "ward"
-        Where k-means starts: from many seeds merged by Ward's criterion, as good as the others and without luck
-        (docs/starts.md); at the heaviest pattern and those of least cosine; or at a random row and those of least
-        cosine (the original), the best of `n_init`.
-    n_init : int, default 10
-        Number of random starts, for "random".
-    random_state : int, Generator or None
-        Seed, for "random".
-    weights : {"equal", "ncai", "trust", "local"} or (M,) array, default "equal"
-        Weights of a member's links: all equal (the original), by crowd agreement, by `trust`, or given; "local" lets
-        the links of each cluster count by its own certainty instead (`cluster_certainty`).
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    eigenvalues_, singular_values_ : arrays
-        Of the reduced graph, and of the row-cluster matrix.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `GPMGLA`.
+        Where k-means starts: at many seeds merged by Ward's criterion (docs/starts.md); at the heaviest pattern and
+        those of least cosine; or at a random row and those of least cosine (the original), the best of `n_init`.
 
     References
     ----------
@@ -92,46 +66,27 @@ class HBGF(BipartiteMethod):
     array([0, 0, 1, 1, 2, 2])
     """
 
-    name: ClassVar[str] = "hbgf"
-    idea: ClassVar[str] = "Cut the graph that links every row to its clusters, rows and clusters together."
-    equation: ClassVar[str] = "leading singular vectors of H diag(s)^-1/2, k-means of rows and clusters"
-    strength: ClassVar[str] = "Fast however many rows there are."
-    weakness: ClassVar[str] = "All members count the same; behind weighted methods."
-    when: ClassVar[str] = "A baseline for graph methods."
-    citation: ClassVar[str] = "Fern, Brodley 2004"
-    cost: ClassVar[str] = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
-    exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows and clusters"
+    name = "hbgf"
+    idea = "Cut the graph that links every row to its clusters, rows and clusters together."
+    equation = "leading singular vectors of H diag(s)^-1/2, k-means of rows and clusters"
+    strength = "Fast for any number of rows."
+    weakness = "All members have the same weight; worse than weighted methods."
+    when = "A baseline for graph methods."
+    citation = "Fern, Brodley 2004"
+    cost = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
+    exact = "graph and embedding of all rows; k-means of all rows and clusters"
     exceptions: ClassVar[Mapping[str, str]] = {
-        "repeated rows": "clusters are clustered along with the rows, each with the weight of a mean row: of rows that "
-        "are repeated there are more, of rows with weights there are not",
+        "repeated rows": "clusters are clustered together with the rows, each with the weight of a mean row, and the "
+        "mean differs between repeated rows and weighted rows",
     }
-    local_weights: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        init: Literal["ward", "heaviest", "random"] = "ward",
-        n_init: int = 10,
-        random_state: Any = None,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.random_state = random_state
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    local_weights = True
 
     def _check(self) -> None:
-        check_choice("init", self.init, _STARTS)
+        check_choice("init", self.init, _INITS)
         check_integer("n_init", self.n_init, low=1)
 
     def _transfer_cut(self, ens: Ensemble, graph: ReducedGraph, links: sp.csr_array) -> JointCut:
-        return JointCut(ens, graph, links, cast(Init, self.init), self.n_init, self.random_state)
+        return JointCut(ens, graph, links, self.init, self.n_init, self.random_state)
 
     @property
     def singular_values_(self) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice, check_flag
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, relocate
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
-from quorate.reliability import Normalize, ratio
+from quorate.errors import InputError
+from quorate.reliability import ratio
 
 Utility = Literal["cosine", "entropy", "category", "mode"]
 
@@ -22,7 +22,7 @@ _TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class CentreCuts(ImprovedCuts):
+class CenterCuts(ImprovedCuts):
     """Groups around centers: in each group, the distribution of every member's labels."""
 
     utility: str = "cosine"
@@ -46,7 +46,7 @@ class CentreCuts(ImprovedCuts):
         return total
 
     def costs(self, centers: Floats) -> Floats:
-        """(n_clusters, k) what a row in each cluster adds to its distance to each center, over the member's weight."""
+        """(n_clusters, k) contribution of a row's cluster to its distance to each center, per weight of the member."""
         member = self.ensemble.cluster_member
         if self.utility == "entropy":
             return -np.log2(centers + _LEAST_SHARE)
@@ -69,7 +69,7 @@ class CentreCuts(ImprovedCuts):
 
     @property
     def _weights(self) -> Floats:
-        """(n_clusters,) weight of each cluster's member; under `norm` over what its own labels would score."""
+        """(n_clusters,) weight of each cluster's member; with `norm` divided by the score of its own labels."""
         if not self.norm:
             return self.share_of_cluster
         sizes = self.ensemble.cluster_sizes.astype(np.float64)[:, None]
@@ -86,48 +86,24 @@ class CentreCuts(ImprovedCuts):
         return np.asarray(self.members_of @ (self._weights[:, None] * self.costs(self.centers(groups, k))))
 
     def improve(self, groups: Ints, k: int) -> Partition:
-        """Return what becomes of some first groups, as centers and rows take turns."""
-        return relocate(groups, self.counts, k, lambda found: self.distances(found, k), _TOLERANCE)
+        """Return the groups after updating centers and groups in turn."""
+        return relocate(groups, self.counts, k, lambda current: self.distances(current, k), _TOLERANCE)
 
 
 class KCC(ImprovingMethod):
     """K-means-based consensus clustering: k-means whose centers are distributions of every member's labels.
 
-    What is known: the utilities, each with its distance, and the iterations. What is chosen: they start from LWEA
-    rather than from random rows, and an emptied cluster is re-seeded at the farthest row.
+    Published: the utilities, each with its distance, and the iterations. Chosen here: the start from LWEA instead of
+    random rows, and re-seeding an empty cluster at the farthest row.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters.
     utility : {"cosine", "entropy", "category", "mode"}, default "cosine"
-        What a center gains: U_cos, U_H or U_c of the authors; or "mode", majority labels as centers and the number of
-        members that differ as distance (iterative voting consensus; Nguyen and Caruana 2007).
+        Utility of the authors: U_cos, U_H or U_c. "mode": majority labels as centers, and the number of members that
+        differ as distance (iterative voting consensus; Nguyen and Caruana 2007).
     norm : bool, default False
-        Whether each member's part is divided by what its own labels would score, the authors' normalized utilities;
-        not with "mode".
-    init : {"lwea", "random"}, default "lwea"
-        Where it starts: at the average-link cut of LWEA, or at random rows, the best of `n_init` (the original).
-    n_init : int, default 10
-        Number of random starts, for "random".
-    random_state : int, Generator or None
-        Seed, for "random".
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of the members in the distance: all equal (the original), by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    objective_ : float
-        Sum of the distances of rows to their centers.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
+        Whether each member's part is divided by the score of its own labels (the authors' normalized utilities). Not
+        available for "mode".
 
     References
     ----------
@@ -142,49 +118,29 @@ class KCC(ImprovingMethod):
     array([0, 0, 0, 0, 1, 1])
     """
 
-    name: ClassVar[str] = "kcc"
-    idea: ClassVar[str] = "k-means on label tuples, whose centers are distributions of every member's labels."
-    equation: ClassVar[str] = (
-        "min over groups of sum over rows and members of 1 - g(c_l) / |g_l| (cosine), or entropy, category, mode"
-    )
-    strength: ClassVar[str] = "Time linear in the rows after its start; several utilities."
-    weakness: ClassVar[str] = "Far worse from random starts than from LWEA."
-    when: ClassVar[str] = "A k-means-like objective is wanted, to be compared between answers."
-    citation: ClassVar[str] = "Wu, Liu, Xiong, Cao, Chen 2015"
-    cost: ClassVar[str] = "that of LWEA, average link, + m M k per round; memory m M + m k"
-    exact: ClassVar[str] = "objective and labels of all rows"
+    name = "kcc"
+    idea = "k-means on label tuples, whose centers are distributions of every member's labels."
+    equation = "min over groups of sum over rows and members of 1 - g(c_l) / |g_l| (cosine), or entropy, category, mode"
+    strength = "Linear time in the rows after the start; several utilities."
+    weakness = "Much worse from random starts than from LWEA."
+    when = "You want an objective like that of k-means, to compare answers."
+    citation = "Wu, Liu, Xiong, Cao, Chen 2015"
+    cost = "that of LWEA, average link, + m M k per round; memory m M + m k"
+    exact = "objective and labels of all rows"
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        utility: Utility = "cosine",
-        norm: bool = False,
-        init: str = "lwea",
-        n_init: int = 10,
-        random_state: Any = None,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.utility = utility
-        self.norm = norm
-        self.init = init
-        self.n_init = n_init
-        self.random_state = random_state
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    utility: Utility = "cosine"
+    norm: bool = False
 
     def _check(self) -> None:
         super()._check()
         check_choice("utility", self.utility, UTILITIES)
         if check_flag("norm", self.norm) and self.utility == "mode":
-            raise QuorateError('norm must be False with utility="mode", which is not normalized; got True.')
+            raise InputError(
+                "must be False for utility 'mode', which is not normalized; got True.", code="no-norm", parameter="norm"
+            )
 
-    def _solve(self, ens: Ensemble, influence: Floats) -> CentreCuts:
-        return CentreCuts(ens, influence, self.init, self.n_init, self.random_state, self.utility, self.norm)
+    def _solve(self, ens: Ensemble, influence: Floats) -> CenterCuts:
+        return CenterCuts(ens, influence, self.init, self.n_init, self.random_state, self.utility, self.norm)
 
     @property
     def objective_(self) -> float:

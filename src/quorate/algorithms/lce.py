@@ -1,9 +1,9 @@
-"""Link-based cluster ensemble (Iam-On et al. 2011): rows are linked to clusters they are not in, if these are alike."""
+"""Link-based cluster ensemble (Iam-On et al. 2011): rows are also linked to clusters similar to their own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,17 +14,15 @@ from quorate.algorithms.graph import GraphMethod
 from quorate.cluster_similarity import weighted_triples
 from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree
 from quorate.graphs import bipartite_links, components
-from quorate.numerics.kmeans import Init
 from quorate.numerics.transfer_cut import ReducedGraph, Spectrum, TransferCut
-from quorate.reliability import Normalize
 
 
 @dataclass(frozen=True)
 class RefinedGraph(ReducedGraph):
-    """The graph over clusters that rows induce which are linked to the clusters like theirs too."""
+    """The graph over clusters in which rows are also linked to clusters similar to their own."""
 
     refinement: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    """(n_nodes, n_nodes) T: what being in a cluster says about being in another of the same member."""
+    """(n_nodes, n_nodes) T: the similarity of two clusters of the same member."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,11 @@ class RefinedCut(TransferCut):
     """The cut of a refined graph: a row's links are those to its own clusters, spread by T."""
 
     def spectrum(self, k: int) -> Spectrum:
-        """Return at least the k leading eigenpairs; the eigenvectors as a row sees them from its own clusters."""
+        """Return at least the k leading eigenpairs, with the eigenvectors multiplied by T."""
         if not self._known or len(self._known[-1].values) < min(k, self.max_clusters):
-            found = super().spectrum(k)
-            spread = cast(RefinedGraph, self.graph).refinement @ found.vectors
-            self._known[:] = [Spectrum(found.values, spread)]
+            spectrum = super().spectrum(k)
+            spread = cast(RefinedGraph, self.graph).refinement @ spectrum.vectors
+            self._known[:] = [Spectrum(spectrum.values, spread)]
         return self._known[-1]
 
 
@@ -63,38 +61,16 @@ def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedG
 
 
 class LCE(GraphMethod):
-    """Link-based cluster ensemble: link rows to the clusters they are in and to those like them, and cut the graph.
+    """Link-based cluster ensemble: link rows to their clusters and to similar ones, and cut the graph.
 
-    Two clusters of a member are alike by the other clusters that both meet (weighted connected triples, as in WCT). The
-    refined matrix of rows and clusters is partitioned by the transfer cut. What is known: the triples and the refined
-    matrix. What is chosen: triples are normalized within members, as in the journal's text.
+    Two clusters of a member are similar if both overlap the same other clusters (weighted connected triples, as in
+    WCT). The refined matrix of rows and clusters is partitioned by the transfer cut. Published: the triples and the
+    refined matrix. Chosen here: triples are normalized within members, as in the text of the journal.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
-        (`choose_k`).
     decay : float in [0, 1], default 0.9
-        How much a cluster like its own counts for a row beside its own; 0 links rows to their own clusters only.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of a member's links: all equal (the original), by crowd agreement, by `trust`, or given. Triples through
-        a member's clusters count by its weight too.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-    init, n_init, random_state :
-        How k-means starts, as in `GPMGLA`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    eigenvalues_ : array
-        Leading eigenvalues of the graph.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `GPMGLA`.
+        Weight of a similar cluster relative to the own cluster; 0 links rows to their own clusters only.
 
     References
     ----------
@@ -109,37 +85,18 @@ class LCE(GraphMethod):
     array([0, 0, 0, 0, 1, 1])
     """
 
-    name: ClassVar[str] = "lce"
-    idea: ClassVar[str] = "Link rows also to clusters like their own, and cut the graph."
-    equation: ClassVar[str] = "B = H (1 + decay WCT), transfer cut of B"
-    strength: ClassVar[str] = "Ahead of the plain graph methods by indirect links."
-    weakness: ClassVar[str] = "The similarity of clusters is a dense matrix."
-    when: ClassVar[str] = "Members with many small clusters, which direct links tell too little about."
-    citation: ClassVar[str] = "Iam-On, Boongoen, Garrett, Price 2011"
-    cost: ClassVar[str] = "m M^2 + n_c^3 + m k^2 per k-means step; memory n_c^2 + m k"
-    exact: ClassVar[str] = "graph and embedding of all rows; k-means of all rows"
+    name = "lce"
+    idea = "Link rows also to clusters similar to their own, and cut the graph."
+    equation = "B = H (1 + decay WCT), transfer cut of B"
+    strength = "Better than the plain graph methods, because it uses indirect links."
+    weakness = "The similarity of clusters is a dense matrix."
+    when = "Members with many small clusters, for which direct links are too few."
+    citation = "Iam-On, Boongoen, Garrett, Price 2011"
+    cost = "m M^2 + n_c^3 + m k^2 per k-means step; memory n_c^2 + m k"
+    exact = "graph and embedding of all rows; k-means of all rows"
     cut_class: ClassVar[type[TransferCut]] = RefinedCut
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        decay: float = 0.9,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-        init: Init = "ward",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.decay = decay
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
-        self.init = init
-        self.n_init = n_init
-        self.random_state = random_state
+    decay: float = 0.9
 
     def _check(self) -> None:
         super()._check()

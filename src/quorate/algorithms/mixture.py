@@ -1,10 +1,10 @@
-"""The mixture model of labels (Topchy, Jain, Punch 2004): latent classes that explain what the members say."""
+"""The mixture model of labels (Topchy, Jain, Punch 2004): latent classes that explain the labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,17 @@ from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble
-from quorate.reliability import Normalize, ratio
+from quorate.reliability import ratio
 
 _FLOOR = 1e-12
 _MAX_ROUNDS = 200
 _PATTERNS_PER_TASK = 1 << 13
 _TOLERANCE = 1e-8
-_CERTAIN = 0.9  # how much of a row belongs to the group it starts in; the rest to all alike
+_CERTAIN = 0.9  # initial membership of a row in its group; the rest is shared by all groups
 
 
 class Posterior(NamedTuple):
-    """How far each pattern belongs to each class, and the logarithm of the likelihood of all rows."""
+    """Memberships of the patterns in the classes, and the log-likelihood of all rows."""
 
     memberships: Floats
     log_likelihood: float
@@ -31,7 +31,7 @@ class Posterior(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureCuts(ImprovedCuts):
-    """P(u) = sum_g pi_g prod_l theta_g(c_l(u)), fitted by expectation and maximization anew for every k."""
+    """P(u) = sum_g pi_g prod_l theta_g(c_l(u)), fitted by EM separately for every k."""
 
     def maximize(self, memberships: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the shares pi (k,) and of the label probabilities theta (n_clusters, k)."""
@@ -58,7 +58,7 @@ class MixtureCuts(ImprovedCuts):
         return of_class.sum(axis=0), of_cluster.sum(axis=0)
 
     def expect(self, shares: Floats, theta: Floats) -> Posterior:
-        """Return the posterior of every pattern; a missing label says nothing, a member's weight is an exponent."""
+        """Return the posterior of every pattern; missing labels have no factor, and weights are exponents."""
         weighted = theta * self.share_of_cluster[:, None]
         clusters = self.members_of.indptr, self.members_of.indices
         joint, (largest, total) = np.empty((len(self.covered), len(shares))), np.empty((2, len(self.covered)))
@@ -72,58 +72,33 @@ class MixtureCuts(ImprovedCuts):
         return Posterior(joint, float(self.counts @ (largest + np.log(total))))
 
     def improve(self, groups: Ints, k: int) -> Partition:
-        """Return the classes that start as some groups, after at most 200 rounds."""
+        """Return the classes after at most 200 rounds from initial groups."""
         memberships = np.full((len(groups), k), (1.0 - _CERTAIN) / k)
         memberships[np.arange(len(groups)), groups] += _CERTAIN
         return self.fit(memberships)
 
     def fit(self, memberships: Floats) -> Partition:
-        """Return the classes that start with some memberships; the value is minus the log-likelihood."""
-        found = self.expect(*self.maximize(memberships))
+        """Return the classes fitted from initial memberships; the value is minus the log-likelihood."""
+        posterior = self.expect(*self.maximize(memberships))
         for _ in range(_MAX_ROUNDS - 1):
-            before = found.log_likelihood
-            found = self.expect(*self.maximize(found.memberships))
-            if abs(found.log_likelihood - before) <= _TOLERANCE * abs(before):
+            before = posterior.log_likelihood
+            posterior = self.expect(*self.maximize(posterior.memberships))
+            if abs(posterior.log_likelihood - before) <= _TOLERANCE * abs(before):
                 break
-        return Partition(first_largest(found.memberships), -found.log_likelihood, found.memberships)
+        return Partition(first_largest(posterior.memberships), -posterior.log_likelihood, posterior.memberships)
 
 
 class MixtureModel(ImprovingMethod, SoftMethod):
     """The mixture model: classes of rows, in each of which every member has its own probabilities of labels.
 
-    It is latent class analysis of the table of labels: within a class the members are independent. Rows get posterior
-    probabilities of the classes, and the likelihood a number, BIC, by which numbers of clusters can be compared (it
-    asks for too many, since members are not independent).
+    This is latent class analysis of the table of labels: within a class the members are independent. Rows get posterior
+    probabilities of the classes. BIC compares numbers of clusters; it prefers too many, because members are not
+    independent.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of classes.
-    init : {"lwea", "random"}, default "lwea"
-        Where the iterations start: at the average-link cut of LWEA, far better than at random rows, the best of
-        `n_init` (the original).
-    n_init : int, default 10
-        Number of random starts, for "random".
-    random_state : int, Generator or None
-        Seed, for "random".
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
+    weights : {"ncai", "trust", "equal"} or (M,) array, default "equal"
         Exponents of the members' probabilities: all equal (the original), by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    memberships_ : (n, k) array
-        Posterior probability of each cluster for each row; classes that win no row come last.
-    log_likelihood_, bic_ : float
-        Logarithm of the likelihood of all rows, and the Bayesian information criterion (less is better).
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
 
     References
     ----------
@@ -134,46 +109,25 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     --------
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> found = qt.MixtureModel(n_clusters=2).fit(members)
-    >>> found.labels_
+    >>> fitted = qt.MixtureModel(n_clusters=2).fit(members)
+    >>> fitted.labels_
     array([0, 0, 0, 0, 1, 1])
-    >>> found.memberships_[0].round(2)
+    >>> fitted.memberships_[0].round(2)
     array([1., 0.])
     """
 
-    name: ClassVar[str] = "mixture"
-    idea: ClassVar[str] = "Classes of rows, in each of which every member has its own probabilities of labels."
-    equation: ClassVar[str] = (
-        "P(u) = sum over g of pi_g prod over l of theta_g(c_l(u)), by expectation and maximization"
-    )
-    strength: ClassVar[str] = "Among the best from its start at LWEA; posterior probabilities and a likelihood."
-    weakness: ClassVar[str] = "Takes members to be independent, which they are not; a poor start stays poor."
-    when: ClassVar[str] = "Probabilities are wanted, or many labels are missing."
-    citation: ClassVar[str] = "Topchy, Jain, Punch 2004"
-    cost: ClassVar[str] = "that of LWEA, average link, + m M k per round; memory m M + m k"
-    exact: ClassVar[str] = "likelihood and posteriors of all rows"
+    name = "mixture"
+    idea = "Classes of rows, in each of which every member has its own probabilities of labels."
+    equation = "P(u) = sum over g of pi_g prod over l of theta_g(c_l(u)), by EM"
+    strength = "Among the best methods when started from LWEA; posterior probabilities and a likelihood."
+    weakness = "Assumes independent members, which they are not; does not recover from a poor start."
+    when = "You want probabilities, or many labels are missing."
+    citation = "Topchy, Jain, Punch 2004"
+    cost = "that of LWEA, average link, + m M k per round; memory m M + m k"
+    exact = "likelihood and posteriors of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
         "exactly k": "labels follow the posteriors, and a class may win no row",
     }
-
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        init: str = "lwea",
-        n_init: int = 10,
-        random_state: Any = None,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.random_state = random_state
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MixtureCuts:
         return MixtureCuts(ens, influence, self.init, self.n_init, self.random_state)

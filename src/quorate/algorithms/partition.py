@@ -1,4 +1,4 @@
-"""What methods share that find an answer anew for every k: where they start, and how empty groups are filled."""
+"""Methods that compute groups of patterns separately for every k: their starts, and how empty groups are filled."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.reliability import cluster_certainty, ratio
 from quorate.row_similarity import covered_patterns, nearest_group
 
-GROUP_STARTS = ("lwea", "random")
+GROUP_INITS = ("lwea", "random")
 _MAX_ROUNDS = 100
-_MOST_LINKED = 20_000  # a start need not be a tree of more patterns than this
-_MATRICES = 4  # of patterns x k that an iteration holds at once
+_MAX_LINKED = 20_000  # patterns in the tree of a start
+_MATRICES = 4  # matrices (patterns x k) that an iteration holds simultaneously
 
 
 def first_largest(values: Floats) -> Ints:
@@ -70,12 +70,15 @@ class Partition(NamedTuple):
     value: float = 0.0
     """What the method minimizes or maximizes."""
     memberships: Floats | None = None
-    """(p, k) how far each covered pattern belongs to each group, where the method tells."""
+    """(p, k) membership of each covered pattern in each group, if the method has memberships."""
 
 
 @dataclass(frozen=True)
 class GroupCuts:
-    """Base of answers that are found anew for every k, over the patterns that some member of influence labels."""
+    """Base of groups that are computed separately for every k, over the covered patterns.
+
+    A pattern is covered if some member of positive influence labels it.
+    """
 
     ensemble: Ensemble
     influence: Floats
@@ -83,7 +86,7 @@ class GroupCuts:
 
     @cached_property
     def covered(self) -> Ints:
-        """(p,) the patterns with a label by some member of positive influence."""
+        """(p,) the covered patterns."""
         return covered_patterns(self.ensemble, self.influence)
 
     @cached_property
@@ -120,7 +123,7 @@ class GroupCuts:
         return self._last.get(k, lambda: self.solve(k))
 
     def solve(self, k: int) -> Partition:
-        """Find k groups; every method has its own way."""
+        """Return k groups; every method has its own computation."""
         raise NotImplementedError
 
     def caution(self, k: int) -> QuorateWarning | None:
@@ -128,12 +131,12 @@ class GroupCuts:
 
     @cached_property
     def lwea_tree(self) -> Dendrogram:
-        """The average-link tree of locally weighted evidence (LWEA), from which others start."""
+        """The average-link tree of the locally weighted co-association (LWEA), where iterations start."""
         certainty = cluster_certainty(self.ensemble, members=self.influence > 0)
-        return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=_MOST_LINKED)
+        return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=_MAX_LINKED)
 
     def lwea_groups(self, k: int) -> Ints:
-        """(p,) the cut of that tree into k groups; patterns beyond its leaves join the group of most mean evidence."""
+        """(p,) the cut of that tree into k groups; patterns outside the tree join the nearest group."""
         labels = self.lwea_tree.cut(k)[self.covered]
         rest = np.flatnonzero(labels < 0)
         if len(rest):
@@ -142,12 +145,12 @@ class GroupCuts:
         return labels
 
     def criterion(self) -> tuple[str, dict[int, float]] | None:
-        """Return what shows the number of clusters: nothing, as answers for different numbers do not compare."""
+        """Return None: the values of different k cannot be compared."""
         return None
 
 
 def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_cluster: Ints, k: int) -> Floats:
-    """(p, k) how far each pattern is in each group of clusters: the share of the group's clusters, by weight.
+    """(p, k) votes of each pattern for each group of clusters: the weighted share of the group's clusters.
 
     Strehl and Ghosh 2002: A_ug is the weight of the clusters of u in g over that of all clusters in g.
     """
@@ -160,10 +163,10 @@ def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_clus
 
 @dataclass(frozen=True)
 class MetaCuts(GroupCuts):
-    """Rows in the group of clusters they are most in; clusters are grouped anew for every k by a normalized cut."""
+    """Clusters grouped by a normalized cut for every k; a row joins the group that holds most of its clusters."""
 
     similarity: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    """(n_clusters, n_clusters) of clusters."""
+    """(n_clusters, n_clusters) similarity of clusters."""
 
     @cached_property
     def cluster_cut(self) -> ClusterCut:
@@ -176,12 +179,12 @@ class MetaCuts(GroupCuts):
         return min(len(self.covered), self.ensemble.n_clusters)
 
     def criterion(self) -> tuple[str, dict[int, float]]:
-        """Return the gap behind each of the leading eigenvalues of the graph of clusters."""
+        """Return the gap after each of the leading eigenvalues of the graph of clusters."""
         values = self.cluster_cut.spectrum(1)[0]
         return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}
 
     def solve(self, k: int) -> Partition:
-        """Return the group of clusters that each pattern is most in; groups that win none are filled."""
+        """Return the group with most votes of each pattern; groups without patterns are filled."""
         votes = meta_votes(self.members_of, self.share_of_cluster, self.cluster_cut.groups(k), k)
         groups = first_largest(votes)
         fill_empty(groups, votes, self.counts)
@@ -189,7 +192,7 @@ class MetaCuts(GroupCuts):
 
 
 class MetaMethod(ConsensusMethod, abstract=True):
-    """Base of the methods that group clusters, and let rows follow their clusters."""
+    """Base of the methods that group clusters and assign rows by their clusters."""
 
     limited_by_clusters: ClassVar[bool] = True
 
@@ -234,21 +237,21 @@ class SoftMethod(GroupMethod, abstract=True):
 
 @dataclass(frozen=True)
 class ImprovedCuts(GroupCuts):
-    """Base of answers that improve a start step by step: the tree of LWEA cut at k, or the best of random starts."""
+    """Base of groups that are improved iteratively, from the tree of LWEA cut at k or the best of random starts."""
 
     init: str = "lwea"
     n_init: int = 10
     random_state: Any = None
 
     def improve(self, groups: Ints, k: int) -> Partition:
-        """Return what becomes of some first groups; every method has its own way."""
+        """Return the groups after the iterations; every method has its own."""
         raise NotImplementedError
 
     def solve(self, k: int) -> Partition:
         """Return the groups of least value over all starts."""
         n = len(self.covered)
-        require_memory(8.0 * _MATRICES * n * k, f"{n:,} patterns beside {k} groups", USE_LINKAGE)
-        return min((self.improve(groups, k) for groups in self._starts(k)), key=lambda found: found.value)
+        require_memory(8.0 * _MATRICES * n * k, f"A matrix of {n:,} patterns by {k} groups", USE_LINKAGE)
+        return min((self.improve(groups, k) for groups in self._starts(k)), key=lambda partition: partition.value)
 
     def _starts(self, k: int) -> list[Ints]:
         if self.init == "lwea":
@@ -262,45 +265,45 @@ class ImprovedCuts(GroupCuts):
         return self.nearest_of(chosen)
 
     def nearest_of(self, chosen: Ints) -> Ints:
-        """(p,) which of the chosen patterns each pattern shares most clusters with, by weight; ties to the first."""
+        """(p,) the chosen pattern with which each pattern shares most clusters, by weight; ties to the first."""
         weighted = self.members_of[chosen] @ sp.diags_array(self.share_of_cluster)
         return first_largest(np.asarray((self.members_of @ weighted.T).toarray()))
 
 
 class ImprovingMethod(GroupMethod, abstract=True):
-    """Base of the methods that improve a start step by step."""
+    """Base of the methods that improve groups iteratively."""
 
-    init: str
-    n_init: int
-    random_state: Any
+    init: str = "lwea"
+    n_init: int = 10
+    random_state: Any = 0
 
     def _check(self) -> None:
-        check_choice("init", self.init, GROUP_STARTS)
+        check_choice("init", self.init, GROUP_INITS)
         check_integer("n_init", self.n_init, low=1)
 
 
 def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], Floats], tolerance: float) -> Partition:
-    """Let patterns join the nearest group, again and again, until the sum of distances changes by no more than that.
+    """Move patterns to the nearest group until the sum of distances changes by less than the tolerance.
 
     Parameters
     ----------
     groups : (p,)
-        Where they start.
+        The initial groups.
     counts : (p,)
-        How much each pattern counts in the sum.
+        Weight of each pattern in the sum.
     k : int
-        Number of groups; an empty one is given the pattern farthest from its own.
+        Number of groups; an empty one gets the pattern farthest from its own group.
     distances : function
-        (p, k) the distances to the groups that it is given.
+        Returns (p, k) distances to the groups.
     tolerance : float
-        Change of the sum at which it stops; it stops also if no pattern moves.
+        Change of the sum at which it stops; it also stops if no pattern moves.
     """
     before = np.inf
     for _ in range(_MAX_ROUNDS):
-        found = distances(groups)
-        nearest = first_largest(-found)
-        own = found[np.arange(len(nearest)), nearest]
-        fill_empty(nearest, np.broadcast_to(own[:, None], found.shape), counts)
+        current = distances(groups)
+        nearest = first_largest(-current)
+        own = current[np.arange(len(nearest)), nearest]
+        fill_empty(nearest, np.broadcast_to(own[:, None], current.shape), counts)
         value = float(counts @ own)
         if abs(before - value) < tolerance or np.array_equal(nearest, groups):
             return Partition(nearest, value)

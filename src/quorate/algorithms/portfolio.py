@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -157,26 +157,8 @@ class Portfolio(ConsensusMethod):
 
     Parameters
     ----------
-    n_clusters : int or "auto", default "auto"
-        Number of clusters; "auto" takes the one that the members support (`choose_k`).
-    weights : {"trust", "equal", "ncai"} or (M,) array, default "trust"
-        Weights of the members: by `trust`, all equal, by the paper's index, or given.
-    beta : float, default 2.0
-        Exponent of trust, or of the paper's index, in the weight of a member.
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
     groups : sequence, mapping or str, optional
         Known families of members, as in `families`. Default: copies are found from the labels.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    candidates_ : tuple of CandidateAnswer
-        The answers that were compared, with their agreement with the members.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
 
     Examples
     --------
@@ -189,35 +171,22 @@ class Portfolio(ConsensusMethod):
     ['lwgp', 'lwea', 'mixture']
     """
 
-    name: ClassVar[str] = "portfolio"
-    idea: ClassVar[str] = "Solve methods of different kinds and take the answer that agrees best with the members."
-    equation: ClassVar[str] = "max over candidates P of mean AMI(P, P_l), copies of a member counting little"
-    strength: ClassVar[str] = "Holds on rare groups, near-copies and random members, where single methods fail."
-    weakness: ClassVar[str] = "Takes up to three times as long as one graph cut."
-    when: ClassVar[str] = "Always, unless a particular method is required; it is the default."
-    citation: ClassVar[str] = "Quorate; candidates by Huang, Wang, Lai 2018 and Topchy, Jain, Punch 2004"
-    cost: ClassVar[str] = "that of LWGP, of LWEA on at most 20,000 patterns, and m M k per round; memory m M + m k"
-    exact: ClassVar[str] = "graph, embedding and agreement of all rows; the tree of the heaviest 20,000 patterns"
+    name = "portfolio"
+    idea = "Solve methods of different kinds and take the answer that agrees best with the members."
+    equation = "max over candidates P of mean AMI(P, P_l), copies of a member counting little"
+    strength = "Holds on rare groups, near-copies and random members, where single methods fail."
+    weakness = "Takes up to three times as long as one graph cut."
+    when = "Always, unless a particular method is required; it is the default."
+    citation = "Quorate; candidates by Huang, Wang, Lai 2018 and Topchy, Jain, Punch 2004"
+    cost = "that of LWGP, of LWEA on at most 20,000 patterns, and m M k per round; memory m M + m k"
+    exact = "graph, embedding and agreement of all rows; the tree of the heaviest 20,000 patterns"
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        weights: Any = "trust",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-        groups: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
-        self.groups = groups
+    weights: Any = "trust"
+    groups: Any = None
 
     def in_blocks(self) -> LWGP:
         """Return the graph cut alone: trees and mixtures keep all patterns in memory."""
-        normalize = cast(Normalize, self.normalize)
-        graph = LWGP(self.n_clusters, theta=_THETA, weights=self.weights, beta=self.beta, normalize=normalize)
+        graph = LWGP(self.n_clusters, theta=_THETA, weights=self.weights, beta=self.beta, normalize=self.normalize)
         graph.groups = self.groups
         return graph
 
@@ -230,7 +199,7 @@ class Portfolio(ConsensusMethod):
     def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts:
         graph = self.in_blocks()._solve(ens, influence)
         partition = MixtureModel()._solve(ens, influence)
-        return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), cast(Normalize, self.normalize))
+        return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), self.normalize)
 
     def _counts(self, ens: Clusterings, influence: Floats) -> Floats:
         """(M,) how much each member counts in the choice: equally but for copies, or by weights that are given."""

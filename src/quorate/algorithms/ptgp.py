@@ -1,10 +1,10 @@
-"""Probability trajectory based graph partitioning (Huang, Lai, Wang 2016): patterns linked to clusters like them."""
+"""Probability trajectory based graph partitioning (Huang, Lai, Wang 2016): links to clusters of similar patterns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,23 +14,23 @@ from quorate._utils.checks import check_integer
 from quorate.algorithms.graph import GraphMethod
 from quorate.ensemble import Ensemble
 from quorate.graphs import components, pattern_trajectory_similarity
-from quorate.numerics.kmeans import Init, weighted_kmeans
+from quorate.numerics.kmeans import weighted_kmeans
 from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
-from quorate.reliability import Normalize, ratio
+from quorate.reliability import ratio
 from quorate.row_similarity import covered_patterns
 
 
 @dataclass(frozen=True)
 class PatternCut(TransferCut):
-    """A cut in which every pattern counts once, however many rows it has."""
+    """A cut in which every pattern counts once, whatever its number of rows."""
 
     @property
     def max_clusters(self) -> int:
-        """The number of clusters, or of patterns with evidence if there are fewer."""
+        """The number of clusters, or of labeled patterns if there are fewer."""
         return min(len(self.graph.degrees), int(np.sum(np.diff(self.links.indptr) > 0)))
 
     def embedding(self, k: int) -> Floats:
-        """(m, k) unit rows: as of any transfer cut; but as many clusters as patterns are those patterns."""
+        """(m, k) unit rows as in `TransferCut`; if k is the number of patterns, each pattern is its own cluster."""
         linked = np.diff(self.links.indptr) > 0
         if k < linked.sum():
             return super().embedding(k)
@@ -53,38 +53,17 @@ class PatternCut(TransferCut):
 
 
 class PTGP(GraphMethod):
-    """Probability trajectory based graph partitioning: link patterns to clusters of patterns like them, and cut.
+    """Probability trajectory based graph partitioning: link patterns to clusters of similar patterns, and cut.
 
-    Patterns (the authors' microclusters) are alike if random walks from them take the same ways, as in `PTA`; a pattern
-    is linked to a cluster by how like its patterns it is on average. Every pattern counts once, however many rows it
-    has.
+    Patterns (the authors' microclusters) are similar if random walks from them take the same paths, as in `PTA`. The
+    link of a pattern to a cluster is its mean similarity to the patterns of the cluster. Every pattern counts once,
+    whatever its number of rows.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
-        (`choose_k`).
     n_neighbors, n_steps : int or None, default None
-        Links kept of each pattern, and length of the walks (K and T). None: half the root of the number of patterns, at
-        least 1 and at most 20.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of the members in the evidence: all equal (the original), by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-    init, n_init, random_state :
-        How k-means starts, as in `GPMGLA`; "first-row" is the first pattern.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    eigenvalues_ : array
-        Leading eigenvalues of the graph.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `GPMGLA`.
+        Number of links of each pattern, and length of the walks (K and T). None: half the square root of the number of
+        patterns, at least 1 and at most 20.
 
     References
     ----------
@@ -99,43 +78,23 @@ class PTGP(GraphMethod):
     array([0, 0, 1, 1, 2, 2])
     """
 
-    name: ClassVar[str] = "ptgp"
-    idea: ClassVar[str] = "Link patterns to clusters of patterns like them by random walks, and cut the graph."
-    equation: ClassVar[str] = "B = PTS H diag(1 / patterns in c), transfer cut of B"
-    strength: ClassVar[str] = "Robust to weak links."
-    weakness: ClassVar[str] = "Time grows with the cube, memory with the square of the patterns."
-    when: ClassVar[str] = "A few thousand patterns and noisy members."
-    citation: ClassVar[str] = "Huang, Lai, Wang 2016"
-    cost: ClassVar[str] = "m^2 M + m^3; memory m^2"
-    exact: ClassVar[str] = "defined on patterns"
+    name = "ptgp"
+    idea = "Link patterns to clusters of similar patterns, by random walks, and cut the graph."
+    equation = "B = PTS H diag(1 / patterns in c), transfer cut of B"
+    strength = "Robust to weak links."
+    weakness = "Time grows with the cube, memory with the square of the patterns."
+    when = "A few thousand patterns and noisy members."
+    citation = "Huang, Lai, Wang 2016"
+    cost = "m^2 M + m^3; memory m^2"
+    exact = "defined on patterns"
     cut_class: ClassVar[type[TransferCut]] = PatternCut
     exceptions: ClassVar[Mapping[str, str]] = {
-        "components": "only the strongest links are kept, which may part what is connected",
-        "member without weight": "rows are linked to its clusters too, by the patterns in them",
+        "components": "only the strongest links are kept, which may separate connected rows",
+        "member without weight": "rows are also linked to its clusters, by the patterns in them",
     }
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        n_neighbors: int | None = None,
-        n_steps: int | None = None,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-        init: Init = "ward",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.n_steps = n_steps
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
-        self.init = init
-        self.n_init = n_init
-        self.random_state = random_state
+    n_neighbors: int | None = None
+    n_steps: int | None = None
 
     def _check(self) -> None:
         super()._check()
@@ -143,7 +102,8 @@ class PTGP(GraphMethod):
             if value is not None:
                 check_integer(name, value, low=1)
 
-    def _why_all_patterns(self) -> str:
+    def why_all_patterns(self) -> str:
+        """Return why all patterns must be in memory: they are compared with each other."""
         return f"{self.name} compares all of them"
 
     def _solve(self, ens: Ensemble, influence: Floats) -> TransferCut:

@@ -116,7 +116,7 @@ def methods() -> tuple[MethodInfo, ...]:
     >>> qt.methods()[0].name
     'portfolio'
     >>> {method.name: method.idea for method in qt.methods()}["lwea"]
-    'Agglomerate rows by the certainty of the clusters that join them.'
+    'Agglomerate rows by the certainty of the clusters that group them.'
     """
     return tuple(_describe(method) for method in METHODS.values())
 

@@ -19,9 +19,9 @@ class LinkageMethod(ConsensusMethod, abstract=True):
     """Base of the methods that agglomerate patterns."""
 
     exceptions: ClassVar[Mapping[str, str]] = {
-        "components, complete link": "groups are as similar as their least similar rows, which may share no cluster",
+        "components, complete link": "groups are compared by their least similar rows, which may share no cluster",
     }
-    linkage: str
+    linkage: Link = "average"
 
     def _check(self) -> None:
         check_choice("linkage", self.linkage, LINKS)
@@ -32,7 +32,7 @@ class LinkageMethod(ConsensusMethod, abstract=True):
         return cast(Dendrogram, self.solution_.cuts)
 
 
-class EvidenceMethod(LinkageMethod, abstract=True):
+class CoassociationMethod(LinkageMethod, abstract=True):
     """Base of the methods that agglomerate patterns by co-association."""
 
     local_weights: ClassVar[bool] = True
@@ -45,4 +45,4 @@ class EvidenceMethod(LinkageMethod, abstract=True):
         return USE_NO_MATRIX if self.linkage == "complete" else "Use fewer members."
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
-        return link_coassociation(ens, influence, cast(Link, self.linkage), self._certainty(ens, influence))
+        return link_coassociation(ens, influence, self.linkage, self._certainty(ens, influence))

@@ -1,11 +1,11 @@
-"""Weighted consensus clustering (Li and Ding 2008): factorise the co-association while learning its weights."""
+"""Weighted consensus clustering (Li and Ding 2008): factorize the co-association while learning its weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,16 +22,15 @@ from quorate.ensemble import Ensemble
 from quorate.errors import QuorateWarning
 from quorate.graphs import bipartite_graph, bipartite_links
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reliability import Normalize
 from quorate.row_similarity import covering_weight
 
 _TINY = 1e-12
-_STILL = 1e-7  # factors that move less than this in an update have converged
+_CONVERGED = 1e-7  # relative change of the factors at which the updates stop
 
 
 @dataclass(frozen=True)
-class Factorisation:
-    """The weighted co-association M(w) = sum_l w_l M_l, factorised as Q S Q' with Q, S >= 0, over patterns."""
+class Factorization:
+    """The weighted co-association M(w) = sum_l w_l M_l, factorized as Q S Q' with Q, S >= 0, over patterns."""
 
     rows: Floats
     """(m, k) Q."""
@@ -44,7 +43,7 @@ class Factorisation:
 
 
 def strongest_columns(rows: Floats, links: Floats) -> Ints:
-    """(m,) argmax_j Q_ij sqrt(S_jj); a column that wins no pattern gets the one where it comes closest to it."""
+    """(m,) argmax_j Q_ij sqrt(S_jj); a column that wins no pattern gets the one where it is closest to winning."""
     score = rows * np.sqrt(np.diag(links))
     score = np.round(score / (score.max(axis=1, initial=0.0, keepdims=True) + _TINY), 10)
     labels = np.argmax(score, axis=1)
@@ -62,7 +61,7 @@ def strongest_columns(rows: Floats, links: Floats) -> Ints:
 
 @dataclass(frozen=True)
 class Connectivity:
-    """The connectivity matrices M_l of the members, held as the patterns' clusters; nothing of size n x n is formed."""
+    """The connectivity matrices M_l of the members, in terms of patterns; no n x n matrix is formed."""
 
     ensemble: Ensemble
 
@@ -102,8 +101,8 @@ class Connectivity:
         return np.bincount(self.ensemble.cluster_member, weights=of_cluster, minlength=n_members).astype(np.float64)
 
 
-def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_updates: int) -> Factorisation:
-    """Minimize || M(w) - Q S Q' ||^2 over Q, S >= 0 with Q'Q near I by multiplicative updates from given labels.
+def factorize(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_updates: int) -> Factorization:
+    """Minimize || M(w) - Q S Q' ||^2 over Q, S >= 0 with Q'Q near I by multiplicative updates, starting from labels.
 
     Q <- Q o sqrt(M Q S / (Q Q' M Q S)), S <- S o sqrt(Q' M Q / (Q'Q S Q'Q)).
     """
@@ -120,10 +119,10 @@ def factorise(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_upd
         product = matrix.multiply(weights, rows)
         inner = rows.T @ (counts * rows)
         links = links * np.sqrt(rows.T @ (counts * product) / (inner @ links @ inner + _TINY))
-        still = np.abs(links - links_before).max() < _STILL * np.abs(links).max()
-        if still and np.sum(counts * (rows - rows_before) ** 2) < _STILL**2:
+        still = np.abs(links - links_before).max() < _CONVERGED * np.abs(links).max()
+        if still and np.sum(counts * (rows - rows_before) ** 2) < _CONVERGED**2:
             break
-    return Factorisation(rows, links, weights, _objective(matrix, weights, rows, links))
+    return Factorization(rows, links, weights, _objective(matrix, weights, rows, links))
 
 
 def _objective(matrix: Connectivity, weights: Floats, rows: Floats, links: Floats) -> float:
@@ -136,7 +135,7 @@ def _objective(matrix: Connectivity, weights: Floats, rows: Floats, links: Float
 def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
     """Return the w >= 0 with sum 1 that minimizes w'Gw - 2 b'w, by an active-set method.
 
-    A trace of the identity is added to G, as members that agree in everything make it singular.
+    A small multiple of the identity is added to G, because identical members make it singular.
     """
     scale = np.abs(np.diag(gram)).max()
     gram = gram / scale + 1e-10 * np.eye(len(gram))
@@ -164,7 +163,7 @@ def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
 
 
 def _on_plane(gram: Floats, linear: Floats, free: NDArray[np.bool_]) -> Floats:
-    """Return the minimum over sum 1 in the free coordinates, the others being 0 (the signs are not looked at)."""
+    """Return the minimum over sum 1 in the free coordinates, with 0 elsewhere; it may have negative entries."""
     n_free = int(free.sum())
     system = np.ones((n_free + 1, n_free + 1))
     system[:-1, :-1] = gram[np.ix_(free, free)]
@@ -176,11 +175,11 @@ def _on_plane(gram: Floats, linear: Floats, free: NDArray[np.bool_]) -> Floats:
 
 @dataclass(frozen=True)
 class WeightedConsensus:
-    """Weighted consensus clustering, solved anew for every k."""
+    """Weighted consensus clustering, solved separately for every k."""
 
     ensemble: Ensemble
     start: TransferCut = field(repr=False)
-    """The cut of the graph of rows and clusters, whose labels the factorisation starts from."""
+    """The cut of the graph of rows and clusters, whose labels the factorization starts from."""
     weights: Floats
     """(M,) the weights that learning starts from."""
     n_iterations: int
@@ -194,101 +193,83 @@ class WeightedConsensus:
         """The largest number of clusters a cut can give."""
         return self.start.max_clusters
 
-    def solve(self, k: int) -> Factorisation:
-        """Return the factorisation into k columns, with the weights learned; only the last one is kept."""
+    def solve(self, k: int) -> Factorization:
+        """Return the factorization into k columns, with the weights learned; only the last one is kept."""
         k = min(k, self.max_clusters)
         return self._last.get(k, lambda: self._solve(k))
 
-    def _solve(self, k: int) -> Factorisation:
+    def _solve(self, k: int) -> Factorization:
         require_memory(
             8.0 * 6 * self.ensemble.n_patterns * k,
-            f"The factorisation of {self.ensemble.n_patterns:,} patterns into {k} clusters",
+            f"The factorization of {self.ensemble.n_patterns:,} patterns into {k} clusters",
             USE_LINKAGE,
         )
         matrix = Connectivity(self.ensemble)
-        speaks = np.flatnonzero(np.diag(matrix.gram) > 0)  # a member that labels nothing has no weight
-        penalized = (matrix.gram + self.ridge * np.eye(self.ensemble.n_members))[np.ix_(speaks, speaks)]
+        labels_rows = np.flatnonzero(np.diag(matrix.gram) > 0)  # a member without labels gets no weight
+        penalized = (matrix.gram + self.ridge * np.eye(self.ensemble.n_members))[np.ix_(labels_rows, labels_rows)]
         labels = self.start.cut(k)
         with threads.linear_algebra(k):
-            found = factorise(matrix, self._first_weights(speaks), labels, k, self.n_updates)
+            factors = factorize(matrix, self._first_weights(labels_rows), labels, k, self.n_updates)
             for _ in range(self.n_iterations):
                 weights = np.zeros(self.ensemble.n_members)
-                weights[speaks] = simplex_minimum(penalized, matrix.fit_to(found.rows, found.links)[speaks])
-                moved = np.abs(weights - found.weights).max()
-                found = factorise(matrix, weights, labels, k, self.n_updates)
-                if moved < self.tolerance:
+                weights[labels_rows] = simplex_minimum(
+                    penalized, matrix.fit_to(factors.rows, factors.links)[labels_rows]
+                )
+                change = np.abs(weights - factors.weights).max()
+                factors = factorize(matrix, weights, labels, k, self.n_updates)
+                if change < self.tolerance:
                     break
-        return found
+        return factors
 
-    def _first_weights(self, speaks: Ints) -> Floats:
-        """Return the weights to start from, shared by the members that label anything."""
-        share = self.weights[speaks]
-        if len(speaks) == len(self.weights) or share.sum() == 0:
+    def _first_weights(self, labels_rows: Ints) -> Floats:
+        """Return the weights to start from, distributed over the members that label any row."""
+        share = self.weights[labels_rows]
+        if len(labels_rows) == len(self.weights) or share.sum() == 0:
             return self.weights
         weights = np.zeros_like(self.weights)
-        weights[speaks] = share / share.sum()
+        weights[labels_rows] = share / share.sum()
         return weights
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
-        found = self.solve(k)
-        covered = covering_weight(self.ensemble.patterns, found.weights) > 0
+        factors = self.solve(k)
+        covered = covering_weight(self.ensemble.patterns, factors.weights) > 0
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         if covered.any():
-            groups[covered] = strongest_columns(found.rows[covered], found.links)
+            groups[covered] = strongest_columns(factors.rows[covered], factors.links)
         return number_by_size(groups, self.ensemble.counts)
 
     def caution(self, k: int) -> QuorateWarning | None:
-        """Return the warning about the labels that the factorisation starts from, if there is one."""
+        """Return the warning about the labels that the factorization starts from, if there is one."""
         return self.start.caution(k)
 
     def criterion(self) -> tuple[str, dict[int, float]] | None:
-        """Return what shows the number of clusters in the graph from which the factorisation starts."""
+        """Return the index of the graph that the factorization starts from."""
         return self.start.criterion()
 
 
 class WCC(ConsensusMethod):
-    """Weighted consensus clustering: learn weights of members and a factorised consensus together.
+    """Weighted consensus clustering: learn weights of members and a factorized consensus together.
 
-    What is known: the objective || sum_l w_l M_l - Q S Q' ||^2 over connectivity matrices M_l, weights w in the simplex
-    and nonnegative Q, S with Q'Q near I. What is reconstructed: multiplicative updates, the start (labels of the cut of
-    the graph of rows and clusters), and a quadratic programme for the weights. The joint problem is degenerate: weights
-    that gather on one member of at most k clusters reach objective 0. So few steps are made by default, and `ridge`
-    holds the weights together.
+    Published: the objective || sum_l w_l M_l - Q S Q' ||^2 over connectivity matrices M_l, weights w in the simplex and
+    nonnegative Q, S with Q'Q near I. Reconstructed: multiplicative updates, the start (labels of the cut of the graph
+    of rows and clusters), and a quadratic program for the weights. The joint problem is degenerate: all weight on one
+    member with at most k clusters gives objective 0. So the default makes few steps, and `ridge` keeps weights similar.
 
-    No n x n matrix is formed: a step costs as much as the ensemble has labels, times k.
+    No n x n matrix is formed: a step takes time proportional to the number of labels times k.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters, at most the number of clusters of all members; "auto" takes the one the members speak for
-        (`choose_k`).
+    weights : {"ncai", "trust", "equal"} or (M,) array, default "equal"
+        Weights that learning starts from: all equal (the original), by crowd agreement, by `trust`, or given.
     n_iterations : int >= 0, default 5
-        Number of steps that learn weights; 0 keeps the weights given.
+        Number of steps that learn weights; 0 keeps the initial weights.
     n_updates : int >= 1, default 200
-        Largest number of updates of a factorisation.
+        Largest number of updates of a factorization.
     tolerance : float, default 1e-4
-        Weights that change by less in a step are final.
+        Change of the weights at which learning stops.
     ridge : float, default 0.0
         Penalty on the squared norm of the weights, in pairs of rows.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights that learning starts from: all equal (the original), by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    member_weights_ : (M,) array
-        The weights learnt.
-    objective_ : float
-        What the factorisation leaves of the weighted co-association of all rows, squared and summed.
-    confidence_, margin_, runner_up_, clusters_, ncai_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
 
     References
     ----------
@@ -302,41 +283,25 @@ class WCC(ConsensusMethod):
     array([0, 0, 1, 1, 2, 2])
     """
 
-    name: ClassVar[str] = "wcc"
-    idea: ClassVar[str] = "Learn the weights of members together with a factorised consensus."
-    equation: ClassVar[str] = "min over w, Q, S of |sum w_l M_l - Q S Q'|^2"
-    strength: ClassVar[str] = "Weights come out of the optimization."
-    weakness: ClassVar[str] = "The joint problem is degenerate: all weight may go to one member."
-    when: ClassVar[str] = "A baseline for learnt weights."
-    citation: ClassVar[str] = "Li, Ding 2008"
-    cost: ClassVar[str] = "m M k + m k^2 per update, anew for every k; memory m M + m k"
-    exact: ClassVar[str] = "objective and factors of all rows"
+    name = "wcc"
+    idea = "Learn the weights of members together with a factorized consensus."
+    equation = "min over w, Q, S of |sum w_l M_l - Q S Q'|^2"
+    strength = "The optimization learns the weights."
+    weakness = "The joint problem is degenerate: one member may get all the weight."
+    when = "A baseline for learned weights."
+    citation = "Li, Ding 2008"
+    cost = "m M k + m k^2 per update, separately for every k; memory m M + m k"
+    exact = "objective and factors of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
         "components": "it starts from the components of the graph, but its updates find a local optimum",
         "member without weight": "it learns weights of its own",
     }
-    limited_by_clusters: ClassVar[bool] = True
+    limited_by_clusters = True
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        n_iterations: int = 5,
-        n_updates: int = 200,
-        tolerance: float = 1e-4,
-        ridge: float = 0.0,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_iterations = n_iterations
-        self.n_updates = n_updates
-        self.tolerance = tolerance
-        self.ridge = ridge
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    n_iterations: int = 5
+    n_updates: int = 200
+    tolerance: float = 1e-4
+    ridge: float = 0.0
 
     def _check(self) -> None:
         check_integer("n_iterations", self.n_iterations, low=0)
@@ -362,5 +327,5 @@ class WCC(ConsensusMethod):
 
     @property
     def objective_(self) -> float:
-        """What the factorisation leaves of the weighted co-association of all rows, squared and summed."""
+        """What the factorization leaves of the weighted co-association of all rows, squared and summed."""
         return cast(WeightedConsensus, self.solution_.cuts).solve(self.answer_.requested).objective

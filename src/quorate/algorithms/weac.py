@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from quorate.algorithms.tree import EvidenceMethod
-from quorate.numerics.linkage import Link
-from quorate.reliability import Normalize
+from quorate.algorithms.tree import CoassociationMethod
 
 
-class WEAC(EvidenceMethod):
-    """Weighted evidence accumulation: agglomerate rows by the weight of the members that join them.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters; "auto" takes the one the members speak for (`choose_k`).
-    linkage : {"average", "complete", "single"}, default "average"
-        How the similarity of two groups follows from that of their rows. Average and single link need memory linear in
-        the ensemble; complete link a matrix over patterns.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`; "max" is the authors' program.
-    weights : {"ncai", "trust", "equal", "local"} or (M,) array, default "ncai"
-        Weights of the members: by crowd agreement, by `trust`, all equal (then it is EAC), or given; "local" lets each
-        cluster count by its own certainty instead (then it is LWEA).
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    confidence_ : (n,) array
-        Mean evidence of each row with the other rows of its cluster.
-    margin_, runner_up_ : (n,) arrays
-        Confidence minus the evidence for the runner-up, and which cluster that is; -1 where there is none.
-    clusters_ : tuple of ConsensusCluster
-        Size, stability, nearest cluster and main opponents of each cluster.
-    split_ : Split or None
-        Which cluster the answer with one more cluster splits.
-    dendrogram_ : Dendrogram
-    ncai_, member_weights_ : (M,) arrays
-    ensemble_ : Ensemble
-    pattern_labels_, pattern_confidence_, pattern_margin_, pattern_runner_up_ : (m,) arrays
+class WEAC(CoassociationMethod):
+    """Weighted evidence accumulation: agglomerate rows by the weight of the members that group them.
 
     References
     ----------
@@ -58,27 +23,14 @@ class WEAC(EvidenceMethod):
     array([0, 0, 0, 0, 1, 1])
     """
 
-    name: ClassVar[str] = "weac"
-    idea: ClassVar[str] = "Agglomerate rows by the weight of the members that put them together."
-    equation: ClassVar[str] = "S(i, j) = sum over members l of w_l [same cluster in l], w from NCAI^beta"
-    strength: ClassVar[str] = "A whole dendrogram from one run; members that disagree with all others hardly count."
-    weakness: ClassVar[str] = "Weights are per member: a poor cluster of a good member counts in full."
-    when: ClassVar[str] = "You want a tree, or every number of clusters at once."
-    citation: ClassVar[str] = "Huang, Lai, Wang 2015, section 6.1"
-    cost: ClassVar[str] = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
-    exact: ClassVar[str] = "dendrogram of all rows"
+    name = "weac"
+    idea = "Agglomerate rows by the weight of the members that group them."
+    equation = "S(i, j) = sum over members l of w_l [same cluster in l], w from NCAI^beta"
+    strength = "A whole dendrogram from one run; members that disagree with all others have little weight."
+    weakness = "Weights are per member: a poor cluster of a good member has full weight."
+    when = "You want a tree, or answers for many numbers of clusters."
+    citation = "Huang, Lai, Wang 2015, section 6.1"
+    cost = "average, single: about m M time per list, memory m M; complete: m^2 time and memory"
+    exact = "dendrogram of all rows"
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        linkage: Link = "average",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-        weights: Any = "ncai",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.beta = beta
-        self.normalize = normalize
-        self.weights = weights
+    weights: Any = "ncai"

@@ -87,7 +87,7 @@ def summarize(
     if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
         for answer, cut in zip(answers, sweep.cuts, strict=True):
             answer["separated"] = _separated(ens, cut)
-    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize)  # type: ignore[arg-type]
+    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize)
     summary = {
         "schema": "quorate-summary",
         "version": SUMMARY_VERSION,
@@ -228,7 +228,7 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
         ranked = np.argsort([-row.trust_index for row in members], kind="stable")
         shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
         ens = ens.select(shown.tolist())
-    view = agreement_view(ens, normalize=fitted.normalize)  # type: ignore[arg-type]
+    view = agreement_view(ens, normalize=fitted.normalize)
     return {
         "names": list(view.names),
         "members": shown[view.order].tolist(),

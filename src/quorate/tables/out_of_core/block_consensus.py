@@ -20,7 +20,7 @@ from quorate.certainty import Certainty, Groups, certainty
 from quorate.ensemble import Ensemble, ensemble_blocks
 from quorate.errors import QuorateError, issue
 from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
-from quorate.reliability import Normalize, ncai
+from quorate.reliability import ncai
 from quorate.row_similarity import group_sizes, group_sums
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 
@@ -54,7 +54,7 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
 def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     """Find the consensus of an ensemble whose patterns are read in blocks."""
     solution = estimator.solve_blocks(ens)
-    index, weights = ncai(ens, cast(Normalize, estimator.normalize)), solution.weights
+    index, weights = ncai(ens, estimator.normalize), solution.weights
     choice = choose_k(ens) if estimator.n_clusters == "auto" else None
     requested = int(estimator.n_clusters) if choice is None else choice.within(solution.max_clusters)
     blocks = _Blocks(solution, ens, min(requested, solution.max_clusters))

@@ -24,7 +24,7 @@ from quorate.errors import InputError
 LEVEL = 0.05
 """The family-wise level of significance."""
 _SAMPLE, _LARGEST_SAMPLE = 20_000, 200_000
-_ROWS_OF_SMALLER = 100  # in the sample, where the table has them
+_ROWS_OF_SMALLEST = 100  # in the sample, where the table has them
 _EXAMINED = 10_000
 _BLOCK = 1 << 16
 _TINY = 1e-12
@@ -180,14 +180,15 @@ def _tested_tree(sample: _Sample, labels: Labels) -> list[_Edge]:
     counts, means, spreads = _moments(sample.X, codes, len(present))
     apart = np.linalg.norm(means[:, None] - means[None], axis=2) / np.sqrt(spreads[:, None] + spreads[None] + _TINY)
     np.fill_diagonal(apart, 0.0)
+    sample.draw(int(counts.min()))  # the largest sample first, of which others are a part
     groups: list[tuple[int, ...]] = [(i,) for i in range(len(present))]
     tree: list[_Edge] = []
     for left, right in linkage(squareform(apart, checks=False), "single")[:, :2].astype(np.int64):
         between = apart[np.ix_(groups[left], groups[right])]
         at = np.unravel_index(np.argmin(between), between.shape)
         pair = groups[left][at[0]], groups[right][at[1]]
-        rows, of_sample = sample.draw(int(counts[list(pair)].min()))
-        p_value = separation_p_value(rows, codes[of_sample], pair, means)
+        rows = sample.draw(int(counts[list(pair)].min()))
+        p_value = separation_p_value(rows, codes[sample.order[: len(rows)]], pair, means)
         one, two = (tuple(present[list(groups[group])].tolist()) for group in (left, right))
         tree.append((one, two, (int(present[pair[0]]), int(present[pair[1]])), p_value))
         groups.append(groups[left] + groups[right])
@@ -216,22 +217,21 @@ class _Sample:
         """Prepare samples of X, of shape (n, d)."""
         self.X = X
         self.partial = len(X) > _SAMPLE
-        self._order = np.random.default_rng(0).permutation(len(X)) if self.partial else np.arange(len(X))
-        self._drawn: dict[int, Floats] = {}
+        self.order = np.random.default_rng(0).permutation(len(X)) if self.partial else np.arange(len(X))
+        self._drawn = np.empty((0, X.shape[1]))
 
-    def draw(self, n_smaller: int) -> tuple[Floats, Ints]:
-        """Return some rows and their positions in X, enough to test a cluster of `n_smaller` rows.
+    def draw(self, n_smallest: int) -> Floats:
+        """Return some rows, the first of `order`, that are enough to test a cluster of `n_smallest` rows.
 
         All clusters are sampled at the same rate: a change of rate at a boundary would look like a gap.
         """
         n_rows = len(self.X)
         if self.partial:
-            enough = -(-_ROWS_OF_SMALLER * n_rows // max(n_smaller, SMALLEST_CLUSTER))
-            n_rows = min(n_rows, _LARGEST_SAMPLE, max(_SAMPLE, 1 << (enough - 1).bit_length()))
-        if n_rows not in self._drawn:
-            self._drawn = {n: rows for n, rows in self._drawn.items() if n == _SAMPLE}  # at most one other in memory
-            self._drawn[n_rows] = spread_ties(np.asarray(self.X[self._order[:n_rows]], dtype=np.float64))
-        return self._drawn[n_rows], self._order[:n_rows]
+            enough = -(-_ROWS_OF_SMALLEST * n_rows // max(n_smallest, SMALLEST_CLUSTER))
+            n_rows = min(n_rows, max(_SAMPLE, min(enough, _LARGEST_SAMPLE)))
+        if n_rows > len(self._drawn):
+            self._drawn = spread_ties(np.asarray(self.X[self.order[:n_rows]], dtype=np.float64))
+        return self._drawn[:n_rows]
 
 
 def _moments(X: Floats, labels: Labels, k: int) -> tuple[Ints, Floats, Floats]:

@@ -30,34 +30,40 @@ _MIN_SHRINKAGE = 0.02  # keeps the covariance invertible when features repeat ea
 _FOLDS = 5
 _WIDEST_CELL = 3.0  # of a tied value: its gap to one neighbor as a multiple of the gap to the other
 _SMALLEST_WINDOW = 0.5  # rows of the larger cluster in the test, as a multiple of the rows of the smaller one
+_GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 _TINY = 1e-9
 
 
 def spread_ties(X: Floats) -> Floats:
-    """Return X with tied values spread evenly at random over their cell, halfway to the neighboring values.
+    """Return X with tied values spread evenly over their cell, halfway to the neighboring values.
 
     Counts, ratings, flags and rounded measurements then have a density with steps instead of one mode per value. A cell
-    ends early next to a wide gap, so gaps between groups of values remain. Columns without ties are not changed. The
-    random numbers depend on the rows, not on their order.
+    ends early next to a wide gap, so gaps between groups of values remain. Columns without ties are not changed. Equal
+    rows are spread evenly too (multiples of the golden ratio), in an order of their own in every column. The result
+    depends on the rows, not on their order.
     """
     ascending = np.sort(X, axis=0)
     tied_columns = np.flatnonzero((ascending[1:] == ascending[:-1]).any(axis=0))
-    if not len(tied_columns):
-        return X
-    order = np.lexsort(X.T[::-1])
-    spread, random = X.copy(), np.random.default_rng(0)
+    random, spread = np.random.default_rng(0), X.copy()
     for column in tied_columns:
-        values, place, counts = np.unique(X[order, column], return_inverse=True, return_counts=True)
-        position = random.random(len(X))
+        order = np.lexsort((random.random(len(X)), _content(X, seed=column)))
+        position = np.empty(len(X))
+        position[order] = np.arange(len(X)) * _GOLDEN_RATIO % 1.0
+        values, place, counts = np.unique(X[:, column], return_inverse=True, return_counts=True)
         if len(values) < 2:
             continue
         gaps = np.diff(values)
         left, right = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
         widest = _WIDEST_CELL * np.minimum(left, right)
         left, right = np.minimum(left, widest) / 2, np.minimum(right, widest) / 2
-        offset = np.where(counts > 1, -left, 0.0)[place] + np.where(counts > 1, left + right, 0.0)[place] * position
-        spread[order, column] += offset
+        offset = -left[place] + (left + right)[place] * position
+        spread[:, column] += np.where(counts[place] > 1, offset, 0.0)
     return spread
+
+
+def _content(X: Floats, seed: int = 0) -> Floats:
+    """Return a number for each row that depends on its values only; rows that differ have different numbers."""
+    return np.asarray(X @ np.random.default_rng(seed).random(X.shape[1]))
 
 
 class Axis(NamedTuple):
@@ -150,7 +156,7 @@ def separation_p_value(X: Floats, labels: Labels, pair: tuple[int, int], means: 
 
 def _cross_fitted(X: Floats, small: Ints, large: Ints) -> tuple[Floats, Floats]:
     """Return the coordinates of the rows of two clusters, each along the axis between the rows of the other folds."""
-    clusters = [rows[np.lexsort(X[rows].T[::-1])] for rows in (small, large)]  # the order of rows must not matter
+    clusters = [rows[np.argsort(_content(X[rows]), kind="stable")] for rows in (small, large)]
     coordinates = np.empty(len(X))
     for fold in range(_FOLDS):
         training = [rows[np.arange(len(rows)) % _FOLDS != fold] for rows in clusters]

@@ -1,79 +1,79 @@
-"""Temporary files and folders that name the process they belong to, so that the next run clears what a dead one left.
+"""Temporary files and folders that the next run removes if their owner ended without doing so.
 
-A name holds the machine and the process: `quorate-MACHINE-PROCESS-TOKEN`. What belongs to a process of this machine and
-this user that is no longer there is removed; two runs at once leave each other alone.
+Each has a token in its name and, next to it, a file `.quorate-TOKEN.lock` that its owner keeps locked. A lock that
+nobody holds marks the files of an ended run. Process ids would not do: containers that share a folder and a host name
+have process ids of their own.
 """
 
 import os
 import re
 import secrets
 import shutil
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_MACHINE = re.sub(r"[^A-Za-z0-9]", "", socket.gethostname()) or "here"
-_OURS = re.compile(rf"(?:\..*\.)?quorate-{_MACHINE}-(\d+)-[0-9a-f]+(?:\.tmp)?")
-_held: set[Path] = set()
+from quorate._runtime.file_locks import create_locked, lock_abandoned
 
-
-def _name() -> str:
-    return f"quorate-{_MACHINE}-{os.getpid()}-{secrets.token_hex(6)}"
+_LOCK = re.compile(r"\.quorate-([0-9a-f]{16})\.lock")
+_held: dict[Path, Path] = {}
+"""The temporary files and folders of this process, each with its lock."""
 
 
 @contextmanager
 def temporary_file(folder: Path, stem: str) -> Iterator[Path]:
-    """Give a path in a folder for a file that is there no more at the end of the block."""
-    remove_stale(folder)
-    path = folder / f".{stem[:50].encode('ascii', 'replace').decode().replace('?', '_')}.{_name()}.tmp"
-    _held.add(path)
-    try:
+    """Give a path in a folder for a file that is removed at the end of the block."""
+    with _owned(folder, f".{stem[:50].encode('ascii', 'replace').decode().replace('?', '_')}.quorate-", ".tmp") as path:
         yield path
-    finally:
-        path.unlink(missing_ok=True)
-        _held.discard(path)
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give a new folder in the system's place for such folders, gone at the end of the block."""
-    above = Path(tempfile.gettempdir())
-    remove_stale(above)
-    path = above / _name()
-    _held.add(path)
-    try:
+    """Give a new folder in the system's folder for temporary files, removed at the end of the block."""
+    with _owned(Path(tempfile.gettempdir()), "quorate-") as path:
         path.mkdir(mode=0o700)
         yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-        _held.discard(path)
+
+
+@contextmanager
+def _owned(folder: Path, start: str, end: str = "") -> Iterator[Path]:
+    """Give a path with a new token whose lock is held inside the block."""
+    remove_stale(folder)
+    token = secrets.token_hex(8)
+    path, lock_path = folder / f"{start}{token}{end}", folder / f".quorate-{token}.lock"
+    with create_locked(lock_path):
+        _held[path] = lock_path
+        try:
+            yield path
+        finally:
+            _remove(path)
+            _remove(lock_path)
+            del _held[path]
 
 
 def remove_stale(folder: Path) -> None:
-    """Remove what dead processes of this user left in a folder; what cannot be removed stays."""
+    """Remove the temporary files in a folder whose owners, of this user, have ended; errors are ignored."""
     with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            match = _OURS.fullmatch(entry.name)
-            if match and not _is_alive(int(match[1])) and _is_own(entry):
-                _remove(Path(entry.path))
+        own = [Path(entry.path) for entry in entries if entry.name.find("quorate-") >= 0 and _is_own(entry)]
+        for lock_path in own:
+            match = _LOCK.fullmatch(lock_path.name)
+            lock = lock_abandoned(lock_path) if match and not lock_path.is_symlink() else None
+            if match is None or lock is None:
+                continue
+            with lock:
+                named = re.compile(rf"(?:\..*\.)?quorate-{match[1]}(?:\.tmp)?")
+                for path in own:
+                    if named.fullmatch(path.name):
+                        _remove(path)
+                _remove(lock_path)
 
 
 def remove_own() -> None:
-    """Remove what this process holds, before it leaves without unwinding."""
-    for path in list(_held):
+    """Remove the temporary files of this process, before it exits without unwinding."""
+    for path, lock_path in list(_held.items()):
         _remove(path)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # it belongs to somebody else
-        return True
-    return True
+        _remove(lock_path)
 
 
 def _is_own(entry: "os.DirEntry[str]") -> bool:

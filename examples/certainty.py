@@ -2,8 +2,8 @@
 How certain is each row?
 ========================
 
-The margin of a row says how much more evidence it has for its cluster than for the runner-up. It is low where members
-part ways, which is where clusters meet.
+The margin of a row is the support for its cluster minus the support for the runner-up. It is low where clusters meet,
+because members disagree there.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A first consensus
 =================
 
-Ten k-means clusterings of the handwritten digits, each with another number of clusters. Which one should you believe?
-None: their consensus is nearer to the digits than the best of them, and nobody had to know which that is.
+Ten k-means clusterings of the handwritten digits, each with a different number of clusters. Their consensus is closer to
+the true digits than the best of them, and you do not need to know which one is the best.
 """
 
 import matplotlib.pyplot as plt
@@ -21,12 +21,12 @@ together = qt.evaluate(result.labels, digits).nmi_sqrt
 print(f"members {min(alone):.3f} to {max(alone):.3f}, consensus {together:.3f}")
 
 # %%
-# How often pairs of digits were put together, ordered by the consensus: ten blocks, some of them close to each other.
+# How often pairs of digits are in the same cluster, ordered by the consensus: ten blocks, some of them close.
 
 qt.plot.consensus_matrix(result)
 
 # %%
-# How far each member agrees with the others, and the scores nobody looked at to weigh them.
+# Agreement of each member with the others, and the scores against the digits, which were not used for the weights.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 qt.plot.crowd(result, ax=axes[0])

@@ -2,8 +2,8 @@
 From features to a consensus
 ============================
 
-Without clusterings of your own, `ConsensusClustering` makes them: any scikit-learn clusterers, in turn, weighed by how
-far they agree. It is a clusterer like any other, so it works in a pipeline and labels new rows.
+If you have features and no clusterings, `ConsensusClustering` generates members of different kinds and combines them. It
+suggests the number of clusters, works in a scikit-learn pipeline and labels new rows.
 """
 
 import matplotlib.pyplot as plt
@@ -15,12 +15,12 @@ from sklearn.preprocessing import StandardScaler
 import quorate as qt
 
 X, groups = make_blobs(500, centers=5, cluster_std=0.9, random_state=8)
-model = make_pipeline(StandardScaler(), qt.ConsensusClustering(5, n_members=15, random_state=0)).fit(X)
+model = make_pipeline(StandardScaler(), qt.ConsensusClustering(random_state=0)).fit(X)
 labels = model[-1].labels_
-print(f"ARI with the groups {qt.evaluate(labels, groups).ari:.3f}")
+print(f"{model[-1].n_clusters_} clusters, ARI with the groups {qt.evaluate(labels, groups).ari:.3f}")
 
 # %%
-# What the members say about every point of the plane, combined.
+# The cluster of every point of the plane.
 
 low, high = X.min(axis=0) - 1, X.max(axis=0) + 1
 x, y = np.meshgrid(np.linspace(low[0], high[0], 150), np.linspace(low[1], high[1], 150))

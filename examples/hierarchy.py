@@ -2,8 +2,8 @@
 A hierarchy from flat clusterings
 =================================
 
-WEAC merges rows by the weight of the members that put them together. One dendrogram, exact however many rows there are,
-answers for every number of clusters.
+WEAC merges rows by their co-association: the weighted share of members that put them together. One exact dendrogram
+gives the result for every number of clusters.
 """
 
 import matplotlib.pyplot as plt

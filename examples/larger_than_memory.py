@@ -2,8 +2,8 @@
 A file, in and out
 ==================
 
-`consensus_file` reads a table, counts the distinct rows of labels, solves those, and writes every row with its answer.
-The rows are never in memory; here they are two hundred thousand, but the program is the same for a billion.
+`consensus_file` reads a table, counts the distinct rows of labels, combines those, and writes every row with its
+consensus label. The rows are never held in memory. This file has 200,000 rows; the program is the same for a billion.
 """
 
 import tempfile

@@ -2,13 +2,13 @@
 One clustering of cells from several Leiden resolutions
 =======================================================
 
-Leiden clustering has a resolution, and every resolution another answer. An AnnData object keeps each of them as a
-column of ``obs``. With scanpy the columns come from::
+Leiden clustering gives a different result for every resolution. An AnnData object stores each of them as a column of
+``obs``. With scanpy the columns come from::
 
     for resolution in (0.3, 0.5, 0.8, 1.2, 2.0):
         sc.tl.leiden(adata, resolution=resolution, key_added=f"leiden_{resolution}")
 
-Here a small synthetic object stands in for them; AnnData is used where it is installed
+This example uses a small synthetic object; AnnData is used if it is installed
 (``pip install "quorate[anndata]"``).
 """
 
@@ -47,7 +47,7 @@ def synthetic_cells(n_cells=600, seed=0):
 
 
 def add_consensus(adata, n_clusters="auto"):
-    """Combine the Leiden columns of `adata.obs` and put the answer and its confidence beside them."""
+    """Combine the Leiden columns of `adata.obs` and add the consensus and its confidence."""
     resolutions = [name for name in adata.obs.columns if name.startswith("leiden_")]
     if not isinstance(adata, SimpleNamespace):
         return qt.consensus(adata, n_clusters, keys=resolutions, key_added="consensus")
@@ -58,7 +58,7 @@ def add_consensus(adata, n_clusters="auto"):
 
 
 adata = synthetic_cells()
-# Left to itself the number follows the finer resolutions; as many as there are cell types are asked for.
+# The automatic number would follow the finer resolutions; the number of cell types is requested instead.
 result = add_consensus(adata, len(CELL_TYPES))
 print(f"{result.n_clusters} clusters of {len(adata.obs)} cells")
 for name, trust, weight in zip(result.ensemble.names, result.trust, result.member_weights, strict=True):
@@ -68,7 +68,7 @@ print(f"{'consensus':12} ARI with the cell types {qt.evaluate(result.labels, ada
 print(pd.crosstab(adata.obs["consensus"], adata.obs["cell_type"]))
 
 # %%
-# Where the clusters of a fine resolution go.
+# From the clusters of a fine resolution to the consensus.
 
 qt.plot.flow(result, "leiden_2.0")
 plt.show()

@@ -2,8 +2,8 @@
 How much does the method matter?
 ================================
 
-All methods under one interface, on the same members. Where they agree with each other the answer does not hang on the
-choice; where one stands apart, look before you believe it.
+Several methods on the same members. If they agree with each other, the choice of the method does not matter. If one of
+them differs, inspect its result first.
 """
 
 import matplotlib.pyplot as plt

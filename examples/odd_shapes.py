@@ -1,9 +1,9 @@
 """
-Shapes no member can see
-========================
+Shapes that no member finds
+===========================
 
-k-means cuts two moons into pieces whatever its k. The pieces differ from member to member, but hardly any crosses from
-one moon to the other: single link over their evidence puts the moons together again.
+k-means cuts two moons into pieces for any k. The pieces differ between members, but almost none contains parts of both
+moons. Single link on the co-association of the members joins the pieces of each moon.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Members that saw only part of the rows
-======================================
+Members that label only some of the rows
+========================================
 
-Each of twenty people clusters a random half of the rows and says nothing about the others. No two rows need to have
-been seen together by all: the consensus covers every row that anybody saw.
+Each of twenty members labels a random half of the rows. The consensus covers every row that at least one member
+labels.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ for member in range(labels.shape[1]):
 
 ens = qt.Ensemble(labels)
 result = qt.consensus(ens, 4)
-print(f"{(labels >= 0).mean():.0%} of the labels are there; ARI {qt.evaluate(result.labels, groups).ari:.3f}")
+print(f"{(labels >= 0).mean():.0%} of the labels are present; ARI {qt.evaluate(result.labels, groups).ari:.3f}")
 
 # %%
 
@@ -32,6 +32,6 @@ for ax, member in zip(axes, (0, 1), strict=False):
     ax.scatter(*X[labels[:, member] >= 0].T, c=labels[labels[:, member] >= 0, member], s=8, cmap="tab10")
     ax.set_title(f"member {member}")
 axes[2].scatter(*X.T, c=result.labels, s=8, cmap="tab10")
-axes[2].set_title("the consensus of all twenty")
+axes[2].set_title("consensus of all twenty")
 plt.setp(axes, xticks=[], yticks=[])
 plt.show()

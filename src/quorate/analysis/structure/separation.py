@@ -46,7 +46,7 @@ def spread_ties(X: Floats) -> Floats:
     tied_columns = np.flatnonzero((ascending[1:] == ascending[:-1]).any(axis=0))
     random, spread = np.random.default_rng(0), X.copy()
     for column in tied_columns:
-        order = np.lexsort((random.random(len(X)), _content(X, seed=column)))
+        order = np.lexsort((random.random(len(X)), _content(X, seed=int(column))))
         position = np.empty(len(X))
         position[order] = np.arange(len(X)) * _GOLDEN_RATIO % 1.0
         values, place, counts = np.unique(X[:, column], return_inverse=True, return_counts=True)

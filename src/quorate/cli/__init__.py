@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from quorate.cli.flags import flag_writer
+from quorate.cli.flags import command_tree, flag_writer
 from quorate.cli.interrupts import INTERRUPT_MESSAGE, INTERRUPTED, exit_on_interrupt, ignore_interrupts
 from quorate.errors import QuorateError, QuorateWarning
 
@@ -54,14 +54,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; errors are raised."""
-    from quorate.cli.app import app
-
     with warnings.catch_warnings():
         quiet = "--quiet" in arguments or "-q" in arguments
         warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)
         warnings.showwarning = lambda message, *_, **__: _show_warning(message, arguments)
         try:
-            app(arguments, prog_name="quorate", standalone_mode=True)
+            command_tree()(arguments, prog_name="quorate", standalone_mode=True)
         except SystemExit as finished:
             if finished.code == INTERRUPTED:
                 raise KeyboardInterrupt from None

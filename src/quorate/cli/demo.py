@@ -93,10 +93,10 @@ def _print(shown: Demonstration, summary: dict[str, Any]) -> None:
         markup=False,
     )
     out.print(member_table(members))
-    lowest = sorted(members, key=lambda member: member["weight"])[:_N_CORRUPTED]
-    names = " and ".join(member["name"] for member in lowest)
+    corrupted = members[n_good:]
+    names = " and ".join(member["name"] for member in corrupted)
     out.print(
-        f"\nLeast reliable: {names}. Together they have {sum(m['weight'] for m in lowest):.1%} of the weight "
+        f"\nThe corrupted members, {names}, have {sum(m['weight'] for m in corrupted):.1%} of the weight "
         f"(equal weights: {_N_CORRUPTED / ens.n_members:.1%}).\n",
         markup=False,
     )
@@ -104,9 +104,9 @@ def _print(shown: Demonstration, summary: dict[str, Any]) -> None:
         ("consensus (default)" if name == AUTO else f"consensus ({name})", f"{score:.3f}")
         for name, score in shown.scores.items()
     ]
-    good, corrupted = shown.member_scores[:n_good], shown.member_scores[n_good:]
+    good, bad = shown.member_scores[:n_good], shown.member_scores[n_good:]
     rows += [("best member", f"{good.max():.3f}"), ("mean of the good members", f"{good.mean():.3f}")]
-    rows += [("mean of the corrupted members", f"{corrupted.mean():.3f}")]
+    rows += [("mean of the corrupted members", f"{bad.mean():.3f}")]
     title = "NMI with the true varieties (not used for fitting)"
     out.print(table(title, ("clustering", "NMI"), rows))
     out.print()

@@ -7,9 +7,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from quorate.errors import Setting
+
+
+@cache
+def command_tree() -> Any:
+    """Return the command with its subcommands, built once."""
+    from typer.main import get_command
+
+    from quorate.cli.app import app
+
+    return get_command(app)
 
 
 def flag_writer(arguments: Sequence[str]) -> Callable[[Setting], str]:
@@ -29,11 +40,7 @@ def flag_writer(arguments: Sequence[str]) -> Callable[[Setting], str]:
 
 def _options(arguments: Sequence[str]) -> dict[str, Any]:
     """Return the options of the command that was called, by the names of their parameters."""
-    from typer.main import get_command
-
-    from quorate.cli.app import app
-
-    command: Any = get_command(app)
+    command = command_tree()
     for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)
     return {param.name: param for param in command.params if param.param_type_name == "option"}

@@ -1,10 +1,9 @@
-"""Random ensembles through every method and every engine against the dense ways: none may differ.
+"""Compare every method and engine with the dense oracles on random ensembles.
 
-`python -m benchmarks.differential --cases 20000` draws ensembles with missing labels, weights and members that say
-nothing, everything or always the same, and compares, to 1e-10, similarities and merges with those of the dense oracles
-in tests/, and methods' labels from arrays with those from a frame of some engine, exactly. Each case takes a quarter of
-the methods, in turn, each on another engine; Dask has a part in one case of 50, and Spark, which needs Java, in one of
-500. Cases done are appended to .cache/differential.jsonl; the next call goes on from there.
+`python tests/differential.py --cases 20000` draws ensembles with missing labels, weights and degenerate members. It
+compares similarities and merges with those of the dense oracles (to 1e-10), and labels from arrays with labels from
+frames (exactly). Each case runs a quarter of the methods, each on another engine; one case of 50 uses Dask, and one of
+500 uses Spark, which needs Java. Finished cases are appended to .cache/differential.jsonl; the next call continues.
 """
 
 from __future__ import annotations
@@ -23,13 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Result
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 CACHE = Path(".cache/differential.jsonl")
 CASES = 20_000
-# In how many cases all methods have had their turn, and how often the slow engines take part.
-LOTS, EVERY_DASK, EVERY_SPARK = 4, 50, 500
+# Number of cases in which every method runs once, and how often the slow engines are used.
+TURNS, EVERY_DASK, EVERY_SPARK = 4, 50, 500
 
 
 def draw(rng: np.random.Generator) -> tuple[Any, Any]:
@@ -45,7 +41,7 @@ def draw(rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 def _degenerate(column: Any, rng: np.random.Generator) -> Any:
-    """Return a member as it is, mostly; or one that is constant, all singletons, or silent."""
+    """Return a member unchanged, or (one time in four) constant, all singletons, or without labels."""
     kind = rng.integers(12)
     if kind == 0:
         return np.zeros_like(column)
@@ -55,7 +51,7 @@ def _degenerate(column: Any, rng: np.random.Generator) -> Any:
 
 
 def check_dense(labels: Any, weights: Any) -> None:
-    """Compare similarities of rows and the merges of every linkage with the dense ways."""
+    """Compare similarities of rows and the merges of every linkage with the dense oracles."""
     import baseline_oracles
     import oracles
     import quorate as qt
@@ -65,8 +61,7 @@ def check_dense(labels: Any, weights: Any) -> None:
 
     ens = qt.Ensemble(list(labels.T))
     patterns = np.arange(ens.n_patterns)
-    evidence = oracles.evidence(labels, weights)
-    _same("evidence", qt.coassociation(ens, weights, rows=True), evidence)
+    _same("co-association", qt.coassociation(ens, weights, rows=True), oracles.evidence(labels, weights))
     _same("triples", _over_rows(ens, triple_similarity(ens, weights, 0.8, patterns).matrix()),
           baseline_oracles.triples(labels, weights))  # fmt: skip
     _same("simrank", _over_rows(ens, simrank_similarity(ens, weights, 0.8, 5, patterns)),
@@ -92,11 +87,11 @@ def _same(what: str, found: Any, expected: Any) -> None:
 
 
 Opened = tuple[Any, Callable[[Any], Any]]
-"""A frame, and how to get the labels out of an answer."""
+"""A frame, and a function that extracts the labels from a result."""
 
 
 def frames(labels: Any) -> dict[str, Callable[[], Opened]]:
-    """Return, for each engine that is always there, how to make a frame of the labels."""
+    """Return a function for each installed engine that makes a frame of the labels."""
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -165,7 +160,7 @@ def check_engines(labels: Any, rng: np.random.Generator, seed: int) -> None:
     made = frames(labels)
     members = [f"m{j}" for j in range(labels.shape[1])]
     ens = qt.Ensemble([column for name, column in _columns(labels).items() if name != "row"], names=members)
-    for j, method in enumerate(qt.methods()[seed % LOTS :: LOTS]):
+    for j, method in enumerate(qt.methods()[seed % TURNS :: TURNS]):
         k, engine = int(rng.integers(1, 4)), str(rng.choice(list(made)))
         opened = made[engine]
         if j == 0 and seed % EVERY_DASK == 0 and find_spec("dask"):
@@ -173,23 +168,23 @@ def check_engines(labels: Any, rng: np.random.Generator, seed: int) -> None:
         if j == 1 and seed % EVERY_SPARK == EVERY_SPARK // 2 and shutil.which("java") and find_spec("pyspark"):
             engine, opened = "spark", lambda: on_spark(labels)
         frame, labels_of = opened()
-        expected = _told(qt.consensus, lambda out: out.labels.tolist(), ens, k, method.name)
-        found = _told(qt.consensus_frame, labels_of, frame, members, k, method.name)
+        expected = _labels_or_error(qt.consensus, lambda out: out.labels.tolist(), ens, k, method.name)
+        found = _labels_or_error(qt.consensus_frame, labels_of, frame, members, k, method.name)
         assert found == expected, f"{method.name} with k = {k} on {engine}: {found}, not {expected}"
 
 
-def _told(combine: Callable[..., Any], labels_of: Callable[[Any], Any], *arguments: Any) -> Any:
-    """Return the labels, or the complaint: both ways must complain alike."""
+def _labels_or_error(combine: Callable[..., Any], labels_of: Callable[[Any], Any], *arguments: Any) -> Any:
+    """Return the labels, or the code of the error: both entry points must raise the same one."""
     from quorate import QuorateError
 
     try:
         return labels_of(combine(*arguments))
     except QuorateError as error:
-        return str(error)
+        return error.code or str(error)
 
 
 def check_case(seed: int) -> None:
-    """Draw an ensemble and compare all ways."""
+    """Draw an ensemble and run all comparisons."""
     from quorate._runtime.memory import memory_limit
 
     rng = np.random.default_rng(seed)
@@ -201,44 +196,34 @@ def check_case(seed: int) -> None:
 
 
 def campaign(n_cases: int, log: Path) -> list[dict[str, Any]]:
-    """Run the cases that are not done yet, and return all."""
+    """Run the unfinished cases, and return all."""
     log.parent.mkdir(parents=True, exist_ok=True)
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    with open(log, "a", buffering=1) as told:
+    with open(log, "a", buffering=1) as written:
         for seed in range(len(done), n_cases):
             line: dict[str, Any] = {"seed": seed}
             try:
                 check_case(seed)
             except Exception:
-                line["trouble"] = traceback.format_exc()[-800:]
+                line["failure"] = traceback.format_exc()[-800:]
             done.append(line)
-            told.write(json.dumps(line) + "\n")
+            written.write(json.dumps(line) + "\n")
     return done
 
 
-def tell(done: list[dict[str, Any]]) -> list[Result]:
-    """Return the counts as a result; the bar is that none differs."""
-    troubles = [told for told in done if told.get("trouble")]
-    for told in troubles[:10]:
-        print(told["seed"], told["trouble"], file=sys.stderr)
-    what = "random ensembles that differ from the dense ways, or between engines"
-    return [Result(what, len(troubles), len(done), "cases", len(troubles) / len(done), "<= 0", not troubles)]
-
-
-def run() -> list[Result]:
-    """Run, or go on with, the whole campaign."""
-    return tell(campaign(CASES, CACHE))
-
-
-def main() -> None:
-    """Run what the command line asks for."""
+def main() -> int:
+    """Run the cases, print the failures, and return 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--log", type=Path, default=CACHE)
-    chosen = parser.parse_args()
-    for result in tell(campaign(chosen.cases, chosen.log)):
-        print(result)
+    options = parser.parse_args()
+    done = campaign(options.cases, options.log)
+    failures = [case for case in done if case.get("failure")]
+    for case in failures[:10]:
+        print(case["seed"], case["failure"], file=sys.stderr)
+    print(f"{len(failures)} of {len(done)} random ensembles differ from the dense oracles, or between engines")
+    return bool(failures)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,11 +1,11 @@
-"""Mutated files of every format through every command: each run answers or complains in one line.
+"""Run every command on damaged files and arguments: each run succeeds, or prints one error of one line.
 
-`python -m benchmarks.fuzz --cases 100000` runs them in a child process that is replaced when it dies, and appends what
-came out to .cache/fuzz/SEED.jsonl, so that the next call goes on from there. A case is told by its seed alone:
-`python -m benchmarks.fuzz --seed 123` runs one and prints it.
+`python tests/fuzz.py --cases 100000` runs the cases in child processes, replaces a child that dies, and appends the
+outcomes to .cache/fuzz/SEED.jsonl; the next call continues. The seed determines a case: `python tests/fuzz.py --seed
+123` runs one and prints it.
 
-So that starting does not dominate, a child runs thousands of cases, builds the command once, and opens tables in one
-database, a catalog to each case; every tenth case has a database of its own, as users have.
+A child runs thousands of cases, so that start-up does not dominate. It opens tables in one database with a catalog per
+case; every tenth case opens its own database, as the command does.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Result
-from benchmarks.mutations import mutate, mutate_arguments, originals
+from mutations import mutate, mutate_arguments, originals
 
 CACHE = Path(".cache/fuzz")
 FIRST_SEED = 50_000_000
 CASES = 100_000
-# A case that takes longer hangs; a worker that needs more memory exhausts the machine.
+# Limits of a case: a longer one counts as hanging, and more memory would exhaust the machine.
 SECONDS = 300
 MEMORY = 8 << 30
 PER_CHILD = 5_000
 OUTPUTS = ["out.csv", "out.csv", "out.parquet", "out.arrow", "out.npz", "out.tsv", "out.csv.gz"]
-# Text and plain buffers are changed without anybody noticing; checksums and headers guard the others.
+# Formats without checksums are damaged more often, because the damage is harder to detect.
 OFTEN = {"csv": 4, "tsv": 3, "gz": 2, "arrow": 2, "npy": 2, "parquet": 2}
 METHODS = ["weac"] * 6 + ["eac", "gp-mgla", "hbgf"]
 COMMANDS = {"combine": 0.6, "weigh": 0.1, "evaluate": 0.1, "explore": 0.1, "bench": 0.05, "generate": 0.05}
@@ -55,14 +54,14 @@ LONG_WORK = [
 ]
 LONG_WORK += ["quorate.benchmarking.comparison.write_report", "quorate.benchmarking.public_pools.draw_pool"]
 LONG_WORK += ["quorate.paper.runner._run_dataset", "quorate.paper.runner._run_timings"]
-# How many cases in a hundred damage the arguments and leave the file as it is.
+# Percentage of cases that damage the arguments instead of the file.
 ARGUMENTS = 15
 
 
 def arguments(path: Path, out: Path, rng: np.random.Generator, folder: Path) -> list[str]:
     """Return a command for a table: mostly combine, with one output or another."""
     shares = ON_FEATURES if path.name.startswith("features") else COMMANDS
-    if path.suffix == ".mat":  # which bench alone reads
+    if path.suffix == ".mat":  # only bench reads it
         shares = {"bench": 1.0}
     command = str(rng.choice(list(shares), p=list(shares.values())))
     written = ["--quiet", "-o", str(out)]
@@ -102,7 +101,7 @@ def other_arguments(folder: Path, rng: np.random.Generator) -> list[str]:
 
 
 def run_case(seed: int, content: dict[str, bytes], folder: Path) -> dict[str, Any]:
-    """Mutate one file or some arguments, run one command, and say what came out; `trouble` if not as promised."""
+    """Damage one file or some arguments, run one command, and return the outcome, with `failure` if it is wrong."""
     rng = np.random.default_rng(seed)
     names = [name for name in content for _ in range(OFTEN.get(name.rpartition(".")[2], 1))]
     name = names[rng.integers(len(names))]
@@ -116,21 +115,21 @@ def run_case(seed: int, content: dict[str, bytes], folder: Path) -> dict[str, An
         (folder / file).write_bytes(held)
     out = folder / str(rng.choice(OUTPUTS))
     with contextlib.chdir(folder):
-        told = _run(name, folder, out, rng, whole=whole)
-    if not told.get("trouble"):
-        told |= _disorder(folder, given, None if whole else {out.name, "results"})
+        outcome = _run(name, folder, out, rng, whole=whole)
+    if not outcome.get("failure"):
+        outcome |= _folder_failure(folder, given, None if whole else {out.name, "results"})
     shutil.rmtree(folder)
-    return {"seed": seed, "file": name, **told}
+    return {"seed": seed, "file": name, **outcome}
 
 
-def _disorder(folder: Path, given: dict[str, bytes], outputs: set[str] | None) -> dict[str, str]:
-    """Say what is there that should not be; outputs of damaged arguments (None) may have any name but a hidden one."""
+def _folder_failure(folder: Path, given: dict[str, bytes], outputs: set[str] | None) -> dict[str, str]:
+    """Return a failure if files were left or changed; `outputs` is None if the arguments are damaged."""
     left = {file.name for file in folder.iterdir()} - set(given)
     left = {name for name in left if name.startswith(".")} if outputs is None else left - outputs
     if left:
-        return {"trouble": f"left behind: {sorted(left)}"}
+        return {"failure": f"files left: {sorted(left)}"}
     if any((folder / file).read_bytes() != held for file, held in given.items() if not file.endswith(".store")):
-        return {"trouble": "what was given was changed"}
+        return {"failure": "an input file was changed"}
     return {}
 
 
@@ -148,25 +147,29 @@ def _run(name: str, folder: Path, out: Path, rng: np.random.Generator, *, whole:
 
 
 def _commanded(chosen: list[str], out: Path, *, exact: bool) -> dict[str, Any]:
-    """Run a command in this process; if `exact`, its arguments are as they should be."""
+    """Run a command in this process; if `exact`, its arguments are valid."""
     from quorate.cli import main
 
-    printed, said = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()  # tables are written as bytes
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+    printed, errors_printed = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()  # tables are written as bytes
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors_printed):
         code = main(chosen)
-    told: dict[str, Any] = {"command": chosen[0], "code": code, "said": said.getvalue()[:160]}
-    lines = said.getvalue().splitlines()
+    outcome: dict[str, Any] = {"command": chosen[0], "code": code, "message": errors_printed.getvalue()[:160]}
+    lines = errors_printed.getvalue().splitlines()
     errors = [line for line in lines if line.startswith("Error")]
     others = [line for line in lines if not line.startswith(("Error", "Warning"))]
     silent = "-q" in chosen or "--quiet" in chosen
     if code == 0:
         if exact and "-o" in chosen and chosen[0] != "bench" and not out.exists():
-            told["trouble"] = "no output"
-    elif code != 2 or (exact and (len(errors) != 1 or (others and not silent))) or "defect" in said.getvalue():
-        told["trouble"] = said.getvalue()[-600:]
+            outcome["failure"] = "no output"
+    elif (
+        code != 2
+        or (exact and (len(errors) != 1 or (others and not silent)))
+        or "This is a bug" in errors_printed.getvalue()
+    ):
+        outcome["failure"] = errors_printed.getvalue()[-600:]
     elif out.exists():
-        told["trouble"] = "an output in spite of the complaint"
-    return {**told, "arguments": chosen[1:]} if told.get("trouble") else told
+        outcome["failure"] = "an output was written in spite of the error"
+    return {**outcome, "arguments": chosen[1:]} if outcome.get("failure") else outcome
 
 
 def _called(runner: Callable[[Path], object], path: Path) -> dict[str, Any]:
@@ -180,7 +183,7 @@ def _called(runner: Callable[[Path], object], path: Path) -> dict[str, Any]:
     except QuorateError:
         return {"command": runner.__name__, "code": 2}
     except Exception:
-        return {"command": runner.__name__, "code": 1, "trouble": traceback.format_exc()[-600:]}
+        return {"command": runner.__name__, "code": 1, "failure": traceback.format_exc()[-600:]}
     return {"command": runner.__name__, "code": 0}
 
 
@@ -205,7 +208,7 @@ def _resume(path: Path) -> None:
         with Store(path, {"task": "fuzz"}):
             return
     except QuorateError:
-        assert path.read_bytes() == before, "a file that was refused was changed"
+        assert path.read_bytes() == before, "a refused file was changed"
         raise
 
 
@@ -227,23 +230,20 @@ def _own_database() -> Iterator[None]:
         duckdb.connect = shared
 
 
-def hasten() -> None:
-    """Build the command once, open tables in one database, and end long work where it begins.
+def make_fast() -> None:
+    """Make cases fast: open tables in one database, and stop before long computations.
 
-    What is read in a process of its own is read by one that stays as long as it lives.
+    Files that are read in an isolated process are read by one worker that stays alive.
     """
     import duckdb
-    import typer.main
 
-    from quorate import QuorateError
     from quorate._runtime.workers import Worker
+    from quorate.errors import InputError
     from quorate.tables.io import untrusted_files
 
     def enough(*_: object, **__: object) -> None:
-        raise QuorateError("Enough was seen.")
+        raise InputError("The case ends before the long computation.", code="fuzz")
 
-    app = importlib.import_module("quorate.cli.app")
-    app.app = typer.main.get_command(app.app)
     for name in LONG_WORK:
         module, _, function = name.rpartition(".")
         setattr(importlib.import_module(module), function, enough)
@@ -263,89 +263,79 @@ def hasten() -> None:
 
 
 def work(first: int, last: int, log: Path) -> None:
-    """Run the cases of some seeds in this process, telling each before and after."""
+    """Run the cases of a range of seeds in this process; log each before and after."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     content = originals()
-    hasten()
-    with tempfile.TemporaryDirectory() as name, open(log, "a", buffering=1) as told:
+    make_fast()
+    with tempfile.TemporaryDirectory() as name, open(log, "a", buffering=1) as outcome:
         for seed in range(first, last):
-            told.write(json.dumps({"seed": seed, "started": True}) + "\n")
-            told.write(json.dumps(run_case(seed, content, Path(name))) + "\n")
+            outcome.write(json.dumps({"seed": seed, "started": True}) + "\n")
+            outcome.write(json.dumps(run_case(seed, content, Path(name))) + "\n")
 
 
 def _finished(log: Path) -> tuple[dict[int, dict[str, Any]], int | None]:
-    """Return what came out by seed, and the seed that was started but never finished."""
+    """Return the outcomes by seed, and the seed that was started but not finished."""
     done: dict[int, dict[str, Any]] = {}
     started = None
     if log.exists():
         for line in log.read_text().splitlines():
             with contextlib.suppress(json.JSONDecodeError):
-                told = json.loads(line)
-                if told.get("started"):
-                    started = told["seed"]
+                outcome = json.loads(line)
+                if outcome.get("started"):
+                    started = outcome["seed"]
                 else:
-                    done[told["seed"]] = told
+                    done[outcome["seed"]] = outcome
     return done, started if started not in done else None
 
 
 def campaign(n_cases: int, first: int, log: Path) -> dict[int, dict[str, Any]]:
-    """Run the cases that are not done yet; a worker that dies or hangs is replaced, and its case is a crash."""
+    """Run the unfinished cases; a worker that dies or hangs is replaced, and its case counts as a crash."""
     log.parent.mkdir(parents=True, exist_ok=True)
     while True:
         done, _ = _finished(log)
         start = next((seed for seed in range(first, first + n_cases) if seed not in done), None)
         if start is None:
-            return {seed: told for seed, told in done.items() if first <= seed < first + n_cases}
+            return {seed: outcome for seed, outcome in done.items() if first <= seed < first + n_cases}
         stop = min(start + PER_CHILD, first + n_cases)
-        command = [sys.executable, "-m", "benchmarks.fuzz", "--work", str(start), str(stop), "--log", str(log)]
+        command = [sys.executable, __file__, "--work", str(start), str(stop), "--log", str(log)]
         worker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while worker.poll() is None:
             time.sleep(1)
             if log.exists() and time.time() - log.stat().st_mtime > SECONDS:
                 worker.kill()
         worker.wait()
-        _, torn = _finished(log)
-        if torn is not None and worker.returncode != -signal.SIGTERM:  # what somebody stopped is run again
-            trouble = f"the process hung, or died with {worker.returncode}"
-            with open(log, "a") as told:
-                told.write(json.dumps({"seed": torn, "code": "crash", "trouble": trouble}) + "\n")
+        _, unfinished = _finished(log)
+        if unfinished is not None and worker.returncode != -signal.SIGTERM:  # a stopped case is run again
+            failure = f"the process hung, or died with {worker.returncode}"
+            with open(log, "a") as outcome:
+                outcome.write(json.dumps({"seed": unfinished, "code": "crash", "failure": failure}) + "\n")
 
 
-def tell(done: dict[int, dict[str, Any]]) -> list[Result]:
-    """Return the counts as results; the bar is that nothing is out of order."""
-    troubles = [told for told in done.values() if told.get("trouble")]
-    for told in troubles[:50]:
-        print(json.dumps(told), file=sys.stderr)
-    print(Counter((told.get("command", "?"), told["code"]) for told in done.values()), file=sys.stderr)
-    n_cases = len(done)
-    return [Result("mutated inputs that crash, hang or are called a defect", len(troubles), n_cases, "cases",
-                   len(troubles) / max(n_cases, 1), "<= 0", not troubles)]  # fmt: skip
-
-
-def run() -> list[Result]:
-    """Run, or go on with, the whole campaign."""
-    return tell(campaign(CASES, FIRST_SEED, CACHE / f"{FIRST_SEED}.jsonl"))
-
-
-def main() -> None:
-    """Run what the command line asks for."""
+def main() -> int:
+    """Run the cases, print the failures, and return 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--first", type=int, default=FIRST_SEED)
     parser.add_argument("--log", type=Path)
     parser.add_argument("--seed", type=int, help="run one case and print it")
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    log = chosen.log or CACHE / f"{chosen.first}.jsonl"
-    if chosen.work:
-        work(*chosen.work, log)
-    elif chosen.seed is not None:
+    options = parser.parse_args()
+    log = options.log or CACHE / f"{options.first}.jsonl"
+    if options.work:
+        work(*options.work, log)
+        return 0
+    if options.seed is not None:
         with tempfile.TemporaryDirectory() as name:
-            print(json.dumps(run_case(chosen.seed, originals(), Path(name)), indent=1))
-    else:
-        for result in tell(campaign(chosen.cases, chosen.first, log)):
-            print(result)
+            print(json.dumps(run_case(options.seed, originals(), Path(name)), indent=1))
+        return 0
+    done = campaign(options.cases, options.first, log)
+    failures = [case for case in done.values() if case.get("failure")]
+    for case in failures[:50]:
+        print(json.dumps(case), file=sys.stderr)
+    print(Counter((case.get("command", "?"), case["code"]) for case in done.values()), file=sys.stderr)
+    print(f"{len(failures)} of {len(done)} damaged inputs crash, hang, or are reported as a bug")
+    return bool(failures)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

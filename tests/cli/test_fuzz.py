@@ -1,6 +1,6 @@
-"""Mutated files and arguments through every command: each run answers or complains in one line, and leaves nothing.
+"""Damaged files and arguments: every command succeeds, or prints one error of one line, and leaves no file.
 
-The cases are those of benchmarks/fuzz.py, which tells one by its seed: `python -m benchmarks.fuzz --seed 123`.
+The cases are those of tests/fuzz.py: `python tests/fuzz.py --seed 123` runs one of them.
 """
 
 import json
@@ -10,18 +10,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.mutations import N_ROWS, originals
 
+from mutations import N_ROWS, originals
 from quorate.benchmarking.public_pools import read_pool
 from quorate.cli import main
 
-pytest.importorskip("anndata", reason="the campaign mutates files of anndata too")
+pytest.importorskip("anndata", reason='needs anndata: pip install "quorate[anndata]"')
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NO_TABLES = ("features", "model", "saved", "work")
 
 
-def test_every_original_is_fine(tmp_path, capsys):
+def test_undamaged_files_are_read(tmp_path, capsys):
     for name, content in originals().items():
         (tmp_path / name).write_bytes(content)
         if name.endswith(".mat"):
@@ -31,13 +31,13 @@ def test_every_original_is_fine(tmp_path, capsys):
 
 
 def check_cases(first, n_cases, log):
-    """Run some cases in a process of their own, and return how many were answered (0) and refused (2)."""
-    command = [sys.executable, "-m", "benchmarks.fuzz", "--work", str(first), str(first + n_cases), "--log", str(log)]
+    """Run cases in another process, and return how many succeeded (0) and were refused (2)."""
+    command = [sys.executable, "tests/fuzz.py", "--work", str(first), str(first + n_cases), "--log", str(log)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    told = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [case for case in told if case.get("trouble")] == []
-    return Counter(case["code"] for case in told if "code" in case)
+    cases = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [case for case in cases if case.get("failure")] == []
+    return Counter(case["code"] for case in cases if "code" in case)
 
 
 def test_mutated_files_and_arguments(tmp_path):

@@ -1,7 +1,8 @@
-"""Random ensembles through every method and engine against the dense ways."""
+"""Every method and engine compared with the dense oracles on random ensembles."""
 
 import pytest
-from benchmarks.differential import CASES, check_case
+
+from differential import CASES, check_case
 
 
 @pytest.mark.parametrize("first", range(0, 30, 10))

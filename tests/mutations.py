@@ -1,4 +1,4 @@
-"""Whole files of every format, and ways to damage them: bytes, cells, what is inside packed files, and arguments."""
+"""Valid files of every format, and ways to damage them: bytes, cells, contents of archives, and arguments."""
 
 from __future__ import annotations
 

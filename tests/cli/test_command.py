@@ -225,8 +225,8 @@ def test_the_choice_of_k_is_explained(labels, capsys):
 
 
 def test_members_by_pattern_and_parameters(table, labels, capsys):
-    printed = run("combine", labels, "--members", "fair_*", "-k", 3, "--method", "lwgp", "--set", "theta=0.3", "--set", "weights=equal",
-                  "--json", capsys=capsys)  # fmt: skip
+    settings = ["--method", "lwgp", "--set", "theta=0.3", "--set", "weights=equal"]
+    printed = run("combine", labels, "--members", "fair_*", "-k", 3, *settings, "--json", capsys=capsys)
     facts = json.loads(printed.out)
     assert [member["name"] for member in facts["members"]] == [f"fair_{j}" for j in range(4)]
     assert facts["method"]["parameters"]["theta"] == 0.3

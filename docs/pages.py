@@ -18,6 +18,8 @@ REFERENCE = {
         "trust",
         "crowd_trust",
         "CrowdTrust",
+        "member_reliability",
+        "MemberReliability",
         "families",
         "Families",
         "agreement",

@@ -124,7 +124,7 @@ def certainty(labels, weights, consensus, row_weights=None):
             together = (consensus >= 0) & (column == column[i]) & (column[i] >= 0)
             if weight > 0 and together.sum() > 1:
                 voting += weight
-                share += [weight * _vote(column, consensus == c, consensus >= 0, size, i) for c in clusters]
+                share += [weight * _vote(column, c, consensus, size, i) for c in clusters]
         share = share / voting if voting else share
         mine = clusters == consensus[i]
         confidence[i] = share[mine][0]
@@ -135,13 +135,20 @@ def certainty(labels, weights, consensus, row_weights=None):
     return confidence, margin, runner_up
 
 
-def _vote(column, there, placed, size, row):
+def _vote(column, group, consensus, size, row):
     """The vote of a member for a group at a row, which is left out of the group it is in."""
-    support = {c: size[there & (column == c)].sum() for c in np.unique(column[placed & (column >= 0)])}
-    most, known = max(support.values()), placed & (column >= 0)
-    if most == 0:
+    known = (consensus >= 0) & (column >= 0)
+    clusters, there = np.unique(column[known]), known & (consensus == group)
+    shared = {
+        g: {c: size[known & (consensus == g) & (column == c)].sum() for c in clusters}
+        for g in np.unique(consensus[known])
+    }
+    if not there.any():
         return 0.0
-    chance = np.average([support[c] / most for c in column[known]], weights=size[known])
+    held = sum(max(of_group.values()) for of_group in shared.values()) / size[known].sum()
+    support = {c: min(shared[group][c] / (size[there].sum() * held), 1.0) for c in clusters}
+    chance = np.average([support[c] for c in column[known]], weights=size[known])
     own = size[row] * there[row]
-    inside, whole = support[column[row]] - own, size[placed & (column == column[row])].sum() - own
-    return (1 - chance) * (min(inside / (most - own), 1.0) if inside > 1e-12 else 0.0) + chance * inside / whole
+    inside, whole = shared[group][column[row]] - own, size[known & (column == column[row])].sum() - own
+    supported = min(inside / ((size[there].sum() - own) * held), 1.0) if inside > 1e-12 else 0.0
+    return (1 - chance) * supported + chance * inside / whole

@@ -320,3 +320,45 @@ def test_what_is_no_label_vector_is_not_scored():
 def test_labels_and_classes_of_different_rows_are_not_scored():
     with pytest.raises(qt.QuorateError, match="labels and truth must be of the same rows; got 3 labels and 2 classes"):
         qt.evaluate([1, 2, 3], [1, 2])
+
+
+def words(members, weights=None):
+    """Return the word and the reason of each member, by trust and weight."""
+    ens = qt.Ensemble(members)
+    crowd = qt.crowd_trust(ens)
+    weights = qt.consensus(ens, 3).member_weights if weights is None else np.asarray(weights, dtype=float)
+    return [(found.word, found.reason) for found in qt.member_reliability(ens, crowd, weights)]
+
+
+def test_members_of_weight_0_are_ignored_with_the_reason():
+    _, good, junk = good_and_junk(np.random.default_rng(3), 300, 4)
+    found = words(good + junk)
+    assert found == [("reliable", "agrees")] * 4 + [("ignored", "no agreement")] * 4
+    given = words(good, [0, 1, 1, 1])
+    assert given == [("ignored", "weight 0")] + [("reliable", "agrees")] * 3
+    constant, empty = np.zeros(300), np.full(300, -1)
+    assert words([*good, constant, empty])[4:] == [("ignored", "one cluster"), ("ignored", "no labels")]
+
+
+@pytest.mark.filterwarnings("ignore:No agreement")
+def test_without_agreement_no_member_is_reliable():
+    rng = np.random.default_rng(4)
+    random = [rng.integers(0, 5, 200) for _ in range(6)]
+    assert {word for word, _ in words(random)} <= {"unreliable", "ignored"}
+    few = [[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 1, 0]]
+    assert {reason for _, reason in words(few)} == {"too few rows"}
+    assert words([[0, 0, 1, 2]]) == [("reliable", "only member")]
+
+
+def test_copies_of_a_random_member_are_not_reliable():
+    rng = np.random.default_rng(5)
+    truth = rng.integers(3, size=600)
+    good = [np.where(rng.random(600) < 0.2, rng.integers(3, size=600), truth) for _ in range(6)]
+    source = rng.integers(3, size=600)
+    copies = [np.where(rng.random(600) < 0.01, rng.integers(3, size=600), source) for _ in range(7)]
+    found = words(good + copies)
+    assert {word for word, _ in found[:6]} <= {"reliable", "partly reliable"}
+    assert {word for word, _ in found[6:]} == {"unreliable"}
+    ens = qt.Ensemble(good + copies)
+    first = qt.member_reliability(ens, qt.crowd_trust(ens), np.ones(13))[6]
+    assert first.copies == tuple(range(7, 13))

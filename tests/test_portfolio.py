@@ -79,7 +79,7 @@ def test_the_candidate_that_agrees_best_is_chosen():
     assert chosen.agreement >= max(candidate.agreement for candidate in fitted.candidates_) - 0.002
     assert chosen.method != "lwgp"
     labels = chosen.labels[fitted.ensemble_.row_pattern]
-    by_hand = [adjusted_mutual_info_score(member, labels, average_method="geometric") for member in members]
+    by_hand = [adjusted_mutual_info_score(member, labels, average_method="min") for member in members]
     assert chosen.agreement == pytest.approx(np.mean(by_hand), abs=1e-9)
     assert "candidates_" not in vars(fitted)
 
@@ -93,7 +93,7 @@ def test_outvoted_rows_move_if_that_raises_the_agreement():
     wrong = cuts.cut(4).copy()
     moved = random.choice(len(wrong), 20, replace=False)
     wrong[moved] = (wrong[moved] + 1) % 4
-    mended = cuts._move_outvoted(wrong, cuts.agreement(wrong))
+    mended = cuts._move_outvoted(wrong)
     assert cuts.agreement(mended) > cuts.agreement(wrong)
     assert adjusted_rand_score(mended, cuts.cut(4)) > adjusted_rand_score(wrong, cuts.cut(4))
 

@@ -53,7 +53,18 @@ from .features.consensus_clustering import ConsensusClustering
 from .numerics.linkage import Dendrogram
 from .persistence.ensembles import load, save
 from .persistence.feature_models import FeatureModel
-from .reliability import CrowdTrust, agreement, cai, cluster_certainty, crowd_trust, member_weights, ncai, trust
+from .reliability import (
+    CrowdTrust,
+    MemberReliability,
+    agreement,
+    cai,
+    cluster_certainty,
+    crowd_trust,
+    member_reliability,
+    member_weights,
+    ncai,
+    trust,
+)
 from .reporting import plot
 from .reporting.html import report
 from .row_similarity import coassociation
@@ -113,6 +124,7 @@ __all__ = [
     "LabelMatch",
     "LabelStructure",
     "MedianPartition",
+    "MemberReliability",
     "MethodInfo",
     "MixtureModel",
     "PartitionComparison",
@@ -148,6 +160,7 @@ __all__ = [
     "label_structure",
     "load",
     "match",
+    "member_reliability",
     "member_weights",
     "memory_limit",
     "methods",

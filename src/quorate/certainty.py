@@ -61,8 +61,10 @@ class Votes:
 
     shares: Floats
     """(groups, n_clusters) the vote of each cluster for each group, in [0, 1] (`certainty`)."""
-    peaks: Floats
-    """(M, groups) the number of rows that each group shares with its counterpart in each member."""
+    labeled: Floats
+    """(M, groups) the number of rows of each group that each member labels."""
+    held: Floats
+    """(M,) the share of rows that the counterparts of all groups hold: small for members finer than the groups."""
     chance: Floats
     """(M, groups) how far a member cannot tell a group from the rest: its mean support for the group over all rows."""
     by_chance: Floats
@@ -72,9 +74,11 @@ class Votes:
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
         """Return the votes for some groups of patterns, under some weights (M,) of the members."""
         member, n_groups = ens.cluster_member, len(groups.sizes)
-        peaks, chance, mean_vote = np.zeros((3, ens.n_members, n_groups))
+        peaks, labeled, chance, mean_vote = np.zeros((4, ens.n_members, n_groups))
         np.maximum.at(peaks, member, groups.shared.T)
-        support = ratio(groups.shared, peaks[member].T)
+        np.add.at(labeled, member, groups.shared.T)
+        held = ratio(peaks.sum(axis=1), labeled.sum(axis=1))
+        support = np.minimum(ratio(groups.shared, (labeled * held[:, None])[member].T), 1.0)
         rows = groups.shared.sum(axis=0)
         of_member = np.bincount(member, weights=rows, minlength=ens.n_members).astype(np.float64)
         share_of_rows: Floats = ratio(rows, of_member[member])
@@ -84,19 +88,20 @@ class Votes:
         votes = (1.0 - chance[member].T) * support + chance[member].T * inside
         np.add.at(mean_vote, member, (votes * share_of_rows).T)
         voting = weights * (of_member > 0)
-        return cls(votes, peaks, chance, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
+        return cls(votes, labeled, held, chance, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
 
 
 def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None) -> Certainty:
     """Return how certain the placement of each pattern's rows is, by votes of the members for the consensus clusters.
 
-    Each consensus cluster K has a counterpart in each member: the cluster that shares most rows with it. A member that
-    puts a row into its cluster C supports K by s = |C & K| / |counterpart & K|, which is 1 in the counterpart and less
-    in smaller parts of K. Support is corrected for chance, the mean of s over all rows: the vote for K is
-    (1 - chance) s + chance |C & K| / |C|, so that a member that cannot tell K from the rest (chance near 1) only votes
-    by the share of C that K holds. Confidence is the mean vote for the row's own cluster, by the members' weights, the
-    row itself left out of all counts. So it compares across clusters of any size and members of any fineness. Members
-    that do not label a row, or put it together with no other row, have no vote on it.
+    A member that puts a row into its cluster C supports the consensus cluster K by s = |C & K| / (|K| h), at most 1. h
+    is the share of rows that the counterparts hold, the counterpart of a consensus cluster being the cluster of the
+    member that shares most rows with it; h is small for fine members. Support is corrected for chance, the mean of s
+    over all rows: the vote for K is (1 - chance) s + chance |C & K| / |C|, so that a member that cannot tell K from the
+    rest (chance near 1) only votes by the share of C that K holds. Confidence is the mean vote for the row's own
+    cluster, by the members' weights, the row itself left out of all counts. So it compares across clusters of any size
+    and members of any fineness. Members that do not label a row, or put it together with no other row, have no vote on
+    it.
 
     Parameters
     ----------
@@ -116,8 +121,8 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
 
     def count(rows: slice) -> None:
         _kernels.vote_shares.count_votes(
-            ens.patterns, own, labels, weights, shared.indptr, shared.indices, shares, shared.data, votes.peaks,
-            votes.chance, totals, rows.start, rows.stop, amounts, runner_up,
+            ens.patterns, own, labels, weights, shared.indptr, shared.indices, shares, shared.data, votes.labeled,
+            votes.held, votes.chance, totals, rows.start, rows.stop, amounts, runner_up,
         )  # fmt: skip
 
     threads.in_threads(count, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))

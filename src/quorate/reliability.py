@@ -25,6 +25,19 @@ from quorate.families import Families, families
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
 Measure = Literal["nmi", "ami"]
 Verdict = Literal["beyond chance", "no more than chance", "too few rows to tell"]
+Word = Literal["reliable", "partly reliable", "unreliable", "ignored"]
+Reason = Literal[
+    "agrees",
+    "agrees in part",
+    "agrees little",
+    "no agreement",
+    "agrees with copies only",
+    "no labels",
+    "one cluster",
+    "too few rows",
+    "only member",
+    "weight 0",
+]
 
 MEASURES = ("nmi", "ami")
 WEIGHTS = ("trust", "ncai", "equal")
@@ -32,6 +45,8 @@ WEIGHTS = ("trust", "ncai", "equal")
 _SIZES_PER_TASK = 64
 # How unlikely the best agreement of all pairs has to be by chance alone. One table in ten thousand is fooled.
 _LEVEL = 1e-4
+
+_RELIABLE, _PARTLY_RELIABLE = 0.3, 0.1  # mean agreement (AMI) with the members that agree with any other
 
 _CLUSTERS_AT_ONCE = 256
 _LEAST_CERTAINTY = 1e-300  # a cluster always counts a little, however small theta is
@@ -433,7 +448,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     ami = _adjusted(known, chance, normalize)
     variance = _variance(ens, known.common, chance)
     p_values = _p_values(chance.rows * known.mutual, chance, variance)
-    level = _LEVEL / max(ens.n_members * (ens.n_members - 1) // 2, 1)
+    level = _level(ens.n_members)
     agrees = np.any(p_values < level, axis=1) if ens.n_members > 1 else np.ones(1, dtype=bool)
     best_possible = _p_values(chance.rows * np.minimum(known.entropy, known.entropy.T), chance, variance)
     verdict: Verdict = "no more than chance"
@@ -446,6 +461,11 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     index = _mean_agreement(ami, tested)
     among_agreeing = _mean_agreement(ami, tested * agrees if agrees.any() else tested)
     return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing, family)
+
+
+def _level(n_members: int) -> float:
+    """Return the level of the test of one pair of members, so that that of all pairs together is 1e-4."""
+    return _LEVEL / max(n_members * (n_members - 1) // 2, 1)
 
 
 def _mean_agreement(ami: Floats, tested: Floats) -> Floats:
@@ -534,6 +554,57 @@ def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
         weight = np.where(index > 0, influence(index / index.max(), beta), 0.0) * crowd.families.counts
         return weight / weight.max()
     return crowd.families.counts / crowd.families.counts.max()
+
+
+@dataclass(frozen=True)
+class MemberReliability:
+    """A word for the reliability of a member, by its agreement with the others and its weight, and the reason."""
+
+    word: Word
+    """"ignored" for a member of weight 0, else by the mean AMI with the members that agree with any other."""
+    reason: Reason
+    copies: tuple[int, ...]
+    """The other members of its family (`families`)."""
+
+
+def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[MemberReliability, ...]:
+    """Return a word for each member by its trust and its weight (M,), with the reason.
+
+    Where no two members agree more than chance would, or rows are too few to tell, no member is reliable.
+    """
+    ens = as_clusterings(ens)
+    labeled = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members)
+    copies = {j: tuple(i for i in group if i != j) for group in crowd.copies for j in group}
+    outside = np.where(crowd.families.redundancy > 0.5, 1.0, crowd.p_values)
+    alone = crowd.agrees & ~np.any(outside < _level(ens.n_members), axis=1)
+
+    def describe(j: int) -> MemberReliability:
+        word, reason = _word_of_agreement(float(crowd.among_agreeing[j]))
+        if ens.n_members == 1:
+            word, reason = "reliable", "only member"
+        elif labeled[j] == 0:
+            word, reason = "unreliable", "no labels"
+        elif len(ens.levels[j]) == 1:
+            word, reason = "unreliable", "one cluster"
+        elif crowd.verdict == "too few rows to tell":
+            word, reason = "unreliable", "too few rows"
+        elif not crowd.agrees[j]:
+            word, reason = "unreliable", "no agreement"
+        elif alone[j] and word == "unreliable":
+            reason = "agrees with copies only"
+        if weights[j] == 0:
+            reason = reason if word == "unreliable" else "weight 0"
+            word = "ignored"
+        return MemberReliability(word, reason, copies.get(j, ()))
+
+    return tuple(describe(j) for j in range(ens.n_members))
+
+
+def _word_of_agreement(agreement: float) -> tuple[Word, Reason]:
+    """Return the word for a mean agreement with the other members."""
+    if agreement >= _RELIABLE:
+        return "reliable", "agrees"
+    return ("partly reliable", "agrees in part") if agreement >= _PARTLY_RELIABLE else ("unreliable", "agrees little")
 
 
 def resolve_influence(

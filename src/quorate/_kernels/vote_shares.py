@@ -15,7 +15,8 @@ def count_votes(
     groups,
     votes,
     shared,
-    peaks,
+    labeled,
+    held,
     chance,
     totals,
     start,
@@ -31,13 +32,14 @@ def count_votes(
     weights : (M,) of the members
     first, groups, votes, shared : of each cluster id in CSC form, the groups that share rows with it, the vote for
         each, in [0, 1], and the number of shared rows
-    peaks : (M, groups) rows of each group in the cluster of a member that shares most rows with it
+    labeled : (M, groups) rows of each group that a member labels
+    held : (M,) share of the rows that the counterparts of all groups hold in a member
     chance : (M, groups) how far a member cannot tell a group from the rest, in [0, 1]
     totals : (n_clusters,) rows of each cluster that are in any group
     amounts : (2, m) float64
     runner_up : (m,) int64
     """
-    n_groups = peaks.shape[1]
+    n_groups = labeled.shape[1]
     total, seen, found = np.zeros(n_groups), np.full(n_groups, -1, dtype=np.int64), np.empty(n_groups, np.int64)
     for i in range(start, stop):
         mine = labels[i]
@@ -58,7 +60,7 @@ def count_votes(
                     others = max(shared[place] - own[i], 0.0)
                     vote = chance[j, mine] * others / (totals[cluster] - own[i])
                     if others > 0.0:
-                        vote += (1.0 - chance[j, mine]) * min(others / (peaks[j, mine] - own[i]), 1.0)
+                        vote += (1.0 - chance[j, mine]) * min(others / ((labeled[j, mine] - own[i]) * held[j]), 1.0)
                     for_mine += weights[j] * vote
                     continue
                 if seen[group] != i:

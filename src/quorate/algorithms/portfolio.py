@@ -26,6 +26,7 @@ from quorate.row_similarity import shared_rows
 _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
 _NEAR_TIE = 0.002  # a difference of mean agreement that does not decide
 _MAX_ROUNDS = 5  # of moves after the choice
+_WORTH_MOVING = 0.003  # the gain of mean agreement by which moves are kept
 _MOST_MEMBERSHIPS = 1 << 22  # patterns times clusters up to which the mixture model is solved
 _CHOICES_KEPT = 2
 
@@ -36,7 +37,7 @@ class CandidateAnswer:
 
     method: str
     agreement: float
-    """Mean chance-corrected agreement (AMI) with the members, copies of a member counting little."""
+    """Mean chance-corrected agreement (AMI, by the smaller entropy) with the members; copies count little."""
     n_clusters: int
     chosen: bool
     """Whether the consensus comes from it."""
@@ -94,10 +95,14 @@ class PortfolioCuts:
         if len(self.partition.covered) * k <= _MOST_MEMBERSHIPS:
             yield "mixture", self.partition.cut(k)
 
-    def agreement(self, labels: Labels) -> float:
-        """Return the mean agreement (AMI) of some labels with the members, by their counts."""
+    def agreement(self, labels: Labels, normalize: Normalize = "min") -> float:
+        """Return the mean agreement (AMI) of some labels with the members, by their counts.
+
+        Mutual information is divided by the smaller entropy. Otherwise an answer that splits off single rows and so
+        has fewer clusters in effect would agree better with members that are coarser than the requested number.
+        """
         shared = shared_rows(self.ensemble, labels, int(labels.max(initial=-1)) + 1)
-        return float(agreement_with(self.ensemble, shared, self.normalize) @ self.counts / self.counts.sum())
+        return float(agreement_with(self.ensemble, shared, normalize) @ self.counts / self.counts.sum())
 
     def caution(self, k: int) -> QuorateWarning | None:
         """Return the warning of the graph cut into k clusters, if that was chosen."""
@@ -130,20 +135,22 @@ class PortfolioCuts:
             CandidateAnswer(method, agreement[method], sizes[method], method == chosen, labels)
             for method, labels in solved.items()
         )
-        return Chosen(self._move_outvoted(solved[chosen], agreement[chosen]), candidates)
+        return Chosen(self._move_outvoted(solved[chosen]), candidates)
 
-    def _move_outvoted(self, labels: Labels, agreement: float) -> Labels:
-        """Move rows for which another cluster has more votes, as long as that raises the agreement with the members."""
+    def _move_outvoted(self, labels: Labels) -> Labels:
+        """Move rows for which another cluster has more votes, if that raises the agreement with the members enough."""
+        unmoved, before = labels, self.agreement(labels, self.normalize)
+        agreement = before
         for _ in range(_MAX_ROUNDS):
             certain = certainty(self.ensemble, self.counts / self.counts.sum(), labels)
             moved = np.where(certain.margin < -1e-9, certain.runner_up, labels)
             if np.array_equal(moved, labels) or len(np.unique(moved)) < len(np.unique(labels)):
                 break
-            raised = self.agreement(moved)
+            raised = self.agreement(moved, self.normalize)
             if raised <= agreement + 1e-9:
                 break
             labels, agreement = moved, raised
-        return number_by_size(labels, self.ensemble.counts)
+        return number_by_size(labels if agreement > before + _WORTH_MOVING else unmoved, self.ensemble.counts)
 
 
 class Portfolio(ConsensusMethod):
@@ -151,9 +158,9 @@ class Portfolio(ConsensusMethod):
 
     A graph cut (LWGP), an average-link tree (LWEA) and a mixture model are solved on the same ensemble, with members
     weighted by `trust`. The answer that agrees best with the members is taken: the largest mean adjusted mutual
-    information, members counting equally, but copies of a member little (`families`) and members that agree with no
-    other not at all. Then rows for which another cluster has more votes are moved, as long as that raises the
-    agreement. Graph cuts prefer clusters of similar size and fail on rare groups; trees and mixtures do not.
+    information (by the smaller entropy), members counting equally, but copies of a member little (`families`) and
+    members that agree with no other not at all. Then rows for which another cluster has more votes are moved, if that
+    raises the agreement. Graph cuts prefer clusters of similar size and fail on rare groups; trees and mixtures do not.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             f"{ens.n_patterns:,} distinct rows of labels exceed the memory limit and were read in blocks.",
             **({"candidates": [], "curve": []} if found.choice is None else describe_choice(found.choice)),
         },
-        "members": [{**asdict(row), **describe_trust(row, len(rows))} for row in rows],
+        "members": [{**asdict(row), **describe_trust(row)} for row in rows],
         "crowd": describe_crowd(crowd_trust(ens), ens.names, found.member_weights),
         "answers": [
             {

@@ -28,7 +28,7 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         structure = describe_structure(ens)
     note_roles(columns, quiet=quiet)
     ranked = sorted(rows, key=lambda row: -row.trust_index)
-    members = [{**asdict(row), **describe_trust(row, ens.n_members)} for row in ranked]
+    members = [{**asdict(row), **describe_trust(row)} for row in ranked]
     if json:
         print_json({"rows": ens.n_rows, "crowd": crowd, "structure": structure, "members": members})
         return

@@ -120,7 +120,7 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
                 "agreement": round(row.agreement, 6),
                 "weight": round(row.weight, 6),
                 "influence": round(row.influence, 6),
-                **describe_trust(row, len(ask.members)),
+                **describe_trust(row),
             }
             for j, row in zip(ask.members, bench.members(ask, answer), strict=True)
         ],

@@ -56,8 +56,20 @@ _MEMBERS_IN_HEATMAP = 150
 _CLASSES_SHOWN = 40
 # How many figures on single members in single clusters a summary may hold.
 _MOST_SEPARATED = 20_000
-_TRUSTED, _PARTLY_TRUSTED = 0.3, 0.1  # mean agreement beyond chance
-_CALLED = {"trusted": "trusted", "partly": "partly trusted", "hardly": "hardly trusted"}
+_STYLES = {"reliable": "trusted", "partly reliable": "partly", "unreliable": "hardly", "ignored": "hardly"}
+_REASONS = {
+    "agrees": "Agrees with the other members",
+    "agrees in part": "Agrees in part with the other members",
+    "agrees little": "Agrees with the other members little more than by chance",
+    "no agreement": "Agrees with no other member more than by chance",
+    "agrees with copies only": "Agrees only with its own copies more than by chance",
+    "no labels": "Labels no row",
+    "one cluster": "Has a single cluster, which separates no rows",
+    "too few rows": "There are too few rows to test its agreement",
+    "only member": "There is no other member to compare it with",
+    "weight 0": "Was given weight 0",
+}
+_IGNORED = {"agrees little": "little agreement", "agrees with copies only": "agrees with its copies only"}
 _COPIES_NAMED = 5
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
 
@@ -95,7 +107,7 @@ def summarize(
         "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
         "structure": describe_structure(ens, origin.structure),
         "choice": _choice(fitted, sweep, origin.asked),
-        "members": [{**_rounded(asdict(row)), **describe_trust(row, ens.n_members)} for row in members],
+        "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
         "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
         "agreement": _agreement(fitted, members),
         "answers": answers,
@@ -153,33 +165,15 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> 
     }
 
 
-def describe_trust(row: MemberRow, n_members: int) -> dict[str, str]:
-    """Return how far a member can be trusted, as a word, as people read it and as a sentence.
-
-    Agreement beyond chance alone decides, with the members that agree with any: how many others are made up says
-    nothing about a good one.
-    """
-    if n_members == 1:
-        return {"trust": "trusted", "called": "the only one", "words": "There is no other member to agree with."}
-    if row.coverage == 0:
-        return {"trust": "hardly", "called": "labels no row", "words": "Labels no row, and so counts for nothing."}
-    if row.n_clusters == 1:
-        return {"trust": "hardly", "called": "one cluster only", "words": "Has one cluster, and so parts no two rows."}
-    share = (
-        "no member counts more" if row.influence > 0.9995 else f"counts {row.influence:.0%} of the one that counts most"
-    )
-    if not row.beyond_chance:
-        trust, reason = "hardly", "Agrees with the others no more than chance would"
-    elif row.among_agreeing >= _TRUSTED:
-        trust, reason = "trusted", "Agrees with the others"
-    elif row.among_agreeing >= _PARTLY_TRUSTED:
-        trust, reason = "partly", "Agrees with the others in part"
-    else:
-        trust, reason = "hardly", "Agrees with the others hardly more than chance would"
-    called = _CALLED[trust] if row.beyond_chance else "not trusted: no more than chance"
-    if row.coverage < 0.5:
-        reason += f", on the {row.coverage:.0%} of rows it labels"
-    return {"trust": trust, "called": called, "words": f"{reason}; {share}."}
+def describe_trust(row: MemberRow) -> dict[str, str]:
+    """Return the reliability of a member as a class for styles, as a word and as a sentence."""
+    sentence = _REASONS[row.reason]
+    if row.coverage < 0.5 and row.reason.startswith("agrees"):
+        sentence += f", on the {row.coverage:.0%} of rows it labels"
+    share = "no member has more weight" if row.influence > 0.9995 else f"{row.influence:.0%} of the largest weight"
+    word = f"ignored: {_IGNORED.get(row.reason, row.reason)}" if row.reliability == "ignored" else row.reliability
+    words = f"{sentence}; weight 0." if row.reliability == "ignored" else f"{sentence}; {share}."
+    return {"trust": _STYLES[row.reliability], "called": word, "words": words}
 
 
 def describe_crowd(crowd: CrowdTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:

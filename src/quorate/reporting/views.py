@@ -29,7 +29,7 @@ from quorate.ensemble import Clusterings, Ensemble, as_ensemble
 from quorate.errors import QuorateError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.numerics.linkage import Dendrogram
-from quorate.reliability import Normalize, agreement, cai, crowd_trust
+from quorate.reliability import Normalize, agreement, cai, crowd_trust, member_reliability
 from quorate.row_similarity import covering_weight
 
 MATRIX_SAMPLES = 150
@@ -116,6 +116,10 @@ class MemberRow:
     influence: float
     """How much it counts beside the member that counts most, in [0, 1]."""
     weight: float
+    reliability: str
+    """A word for its reliability, by agreement and weight (`member_reliability`)."""
+    reason: str
+    """The reason for that word."""
 
 
 def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize = "sqrt") -> tuple[MemberRow, ...]:
@@ -127,6 +131,7 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize
     weights = index**2 / np.sum(index**2) if weights is None else weights
     crowd = crowd_trust(ens, normalize)
     coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total_weight
+    words = member_reliability(ens, crowd, weights)
     return tuple(
         MemberRow(
             ens.names[j],
@@ -139,6 +144,8 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize
             float(index[j]),
             float(weights[j] / weights.max()),
             float(weights[j]),
+            words[j].word,
+            words[j].reason,
         )
         for j in range(ens.n_members)
     )

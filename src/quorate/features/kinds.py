@@ -114,8 +114,9 @@ class DiverseClusterings:
         """Return the consensus (n,) of k-means clusterings at several numbers of clusters."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QuorateWarning)  # about these members alone
-            method = LWGP(2, weights="trust", beta=4.0, theta=0.8).fit(Ensemble(list(members)))
-            return dict(zip(ks, method.sweep(ks).T, strict=True))
+            ens = Ensemble(list(members))
+            answers = LWGP(2, weights="trust", beta=4.0, theta=0.8).solve(ens).answers(ks)
+            return {k: answer.labels[ens.row_pattern] for k, answer in answers.items()}
 
     @cached_property
     def _graph(self) -> sp.csr_array:

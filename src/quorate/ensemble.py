@@ -559,13 +559,23 @@ def _patterns_only() -> InputError:
 
 
 def as_ensemble(labels: Any) -> Ensemble:
-    """Return `labels` if it is an Ensemble, else the Ensemble of it."""
+    """Return `labels` if it is an Ensemble, that of a result or fitted estimator, or else the Ensemble of `labels`."""
+    labels = _of_result(labels)
     return labels if isinstance(labels, Ensemble) else Ensemble(labels)
 
 
 def as_clusterings(labels: Any) -> Clusterings:
-    """Return `labels` if it is an Ensemble or one whose patterns are stored elsewhere, else the Ensemble of it."""
+    """Return what `as_ensemble` returns; an ensemble whose patterns are stored elsewhere is returned as it is."""
+    labels = _of_result(labels)
     return labels if isinstance(labels, Clusterings) else Ensemble(labels)
+
+
+def _of_result(labels: Any) -> Any:
+    """Return the ensemble of a result (`ensemble`) or of a fitted estimator (`ensemble_`), or `labels` as it is."""
+    for attribute in ("ensemble", "ensemble_"):
+        if isinstance(ens := getattr(labels, attribute, None), Clusterings):
+            return ens
+    return labels
 
 
 def ensemble_of_patterns(

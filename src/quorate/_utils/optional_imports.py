@@ -11,6 +11,7 @@ EXTRAS = {
     "starlette": "explore",
     "uvicorn": "explore",
     "pyarrow": "arrow",
+    "pandas": "pandas",
     "polars": "polars",
     "pyspark": "spark",
     "dask": "dask",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,9 +17,8 @@ from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_integer, check_number
 from quorate.algorithms.tree import LinkageMethod
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError, warn
+from quorate.errors import InputError, warn
 from quorate.numerics.linkage import Dendrogram, Link, link_similarity
-from quorate.reliability import Normalize
 from quorate.row_similarity import covering_weight, pattern_coassociation
 
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
@@ -198,6 +197,13 @@ def _soft(values: Floats, threshold: Any) -> Floats:
     return np.sign(values) * np.maximum(np.abs(values) - threshold, 0.0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CompletedDendrogram(Dendrogram):
+    """The dendrogram of a completed similarity."""
+
+    completion: Completion = field(repr=False)
+
+
 class ECMC(LinkageMethod):
     """Matrix completion: keep the pairs of rows on which members agree, and complete the similarity of the others.
 
@@ -213,10 +219,6 @@ class ECMC(LinkageMethod):
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters; "auto" takes the one the members speak for (`choose_k`).
-    linkage : {"average", "complete", "single"}, default "average"
-        How the similarity of two groups follows from that of their rows.
     thresholds : (low, high), default (0.2, 0.8)
         Pairs that at most `low` of the members join are reliably apart, those that at least `high` join reliably
         together; the others are unknown. 0 <= low < high <= 1.
@@ -226,24 +228,6 @@ class ECMC(LinkageMethod):
         Relative residual at which the solver stops (ten times that for the dual residual).
     max_iterations : int, default 3000
         Largest number of solver iterations.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of the members in the co-association: all equal (the original), by crowd agreement, by `trust`, or
-        given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    dendrogram_ : Dendrogram
-    completion_ : Completion
-        The completed similarity over patterns, which serves any linkage.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
 
     References
     ----------
@@ -258,52 +242,34 @@ class ECMC(LinkageMethod):
     5.0445
     """
 
-    name: ClassVar[str] = "ecmc"
-    idea: ClassVar[str] = "Complete the co-association from the pairs of rows that members agree on."
-    equation: ClassVar[str] = "min |X|_* + lam |E|_1 with X + E = A where members agree"
-    strength: ClassVar[str] = "Doubtful pairs are left open instead of averaged."
-    weakness: ClassVar[str] = (
-        "Small clusters vanish by design; a matrix over patterns and its eigenvectors in every step."
-    )
-    when: ClassVar[str] = "Few, large, well separated clusters."
-    citation: ClassVar[str] = "Yi, Yang, Jin, Jain, Mahdavi 2012"
-    cost: ClassVar[str] = "c^2 (rank) to c^3 per iteration, c patterns that reliable pairs connect; memory m^2"
-    exact: ClassVar[str] = "objective and completed matrix of all rows, and its dendrogram"
+    name = "ecmc"
+    idea = "Complete the co-association from the pairs of rows that members agree on."
+    equation = "min |X|_* + lam |E|_1 with X + E = A where members agree"
+    strength = "Doubtful pairs are left open instead of averaged."
+    weakness = "Small clusters vanish by design; a matrix over patterns and its eigenvectors in every step."
+    when = "Few, large, well separated clusters."
+    citation = "Yi, Yang, Jin, Jain, Mahdavi 2012"
+    cost = "c^2 (rank) to c^3 per iteration, c patterns that reliable pairs connect; memory m^2"
+    exact = "objective and completed matrix of all rows, and its dendrogram"
     exceptions: ClassVar[Mapping[str, str]] = {
         "components": "groups of fewer than 1 / lambda rows vanish from the completed matrix",
         "repeated rows": "lambda depends on the number of rows, which repeating rows raises and weights do not; and a "
         "row is similar to itself by 1, to its repetitions by less",
     }
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        linkage: Link = "average",
-        thresholds: tuple[float, float] = (0.2, 0.8),
-        lam: float | None = None,
-        tolerance: float = 1e-6,
-        max_iterations: int = 3000,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.thresholds = thresholds
-        self.lam = lam
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    thresholds: tuple[float, float] = (0.2, 0.8)
+    lam: float | None = None
+    tolerance: float = 1e-6
+    max_iterations: int = 3000
 
     def _check(self) -> None:
         super()._check()
         try:
             low, high = self.thresholds
         except (TypeError, ValueError):
-            raise QuorateError(f"thresholds must be two numbers (low, high); got {self.thresholds!r}.") from None
+            raise InputError(
+                f"must be two numbers (low, high); got {self.thresholds!r}.", code="two-numbers", parameter="thresholds"
+            ) from None
         check_number("thresholds[0]", low, low=0)
         check_number("thresholds[1]", high, above=low, high=1)
         if self.lam is not None:
@@ -311,18 +277,25 @@ class ECMC(LinkageMethod):
         check_number("tolerance", self.tolerance, above=0)
         check_integer("max_iterations", self.max_iterations, low=1)
 
-    def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
-        self.completion_ = complete_similarity(
-            ens, influence, self.thresholds, self.lam, self.tolerance, self.max_iterations
-        )
-        if not self.completion_.converged:
+    def _solve(self, ens: Ensemble, influence: Floats) -> CompletedDendrogram:
+        completion = complete_similarity(ens, influence, self.thresholds, self.lam, self.tolerance, self.max_iterations)
+        if not completion.converged:
             warn(
-                f"The completion did not converge in {self.max_iterations} iterations; "
-                "raise max_iterations or tolerance."
+                f"The completion did not converge in {self.max_iterations} iterations.",
+                code="no-convergence",
+                hint="Raise max_iterations or tolerance.",
             )
-        return link_completion(ens, self.completion_, self.linkage)
+        return link_completion(ens, completion, self.linkage)
+
+    @property
+    def completion_(self) -> Completion:
+        """The completed similarity over patterns, which serves any linkage."""
+        return cast(CompletedDendrogram, self.solution_.cuts).completion
 
 
-def link_completion(ens: Ensemble, completion: Completion, link: Link) -> Dendrogram:
+def link_completion(ens: Ensemble, completion: Completion, link: Link) -> CompletedDendrogram:
     """Return the dendrogram of a completed similarity; one completion serves all three linkages."""
-    return link_similarity(ens, completion.similarity.copy(), link, completion.patterns)
+    tree = link_similarity(ens, completion.similarity.copy(), link, completion.patterns)
+    return CompletedDendrogram(
+        tree.merges, tree.heights, ens, tree.leaf_pattern, tree.leaf_heights, completion=completion
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.numerics.linkage import Dendrogram, link_coassociation
-from quorate.reliability import Normalize
 from quorate.row_similarity import indicators
 
 _MAX_SWEEPS = 100
@@ -117,25 +116,9 @@ class MedianPartition(GroupMethod):
     Parameters
     ----------
     n_clusters : int or "auto", default "auto"
-        "auto": as many as the objective wants. A number: the search keeps to that many.
+        "auto": the number of clusters with the largest objective. A number: the search keeps to that many.
     gamma : float in [0, 1], default 0.5
         The evidence above which two rows belong together; less gives fewer clusters.
-    weights : {"equal", "ncai", "trust"} or (M,) array, default "equal"
-        Weights of the members: all equal, by crowd agreement, by `trust`, or given.
-    beta : float, default 2.0
-        How strongly agreement with the crowd counts in the weight of a member, for weights "ncai" and "trust".
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        How mutual information is normalized, as in `agreement`.
-
-    Attributes
-    ----------
-    labels_ : (n,) array
-        Consensus label of each row; 0 is the largest cluster.
-    n_clusters_ : int
-    objective_ : float
-        Sum over pairs of rows of one cluster of their evidence minus gamma.
-    confidence_, margin_, runner_up_, clusters_, ncai_, member_weights_, ensemble_, pattern_labels_, pattern_confidence_
-        As in `WEAC`.
 
     References
     ----------
@@ -150,31 +133,18 @@ class MedianPartition(GroupMethod):
     array([0, 0, 0, 2, 1, 1])
     """
 
-    name: ClassVar[str] = "median"
-    idea: ClassVar[str] = "The clustering nearest to all members, with as many clusters as that takes."
-    equation: ClassVar[str] = "max over partitions of the sum over pairs of rows in one cluster of S(i, j) - gamma"
-    strength: ClassVar[str] = "Finds the number of clusters; one clear objective; consensus Leiden without a graph."
-    weakness: ClassVar[str] = "Keeps every boundary that half the members draw: many clusters where members have many."
-    when: ClassVar[str] = "No number of clusters is known, and members are about as coarse as the answer should be."
-    citation: ClassVar[str] = "Gionis, Mannila, Tsaparas 2007"
-    cost: ClassVar[str] = "that of EAC, average link, + m M times groups per sweep; memory n_c times groups"
-    exact: ClassVar[str] = "objective over all rows"
-    finds_k: ClassVar[bool] = True
+    name = "median"
+    idea = "The clustering nearest to all members, with as many clusters as that takes."
+    equation = "max over partitions of the sum over pairs of rows in one cluster of S(i, j) - gamma"
+    strength = "Finds the number of clusters; one clear objective; consensus Leiden without a graph."
+    weakness = "Keeps every boundary that half the members draw: many clusters where members have many."
+    when = "No number of clusters is known, and members are about as coarse as the answer should be."
+    citation = "Gionis, Mannila, Tsaparas 2007"
+    cost = "that of EAC, average link, + m M times groups per sweep; memory n_c times groups"
+    exact = "objective over all rows"
+    finds_k = True
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        gamma: float = 0.5,
-        weights: Any = "equal",
-        beta: float = 2.0,
-        normalize: Normalize = "sqrt",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.gamma = gamma
-        self.weights = weights
-        self.beta = beta
-        self.normalize = normalize
+    gamma: float = 0.5
 
     def _check(self) -> None:
         check_number("gamma", self.gamma, low=0, high=1)

@@ -1,4 +1,4 @@
-"""The registry of consensus functions, and the one-call interface to them."""
+"""The registry of consensus methods, and `consensus`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from quorate._utils.array_types import Floats, Labels
-from quorate._utils.checks import nearest_name
-from quorate.algorithms.base import ConsensusMethod, Solution
+from quorate._utils.checks import check_choice, nearest_name
+from quorate._utils.optional_imports import import_extra
+from quorate.algorithms.base import FACTS, ConsensusMethod, Solution
 from quorate.algorithms.best_member import BestMember
 from quorate.algorithms.cspa import CSPA
 from quorate.algorithms.cumulative_voting import CumulativeVoting
@@ -40,7 +41,7 @@ from quorate.algorithms.weac import WEAC
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.integrations.anndata import clusterings_of, is_annotated, write_consensus
 
 METHODS: dict[str, type[ConsensusMethod]] = {
@@ -82,15 +83,15 @@ DEFAULT_METHOD = Portfolio.name
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """What there is to know about a consensus function before using it."""
+    """The description of a consensus method."""
 
     name: str
     estimator: type[ConsensusMethod]
     parameters: dict[str, Any]
-    """Names and default values, `n_clusters` aside."""
+    """Names and default values, without `n_clusters`."""
     citation: str
     weighted: bool
-    """Whether members count by their weight unless asked otherwise."""
+    """Whether members are weighted by their agreement by default."""
     idea: str
     """What it does, in one sentence."""
     equation: str
@@ -102,13 +103,13 @@ class MethodInfo:
     cost: str
     """Time and memory in m patterns, M members, n_c clusters and k."""
     exact: str
-    """What comes out of patterns exactly as it would out of all rows."""
+    """What is computed from patterns exactly as from all rows."""
     exceptions: dict[str, str]
-    """What all methods promise and this one cannot, with the reason."""
+    """Promises of all methods that this one cannot keep, with the reason."""
 
 
 def methods() -> tuple[MethodInfo, ...]:
-    """Return what is known of every consensus function.
+    """Return the descriptions of all consensus methods.
 
     Examples
     --------
@@ -122,49 +123,32 @@ def methods() -> tuple[MethodInfo, ...]:
 
 
 def _describe(method: type[ConsensusMethod]) -> MethodInfo:
-    parameters = {
-        name: parameter.default
-        for name, parameter in inspect.signature(method).parameters.items()
-        if name != "n_clusters"
-    }
+    parameters = {name: value.default for name, value in inspect.signature(method).parameters.items()}
+    del parameters["n_clusters"]
+    facts = {fact: getattr(method, fact) for fact in FACTS}
     weighted = parameters["weights"] in ("ncai", "trust")
     return MethodInfo(
-        method.name,
-        method,
-        parameters,
-        method.citation,
-        weighted,
-        method.idea,
-        method.equation,
-        method.strength,
-        method.weakness,
-        method.when,
-        method.cost,
-        method.exact,
-        dict(method.exceptions),
+        **facts, estimator=method, parameters=parameters, weighted=weighted, exceptions=dict(method.exceptions)
     )
 
 
-def resolve_method(method: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return name and parameters of a method; "auto" is the default one."""
-    return DEFAULT_METHOD if method == AUTO else method, dict(params)
+def resolve_method(method: str) -> str:
+    """Return the name of a method; "auto" stands for the default one."""
+    return DEFAULT_METHOD if method == AUTO else method
 
 
 def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -> ConsensusMethod:
-    """Return the estimator of a registered name, or of "auto", with some parameters."""
-    if method not in (AUTO, *METHODS):
-        known = (AUTO, *METHODS)
-        raise QuorateError(
-            f"method must be one of {', '.join(map(repr, known))}; got {method!r}.{nearest_name(method, known)}"
-        )
-    method, params = resolve_method(method, params)
-    allowed = _describe(METHODS[method]).parameters
-    for name in params:
-        if name not in allowed:
-            raise QuorateError(
-                f"{method} has no parameter {name!r}; it has {', '.join(allowed)}.{nearest_name(name, allowed)}"
+    """Return the estimator of a registered name, or of "auto", with parameters."""
+    name = resolve_method(check_choice("method", method, (AUTO, *METHODS)))
+    allowed = _describe(METHODS[name]).parameters
+    for parameter in params:
+        if parameter not in allowed:
+            raise InputError(
+                f"{name} has no parameter {parameter!r}; it has {', '.join(allowed)}."
+                f"{nearest_name(parameter, allowed)}",
+                code="unknown-parameter",
             )
-    return METHODS[method](n_clusters=n_clusters, **params)
+    return METHODS[name](n_clusters=n_clusters, **params)
 
 
 @dataclass(frozen=True)
@@ -249,6 +233,12 @@ class ConsensusResult:
         """Return the consensus label of new rows labeled by the same members."""
         return self.estimator.predict(labels)
 
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one line per row: consensus, confidence, margin and runner_up."""
+        pandas = import_extra("pandas", "to_frame")
+        columns = ("consensus", self.labels), ("confidence", self.confidence), ("margin", self.margin)
+        return pandas.DataFrame(dict([*columns, ("runner_up", self.runner_up)]))
+
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file (NPZ, arrays only); `quorate.load` reads it."""
         self.estimator.save(path)
@@ -286,9 +276,9 @@ def consensus(
     keys : sequence of str, optional
         For an AnnData object: the columns of `obs` that are members.
     key_added : str, optional
-        For an AnnData object: the answer goes to `obs[key_added]`, its confidence, margin and runner-up to columns with
-        "_confidence", "_margin" and "_runner_up" after that name, and how it was found to `uns[key_added]`. Default:
-        "consensus".
+        For an AnnData object: the labels are written to `obs[key_added]`; confidence, margin and runner-up to columns
+        with "_confidence", "_margin" and "_runner_up" after that name; method and parameters to `uns[key_added]`.
+        Default: "consensus".
     **params
         Parameters of the method.
 
@@ -307,7 +297,11 @@ def consensus(
         write_consensus(labels, key_added, result)
         return result
     if keys is not None or key_added is not None:
-        raise QuorateError("keys and key_added are for AnnData objects; select the columns of a frame yourself.")
-    method, params = resolve_method(method, params)
+        raise InputError(
+            "is only for AnnData objects.",
+            code="anndata-only",
+            parameter="keys" if keys is not None else "key_added",
+            hint="Select the columns of a frame first.",
+        )
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
-    return ConsensusResult(method, params, fitted)
+    return ConsensusResult(fitted.name, params, fitted)

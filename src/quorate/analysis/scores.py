@@ -36,7 +36,8 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     Parameters
     ----------
     labels, truth : label vectors of the same length
-        Negative integers are a cluster like any other; None and NaN are missing.
+        Negative integers are a cluster like any other; None and NaN are missing. `labels` may also be the result of
+        `consensus` or a fitted estimator.
 
     Examples
     --------
@@ -44,6 +45,9 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     >>> qt.evaluate([0, 0, 1, 1], ["a", "a", "b", "b"])
     Scores(nmi_sqrt=1.0, nmi_max=1.0, ari=1.0, ami=1.0, purity=1.0)
     """
+    if isinstance(getattr(labels, "ensemble", None), Ensemble):
+        labels = labels.labels
+    labels = getattr(labels, "labels_", labels)
     for what, one in (("labels", labels), ("truth", truth)):
         if not isinstance(one, Iterable):
             raise QuorateError(f"{what} must be a label vector; got {type(one).__name__}. Pass its labels.")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.array_types import Ints
-from quorate.algorithms.registry import METHODS, make_method
+from quorate.algorithms.registry import METHODS, make_method, resolve_method
 from quorate.errors import QuorateError
 
 Labels = NDArray[np.int32]
@@ -56,7 +56,7 @@ class Registered:
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
         """Solve once, and cut at every k."""
         params = dict(self.params)
-        if "random_state" in inspect.signature(METHODS[self.method]).parameters:
+        if "random_state" in inspect.signature(METHODS[resolve_method(self.method)]).parameters:
             params.setdefault("random_state", seed)
         return make_method(self.method, ks[0], params).fit(labels).sweep(ks)
 

@@ -132,7 +132,7 @@ def _parameters(request: Request) -> dict[str, Any]:
             parameters[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):
             parameters[name.strip()] = value.strip()
-    known = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method, {})[0], {})
+    known = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method), {})
     if request.seed is not None and "random_state" in known:
         parameters.setdefault("random_state", request.seed)
     return parameters
@@ -159,7 +159,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             "id": found.columns.id,
             "truth": truth,
         },
-        "method": {"name": resolve_method(request.method, {})[0]},
+        "method": {"name": resolve_method(request.method)},
         "structure": describe_structure(ens),
         "choice": {
             "k": found.n_clusters,

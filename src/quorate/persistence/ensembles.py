@@ -16,6 +16,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.registry import ConsensusResult
 from quorate.ensemble import Ensemble, counted_labels, from_counted_labels
 from quorate.errors import QuorateError
 from quorate.features.clusterers.uspec import USPEC
@@ -29,7 +30,7 @@ from quorate.tables.engines.label_engines import unused_name
 from quorate.tables.io import escaped, explained, make_folder, quote_name, writing
 
 PATTERNS = "patterns.parquet"
-Saved = FeatureModel | ConsensusClustering | ConsensusMethod | USPEC
+Saved = FeatureModel | ConsensusClustering | ConsensusMethod | ConsensusResult | USPEC
 """What is saved as one file."""
 _FORMAT = "1"
 

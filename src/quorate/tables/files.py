@@ -11,7 +11,7 @@ from typing import Any
 from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice
-from quorate.algorithms.registry import AUTO, make_method, resolve_method
+from quorate.algorithms.registry import AUTO, make_method
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
 from quorate.labels import Noise
@@ -117,7 +117,6 @@ def consensus_file(
     check_choice("noise", noise, ("missing", "cluster"))
     check_output(out, force=force, source=path)
     output_format(out)
-    method, params = resolve_method(method, params)
     estimator = make_method(method, n_clusters, params)
     with ExitStack() as stack:
         if memory_limit is not None:
@@ -146,7 +145,7 @@ def consensus_file(
         names=tuple(found.ensemble.names),
         ncai=found.ncai,
         member_weights=found.member_weights,
-        method=method,
+        method=estimator.name,
         params=params,
         choice=found.choice,
     )

@@ -308,8 +308,8 @@ def test_what_members_say_of_each_other_goes_over_to_fewer_members(labels, data)
 
 
 def test_what_is_no_label_vector_is_not_scored():
-    with pytest.raises(qt.QuorateError, match="labels must be a label vector; got ConsensusResult. Pass its labels"):
-        qt.evaluate(qt.consensus([[0, 0, 1, 1], [0, 0, 1, 1]], 2), [0, 0, 1, 1])
+    with pytest.raises(qt.QuorateError, match="labels must be a label vector; got Choice. Pass its labels"):
+        qt.evaluate(qt.choose_k([[0, 0, 1, 1], [0, 0, 1, 1]]), [0, 0, 1, 1])
     for table in (np.zeros((3, 2), dtype=int), pl.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]})):
         with pytest.raises(qt.QuorateError, match="labels must be one label vector; got a table. Score its columns"):
             qt.evaluate(table, [0, 0, 1])

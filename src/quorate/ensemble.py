@@ -693,6 +693,12 @@ def pattern_degrees(ens: Ensemble, cluster_weights: Floats) -> Floats:
 # Blocks of patterns, overlaps of clusters, and derived results
 
 
+def member_indicator(ens: Clusterings) -> sp.csr_array:
+    """(M, n_clusters) 1 where a cluster belongs to a member: multiply by it to sum over the clusters of each member."""
+    entries = np.ones(ens.n_clusters), (ens.cluster_member, np.arange(ens.n_clusters))
+    return sp.csr_array(entries, shape=(ens.n_members, ens.n_clusters))
+
+
 def ensemble_blocks(ens: Clusterings) -> Sequence[Ensemble]:
     """Return the patterns in blocks, each read when it is accessed."""
     return ens._blocks

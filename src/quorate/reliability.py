@@ -6,7 +6,7 @@ the paper's index (NCAI) there is one that takes off what chance would give (`tr
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,15 @@ from quorate._runtime import threads
 from quorate._runtime.memory_forecast import require_agreement
 from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_choice, check_number, check_weight_range
-from quorate.ensemble import Clusterings, Ensemble, as_clusterings, cached, ensemble_size, overlap_blocks
+from quorate.ensemble import (
+    Clusterings,
+    Ensemble,
+    as_clusterings,
+    cached,
+    ensemble_size,
+    member_indicator,
+    overlap_blocks,
+)
 from quorate.errors import QuorateError, warn
 from quorate.families import Families, families
 
@@ -368,8 +376,24 @@ def _adjusted_information(
     return np.minimum(ami, 1.0)
 
 
-def agreement_with(ens: Ensemble, shared: Floats, normalize: Normalize = "sqrt") -> Floats:
-    """(M,) adjusted mutual information of a clustering of the patterns with each member, over the rows both label.
+class SharedInformation(NamedTuple):
+    """What a clustering of the patterns and each member have in common, over the rows that both label."""
+
+    mutual: Floats
+    """(M,) mutual information, in nats."""
+    entropy: Floats
+    """(M,) entropy of the clustering."""
+    member_entropy: Floats
+    """(M,) entropy of the member."""
+    coverage: Floats
+    """(n_clusters + groups, M + 1) rows of each cluster that the clustering labels, in the last column; rows of each
+    group that each member labels."""
+    rows: Floats
+    """(M,) rows that both label."""
+
+
+def shared_information(ens: Ensemble, shared: Floats) -> SharedInformation:
+    """Return the mutual information of a clustering of the patterns with each member, and both entropies.
 
     `shared` (groups, n_clusters) are the rows that each group of the clustering shares with each cluster.
     """
@@ -382,14 +406,23 @@ def agreement_with(ens: Ensemble, shared: Floats, normalize: Normalize = "sqrt")
     rows = of_groups.sum(axis=0)
     share_of_group: Floats = ratio(of_groups, np.broadcast_to(rows, of_groups.shape))
     share_of_cluster: Floats = ratio(of_clusters, rows[member])
-    entropy_of_groups = -np.sum(share_of_group * _log(share_of_group), axis=0)
-    entropy_of_members = np.zeros(n_members)
-    np.add.at(entropy_of_members, member, -share_of_cluster * _log(share_of_cluster))
+    entropy = -np.sum(share_of_group * _log(share_of_group), axis=0)
+    member_entropy = np.zeros(n_members)
+    np.add.at(member_entropy, member, -share_of_cluster * _log(share_of_cluster))
     cells = ratio(shared, np.broadcast_to(rows[member], shared.shape))
     mutual = np.zeros(n_members)
     np.add.at(mutual, member, np.sum(cells * _log(ratio(cells, share_of_group[:, member] * share_of_cluster)), axis=0))
+    return SharedInformation(mutual, entropy, member_entropy, coverage, rows)
+
+
+def agreement_with(ens: Ensemble, shared: Floats, normalize: Normalize = "sqrt") -> Floats:
+    """(M,) adjusted mutual information of a clustering of the patterns with each member, over the rows both label.
+
+    `shared` (groups, n_clusters) are the rows that each group of the clustering shares with each cluster.
+    """
+    mutual, entropy, member_entropy, coverage, rows = shared_information(ens, shared)
     expected = _expected_information(ens, coverage, rows)
-    return _adjusted_information(mutual, expected, entropy_of_members, entropy_of_groups, normalize)
+    return _adjusted_information(mutual, expected, member_entropy, entropy, normalize)
 
 
 def _expected_information(ens: Ensemble, coverage: Floats, rows: Floats) -> Floats:
@@ -492,9 +525,7 @@ def _variance(ens: Clusterings, common: Floats, chance: _Chance) -> Floats:
     The cells of a table depend on each other: with clusters of many rows it has to come to (R - 1)(C - 1) / 2, that of
     half of a chi-squared variable, and where cells are nearly empty to the sum over cells.
     """
-    of_member = sp.csr_array(
-        (np.ones(ens.n_clusters), (ens.cluster_member, np.arange(ens.n_clusters))), (ens.n_members, ens.n_clusters)
-    )
+    of_member = member_indicator(ens)
     share = ratio(ens.coverage, common[ens.cluster_member])
     cells = np.asarray(of_member @ np.where(share > 0, (1.0 - share) ** 2, 0.0))
     free = np.maximum(np.asarray(of_member @ (share > 0).astype(np.float64)) - 1.0, 0.0)

@@ -11,7 +11,6 @@ from quorate._utils.checks import check_integer
 from quorate.algorithms.partition import MetaCuts, MetaMethod, Partition
 from quorate.ensemble import Ensemble
 from quorate.graphs import propagated_similarity
-from quorate.numerics.linkage import link_coassociation
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class PropagatedCuts(MetaCuts):
         """Return the group of each pattern; if no two clusters overlap (a single member), that of average link."""
         if self.similarity.any():
             return super().solve(k)
-        return Partition(link_coassociation(self.ensemble, self.influence, "average").cut(k)[self.covered])
+        return Partition(self.eac_tree.cut(k)[self.covered])
 
 
 class ECPCSMC(MetaMethod):

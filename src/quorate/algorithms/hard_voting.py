@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.optimize import linear_sum_assignment
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition, fill_empty, first_largest
 from quorate.ensemble import Ensemble
-from quorate.numerics.linkage import Dendrogram, link_coassociation
 
 _MAX_ROUNDS = 100
 
@@ -27,11 +25,6 @@ class Matching(NamedTuple):
 @dataclass(frozen=True)
 class MatchedCuts(GroupCuts):
     """Groups by plurality of matched clusters, computed separately for every k."""
-
-    @cached_property
-    def eac_tree(self) -> Dendrogram:
-        """The average-link tree of the co-association (EAC), where voting starts."""
-        return link_coassociation(self.ensemble, self.influence, "average")
 
     def match(self, groups: Ints, k: int) -> Matching:
         """Return the best one-to-one matching of every member's clusters to k groups (Hungarian method)."""

@@ -16,7 +16,6 @@ from quorate.algorithms.base import Cuts
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
-from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.row_similarity import indicators
 
 _MAX_SWEEPS = 100
@@ -27,11 +26,6 @@ class MedianCuts(GroupCuts):
     """Partitions that maximize Q, the sum over pairs of rows of one group of their evidence minus gamma."""
 
     gamma: float = 0.5
-
-    @cached_property
-    def eac_tree(self) -> Dendrogram:
-        """The average-link tree of evidence (EAC), where the search starts."""
-        return link_coassociation(self.ensemble, self.influence, "average")
 
     @cached_property
     def free(self) -> Ints:

@@ -130,6 +130,11 @@ class GroupCuts:
         """Return a warning about a cut into k clusters: there is no reason for one."""
 
     @cached_property
+    def eac_tree(self) -> Dendrogram:
+        """The average-link tree of the co-association (EAC)."""
+        return link_coassociation(self.ensemble, self.influence, "average")
+
+    @cached_property
     def lwea_tree(self) -> Dendrogram:
         """The average-link tree of the locally weighted co-association (LWEA), where iterations start."""
         certainty = cluster_certainty(self.ensemble, members=self.influence > 0)

@@ -18,7 +18,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer, check_number
 from quorate._utils.numbering import number_by_size
 from quorate.algorithms.base import ConsensusMethod, Cuts
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, member_indicator
 from quorate.errors import QuorateWarning
 from quorate.graphs import bipartite_graph, bipartite_links
 from quorate.numerics.transfer_cut import TransferCut
@@ -87,10 +87,7 @@ class Connectivity:
     def gram(self) -> Floats:
         """(M, M) tr(M_i M_j): the squared Frobenius norm of the members' contingency table."""
         ens = self.ensemble
-        of_member = sp.csr_array(
-            (np.ones(ens.n_clusters), (ens.cluster_member, np.arange(ens.n_clusters))),
-            shape=(ens.n_members, ens.n_clusters),
-        )
+        of_member = member_indicator(ens)
         return np.asarray((of_member @ ens.cooccurrence.astype(np.float64).power(2) @ of_member.T).toarray())
 
     def fit_to(self, rows: Floats, links: Floats) -> Floats:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.certainty import Certainty, Groups, Votes
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings, Ensemble, member_indicator
 from quorate.reliability import ratio
 from quorate.row_similarity import group_sums, shared_rows
 
@@ -130,9 +130,7 @@ def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
 
     `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.
     """
-    of_member = sp.csr_array(
-        (np.ones(ens.n_clusters), (np.arange(ens.n_clusters), ens.cluster_member)), (ens.n_clusters, ens.n_members)
-    )
+    of_member = sp.csr_array(member_indicator(ens).T)
     inside, together = shared @ of_member, shared**2 @ of_member
     # Pairs of a row with itself are left out of both numerator and denominator.
     alone = squared @ of_member

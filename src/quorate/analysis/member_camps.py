@@ -19,7 +19,7 @@ from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.registry import ConsensusResult, consensus
 from quorate.analysis.compare import compare, listed
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.reliability import agreement, ratio
+from quorate.reliability import agreement, ratio, shared_information
 from quorate.row_similarity import shared_rows
 
 _MOST_CAMPS = 8
@@ -236,17 +236,5 @@ def information_distances(ens: Ensemble, labels: Labels) -> Floats:
 
     VI = H(P) + H(P_l) - 2 I(P, P_l), over the rows that both label.
     """
-    shared = shared_rows(ens, labels, int(labels.max()) + 1)
-    distances = np.zeros(ens.n_members)
-    for member in range(ens.n_members):
-        table = shared[:, ens.cluster_member == member]
-        n = table.sum()
-        if n > 0:
-            distances[member] = (_plogp(table.sum(axis=1)) + _plogp(table.sum(axis=0)) - 2 * _plogp(table)) / n
-    return np.maximum(distances, 0)
-
-
-def _plogp(counts: Floats) -> float:
-    """Return the sum of x log2 x."""
-    filled = counts[counts > 0]
-    return float(np.sum(filled * np.log2(filled)))
+    information = shared_information(ens, shared_rows(ens, labels, int(labels.max()) + 1))
+    return np.maximum(information.entropy + information.member_entropy - 2 * information.mutual, 0) / np.log(2)

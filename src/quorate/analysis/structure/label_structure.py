@@ -13,7 +13,7 @@ from quorate.analysis.choose_k import sample_rows, split_in_halves, without_rows
 from quorate.analysis.structure.consensus_cuts import KS, cuts
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings
 from quorate.errors import QuorateError
-from quorate.reliability import crowd_trust
+from quorate.reliability import crowd_trust, ratio, shared_information
 from quorate.row_similarity import shared_rows
 
 CLEAR, WEAK = 0.926, 0.3
@@ -107,17 +107,5 @@ def _from_labels(ens: Clusterings) -> LabelStructure | None:
 
 def _shared_information(ens: Ensemble, labels: Labels) -> Floats:
     """(M,) mutual information of each member with a consensus, over the smaller entropy."""
-    shared = shared_rows(ens, labels, int(labels.max()) + 1)
-    values = np.zeros(ens.n_members)
-    for member in range(ens.n_members):
-        table = shared[:, ens.cluster_member == member]
-        table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-        if min(table.shape) < 2:
-            continue
-        share = table / table.sum()
-        of_row, of_column = share.sum(axis=1), share.sum(axis=0)
-        filled = share > 0
-        mutual = np.sum(share[filled] * np.log((share / np.outer(of_row, of_column))[filled]))
-        entropy = min(-np.sum(of_row * np.log(of_row)), -np.sum(of_column * np.log(of_column)))
-        values[member] = mutual / entropy
-    return values
+    information = shared_information(ens, shared_rows(ens, labels, int(labels.max()) + 1))
+    return ratio(information.mutual, np.minimum(information.entropy, information.member_entropy))

@@ -57,6 +57,7 @@ ALLOWED = {
 
 # Packages and modules whose texts are checked.
 CHECKED = [
+    "benchmarking",
     "errors.py",
     *(f"cli/{name}.py" for name in ("__init__", "app", "options", "flags", "interrupts", "generate")),
 ]

@@ -1,1 +1,1 @@
-"""The benchmark: consensus functions side by side on pools of clusterings with known classes, and what follows."""
+"""Comparisons of consensus methods on pools of clusterings with known classes."""

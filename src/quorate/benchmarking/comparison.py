@@ -1,4 +1,4 @@
-"""Running a comparison: every method on every drawn ensemble, each finished measurement kept, nothing done twice."""
+"""Comparisons: run every method on every drawn ensemble, and store each measurement when it is finished."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from quorate.benchmarking.public_pools import Pool, Recipe, gather_pools
 from quorate.benchmarking.resources import one_thread, peak_memory
 from quorate.benchmarking.results_folder import Piece, open_results
 from quorate.benchmarking.scoring import score_rows
-from quorate.errors import QuorateError
+from quorate.errors import InputError, QuorateError
 
-VERSION = 1  # of what the measurements mean
+VERSION = 1  # rises when the meaning of a measurement changes
 POOLS = "pools"
-"""The folder in a results folder that keeps drawn members."""
+"""The subfolder of a results folder that stores generated members."""
 REPORT = "report"
-"""The folder in a results folder that holds pages, tables and figures."""
+"""The subfolder of a results folder with pages, tables and figures."""
 _warm: set[str] = set()
-"""The methods whose kernels this process has loaded."""
+"""The methods whose kernels this process has compiled or loaded."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How ensembles are drawn from pools and what is asked of the methods."""
+    """How ensembles are drawn from pools, and at which numbers of clusters methods are run."""
 
     n_members: tuple[int, ...] = (10,)
     """Sizes of the ensembles."""
     draws: int = 20
     """Ensembles of each size from each pool."""
     grid: tuple[int, ...] = ()
-    """Numbers of clusters tried for the best k, besides the number of classes; none: only the number of classes."""
+    """Numbers of clusters to try for the best k, in addition to the number of classes."""
     seed: int = 0
     timeout: float | None = 600.0
-    """Seconds that a method has for one ensemble."""
+    """Time limit in seconds of a method on one ensemble."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The name in the store."""
+        """The key of the measurement in the store."""
         return f"{self.pool}/M={self.n_members}/draw={self.draw}/{self.method}"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to measure a cell."""
+    """The input of a worker that measures a cell."""
 
     cell: Cell
     contestant: Contestant
@@ -77,8 +77,8 @@ class Task:
     classes: NDArray[np.int64]
     ks: tuple[int, ...]
     seed: int
-    given_up: str = ""
-    """Why the cell is not measured, if it is not."""
+    skipped: str = ""
+    """Why the cell is not measured; empty if it is."""
 
 
 def bench(
@@ -96,10 +96,10 @@ def bench(
     n_jobs: int = 2,
     progress: bool | None = None,
 ) -> Comparison:
-    """Compare consensus functions on ensembles drawn from pools of clusterings with known classes.
+    """Compare consensus methods on ensembles drawn from pools of clusterings with known classes.
 
-    Interrupted at any moment and started again with the same folder, it goes on. A method that fails or runs out of
-    time leaves a marked cell with its message.
+    An interrupted comparison continues if it is started again with the same folder. A method that fails or exceeds the
+    time limit leaves a marked cell with its message.
 
     Parameters
     ----------
@@ -107,30 +107,30 @@ def bench(
         Files with clusterings and classes (tables, NPZ, MATLAB), folders of them, names of packaged datasets (members
         are drawn by the recipe), or a mapping from names to (labels, classes).
     methods : list or mapping, optional
-        Names of registered methods with parameters ("weac linkage=single"), functions or where to find them
-        ("my_methods.py:vote"), objects with `fit_predict`, command lines of programs; or names of your own to these.
-        Default: every registered method.
+        Names of registered methods with parameters ("weac linkage=single"), functions or their location
+        ("my_methods.py:vote"), objects with `fit_predict`, or command lines of programs; or a mapping from names to
+        these. Default: every registered method.
     folder : str or path, default "bench"
-        Where results are kept.
+        The results folder.
     n_members : int or several, default 10
         Sizes of the ensembles drawn.
     draws : int, default 20
         Ensembles of each size from each pool.
     best_k : bool or sequence of int, default False
-        Whether to try other numbers of clusters too: True for 2 to 30, or those to try.
+        Whether to try other numbers of clusters as well: True for 2 to 30, or a list.
     seed : int, default 0
-        One seed gives one table.
+        The same seed gives the same table.
     timeout : float or None, default 600
-        Seconds a method has for one ensemble. One that takes longer is not tried on later draws from the same pool,
-        nor on larger ensembles.
+        Time limit of a method on one ensemble. A method that exceeds it is skipped on later draws from the same pool
+        and on larger ensembles.
     truth : str, optional
-        The column or array of a file that holds the classes.
+        The column, or array of a file, with the known classes.
     recipe : Recipe, optional
-        How members are drawn from the features of a dataset.
+        How members are generated from the features of a dataset.
     n_jobs : int, default 2
-        Processes; each keeps to one thread. The scores do not depend on it.
+        Number of processes; each uses one thread. The scores do not depend on it.
     progress : bool or None, default None
-        Show progress and the time left; None: if standard error is a terminal.
+        Whether to show progress; None: if standard error is a terminal.
 
     Returns
     -------
@@ -144,8 +144,8 @@ def bench(
     >>> import quorate as qt
     >>> pool = {"halves": ([[0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2]], [0, 0, 0, 1, 1, 1])}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = qt.bench(pool, ["eac", "hbgf"], folder, n_members=3, draws=1)
-    >>> found.means("ari").tolist()
+    ...     comparison = qt.bench(pool, ["eac", "hbgf"], folder, n_members=3, draws=1)
+    >>> comparison.means("ari").tolist()
     [[1.0, 1.0]]
     """
     folder = Path(folder)
@@ -157,7 +157,7 @@ def bench(
     with open_results(folder, about, n_jobs) as store:
         _note_methods(store, contestants)
         todo = [cell for cell in cells(protocol, gathered, contestants) if cell.key not in store]
-        if todo:  # compiled kernels are kept on disk: workers load them, and no method loses its time to compiling
+        if todo:  # workers load kernels from the cache on disk, so that compiling does not count as time of a method
             for contestant in contestants:
                 _warm_up(contestant)
         tasks = _tasks(todo, protocol, gathered, contestants, store)
@@ -165,9 +165,9 @@ def bench(
         with closing(finished):  # type: ignore[type-var]
             for task, piece in finished:
                 store.add(task.cell.key, {"status": piece.status} if isinstance(piece, Failure) else piece)
-        found = read_comparison(about, store)
-    write_report(found, folder / REPORT)
-    return found
+        comparison = read_comparison(about, store)
+    write_report(comparison, folder / REPORT)
+    return comparison
 
 
 def _protocol(
@@ -191,35 +191,38 @@ def _protocol(
 
 def _check_sizes(pools: Sequence[Pool], protocol: Protocol) -> None:
     for pool in pools:
-        held = pool.labels.shape[1]
-        if held < max(protocol.n_members):
-            raise QuorateError(
-                f"The pool {pool.name!r} holds {held} members, fewer than the {max(protocol.n_members)} that ensembles "
-                "are drawn with. Draw smaller ensembles (n_members), or leave the pool out."
+        n_pool = pool.labels.shape[1]
+        if n_pool < max(protocol.n_members):
+            raise InputError(
+                f"is {max(protocol.n_members)}, but the pool {pool.name!r} has only {n_pool} members.",
+                code="pool-too-small",
+                parameter="n_members",
+                hint="Draw smaller ensembles, or remove the pool.",
             )
 
 
 def _about(protocol: Protocol, pools: Sequence[Pool]) -> dict[str, Any]:
-    """Return what the measurements depend on; methods are noted one by one, so that others may join later."""
+    """Return the settings that determine the measurements; methods are stored one by one, so that more can be added."""
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(protocol).items()}
     return {"kind": "bench", "version": VERSION, "name": "bench", **plain, "pools": [pool.about() for pool in pools]}
 
 
 def _note_methods(store: Store, contestants: Sequence[Contestant]) -> None:
-    """Note what each method is; another one under a name that was measured before is refused."""
+    """Store the definition of each method; raise an error if its name was measured with another definition."""
     for contestant in contestants:
         key, about = METHOD + contestant.name, json.loads(json.dumps(contestant.about, default=repr))
         if key not in store:
             store.add(key, about)
         elif store[key] != about:
-            raise QuorateError(
-                f"The method {contestant.name!r} was measured in this folder as {store[key]}, and is {about} now. Give "
-                "it another name, or choose another folder."
+            raise InputError(
+                f"The method {contestant.name!r} was measured in this folder as {store[key]}, and is {about} now.",
+                code="method-changed",
+                hint="Give it another name, or choose another folder.",
             )
 
 
 def cells(protocol: Protocol, pools: Sequence[Pool], contestants: Sequence[Contestant]) -> Iterator[Cell]:
-    """Yield every method on every ensemble; whole rounds of draws come before the next, so that tables fill evenly."""
+    """Yield every method on every ensemble; one draw of all pools comes before the next, so that tables fill evenly."""
     for draw in range(protocol.draws):
         for size in protocol.n_members:
             for pool in pools:
@@ -241,25 +244,25 @@ def _tasks(
         labels = pool.draw(cell.n_members, cell.draw, protocol.seed)
         ks = tuple(sorted({pool.n_classes, *protocol.grid}))
         seed = int(np.random.default_rng([protocol.seed, cell.draw]).integers(2**31))
-        given_up = why_not(cell, protocol, finished)
-        yield Task(cell, by_method[cell.method], labels, pool.classes, ks, seed, given_up)
+        skipped = reason_to_skip(cell, protocol, finished)
+        yield Task(cell, by_method[cell.method], labels, pool.classes, ks, seed, skipped)
 
 
-def why_not(cell: Cell, protocol: Protocol, finished: Mapping[str, Piece]) -> str:
-    """Return why a cell is not worth its time, if it is not: an earlier one of the pool, no larger, ran out of it."""
+def reason_to_skip(cell: Cell, protocol: Protocol, finished: Mapping[str, Piece]) -> str:
+    """Return why a cell is skipped: an earlier one of the same pool, not larger, exceeded the time limit."""
     for size in protocol.n_members:
         for draw in range(cell.draw + 1):
             before = replace(cell, n_members=size, draw=draw)
             status = finished.get(before.key, {"status": ""})["status"]
             if size <= cell.n_members and status.startswith(TIMED_OUT):
-                return f"not tried, since draw {draw} of {size} members {status}"
+                return f"skipped: draw {draw} of {size} members {status}"
     return ""
 
 
 def measure(task: Task) -> Piece:
-    """Return the scores of a method on an ensemble, with its time and memory beyond what was there before."""
-    if task.given_up:
-        return {"status": task.given_up}
+    """Return the scores of a method on an ensemble, its time, and the memory it added."""
+    if task.skipped:
+        return {"status": task.skipped}
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _warm_up(task.contestant)
@@ -280,17 +283,17 @@ def measure(task: Task) -> Piece:
 
 
 def _warm_up(contestant: Contestant) -> None:
-    """Let the kernels of a registered method compile or load: that is no part of its time."""
+    """Compile or load the kernels of a registered method, so that this does not count as its time."""
     if isinstance(contestant, Registered) and contestant.name not in _warm:
         _warm.add(contestant.name)
         labels = np.arange(24)[:, None] // np.array([12, 8, 6, 5])
-        with suppress(QuorateError), warnings.catch_warnings():  # the measurement itself will say what is wrong
+        with suppress(QuorateError), warnings.catch_warnings():  # the measurement itself reports the error
             warnings.simplefilter("ignore")
             contestant.answer(labels.astype(np.int32), (2, 3), 0)
 
 
 def read_comparison(about: Mapping[str, Any], pieces: Mapping[str, Piece]) -> Comparison:
-    """Return the measurements of a results folder as tables."""
+    """Return the measurements of a results folder as a `Comparison`."""
     return Comparison(
         pools=tuple(pool["name"] for pool in about["pools"]),
         sizes=tuple(about["n_members"]),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_report(found: Comparison, folder: Path) -> None:
-    """Write everything there is to a folder."""
+    """Write the pages, tables and figures of a comparison to a folder."""
     with clear_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         sections = list(_sections(found))
@@ -36,7 +36,7 @@ def write_report(found: Comparison, folder: Path) -> None:
 
 
 class Section:
-    """One setting of the comparison: tables, and a figure of the ranks where matplotlib is installed."""
+    """One setting of the comparison: tables, and a figure of the ranks if matplotlib is installed."""
 
     def __init__(self, name: str, title: str, text: str, shown: list[Table], figure: Figure | None) -> None:
         self.name = name
@@ -65,23 +65,23 @@ def _sections(found: Comparison) -> Iterator[Section]:
             None,
         )
     if found.failures:
-        yield Section("failures", "What went wrong", "", [comparison_tables.failure_table(found)], None)
+        yield Section("failures", "Failures", "", [comparison_tables.failure_table(found)], None)
 
 
 def _tests(ranking: Ranking) -> str:
-    """Return in words what the tests say."""
+    """Return the results of the tests as a sentence."""
     if ranking.friedman is None:
         return "Too few methods or pools for a test of differences."
     differ = "differ" if ranking.friedman.p_value < 0.05 else "do not differ significantly"
     return (
-        f"Over {len(ranking.scores)} pools the {len(ranking.methods)} methods {differ} (Friedman, p = "
-        f"{ranking.friedman.p_value:.2g}); mean ranks less than {ranking.critical_difference:.2f} apart are not told "
-        "apart (Nemenyi, 5 %)."
+        f"Over {len(ranking.scores)} pools the {len(ranking.methods)} methods {differ} (Friedman test, p = "
+        f"{ranking.friedman.p_value:.2g}). Mean ranks closer than {ranking.critical_difference:.2f} are not "
+        "significantly different (Nemenyi test, 5 %)."
     )
 
 
 def draw_ranks(ranking: Ranking, title: str) -> Figure | None:
-    """Return the critical-difference diagram: mean ranks on a line, bars over methods that are not told apart."""
+    """Return the critical-difference diagram: mean ranks on a line, with bars over similar methods."""
     if ranking.critical_difference is None or len(ranking.methods) < 3:
         return None
     try:
@@ -135,13 +135,13 @@ def _introduction(found: Comparison) -> str:
     sizes = " and ".join(map(str, found.sizes))
     return (
         f"{len(found.methods)} methods on {len(found.pools)} pools, {found.draws} ensembles of {sizes} members drawn "
-        "from each. A number is the mean over draws with its standard deviation; ranks and tests are over the methods "
-        "that have a number on every pool."
+        "from each. Numbers are means over draws with standard deviations. Ranks and tests include the methods that "
+        "have a number on every pool."
     )
 
 
 def _markdown(found: Comparison, sections: list[Section]) -> str:
-    text = f"# Comparison of consensus functions\n\n{_introduction(found)}\n"
+    text = f"# Comparison of consensus methods\n\n{_introduction(found)}\n"
     for section in sections:
         text += f"\n## {section.title}\n\n"
         if section.text:

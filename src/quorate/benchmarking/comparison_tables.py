@@ -17,21 +17,21 @@ from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice
 from quorate.benchmarking import statistics
 from quorate.benchmarking.results_folder import Piece, clear_disk_errors
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.tables.io import write_text
 
 SCORES = {"max": "NMI (max)", "sqrt": "NMI (sqrt)", "ari": "ARI"}
-"""The scores and what people call them."""
+"""The scores and their titles."""
 METHOD = "method/"
-"""What the keys of methods begin with, among those of measurements."""
+"""Prefix of the keys of methods in the store."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All measurements of a comparison, and the tables they make.
+    """All measurements of a comparison, and its tables.
 
-    Tables have a line per pool and a column per method, in the order of `pools` and `methods`. A number is shown once
-    all draws of its cell are there and went well; ranks and tests are over the methods that have all of theirs.
+    Arrays have a row per pool and a column per method, in the order of `pools` and `methods`. A number is NaN unless
+    all draws of its cell succeeded. Ranks and tests include the methods that have a number on every pool.
     """
 
     pools: tuple[str, ...]
@@ -42,48 +42,50 @@ class Comparison:
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
-        """The methods that took part."""
+        """The methods that were compared."""
         return tuple(key.removeprefix(METHOD) for key in self.pieces if key.startswith(METHOD))
 
     @property
     def failures(self) -> dict[str, str]:
-        """What went wrong, by measurement."""
+        """The message of each failed measurement."""
         return {key: piece["status"] for key, piece in self.pieces.items() if piece.get("status", "ok") != "ok"}
 
     @property
     def has_best_k(self) -> bool:
-        """Whether other numbers of clusters than that of the classes were tried."""
+        """Whether numbers of clusters other than the number of classes were tried."""
         return any(len(piece.get("k", ())) > 1 for piece in self.pieces.values())
 
     def values(self, score: str = "max", *, best_k: bool = False, n_members: int | None = None) -> Floats:
-        """(pools, methods, draws) scores, or "seconds" or "memory"; NaN where there is none.
+        """Return (pools, methods, draws) scores, or "seconds" or "memory"; NaN where a measurement is missing.
 
         Parameters
         ----------
         score : {"max", "sqrt", "ari", "seconds", "memory"}
         best_k : bool, default False
-            Whether to take the best score over the numbers of clusters, instead of that at the number of classes.
+            Whether to take the best score over the numbers of clusters instead of the score at the number of classes.
         n_members : int, optional
-            The size of the ensembles; default: the first.
+            The size of the ensembles. Default: the first.
         """
         check_choice("score", score, (*SCORES, "seconds", "memory"))
         size = self.sizes[0] if n_members is None else n_members
         if size not in self.sizes:
-            raise QuorateError(f"n_members must be one of {', '.join(map(str, self.sizes))}; got {size}.")
-        found = np.full((len(self.pools), len(self.methods), self.draws), np.nan)
+            raise InputError(
+                f"must be one of {', '.join(map(str, self.sizes))}; got {size}.", code="choice", parameter="n_members"
+            )
+        values = np.full((len(self.pools), len(self.methods), self.draws), np.nan)
         for i, pool in enumerate(self.pools):
             for j, method in enumerate(self.methods):
                 for draw in range(self.draws):
                     piece = self.pieces.get(f"{pool}/M={size}/draw={draw}/{method}", {})
-                    found[i, j, draw] = _value(piece, score, best_k)
-        return found
+                    values[i, j, draw] = _value(piece, score, best_k)
+        return values
 
     def means(self, score: str = "max", *, best_k: bool = False, n_members: int | None = None) -> Floats:
-        """(pools, methods) means over draws."""
+        """Return (pools, methods) means over draws."""
         return self.values(score, best_k=best_k, n_members=n_members).mean(axis=2)
 
     def spreads(self, score: str = "max", *, best_k: bool = False, n_members: int | None = None) -> Floats:
-        """(pools, methods) standard deviations over draws."""
+        """Return (pools, methods) standard deviations over draws."""
         values = self.values(score, best_k=best_k, n_members=n_members)
         return values.std(axis=2, ddof=1) if self.draws > 1 else np.zeros(values.shape[:2])
 
@@ -94,8 +96,8 @@ class Comparison:
     def ranking(self, score: str = "max", *, best_k: bool = False, n_members: int | None = None) -> Ranking:
         """Return the mean ranks of the complete methods over pools, and the tests of their differences."""
         means = self.means(score, best_k=best_k, n_members=n_members)
-        whole = ~np.isnan(means).any(axis=0)
-        return Ranking(tuple(np.array(self.methods, dtype=object)[whole]), means[:, whole])
+        complete = ~np.isnan(means).any(axis=0)
+        return Ranking(tuple(np.array(self.methods, dtype=object)[complete]), means[:, complete])
 
 
 def _value(piece: Mapping[str, Any], score: str, best_k: bool) -> float:
@@ -108,7 +110,7 @@ def _value(piece: Mapping[str, Any], score: str, best_k: bool) -> float:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods that have a number on every pool, and what their ranks tell."""
+    """The methods that have a number on every pool, with their ranks and tests."""
 
     methods: tuple[str, ...]
     scores: Floats
@@ -126,7 +128,7 @@ class Ranking:
 
     @cached_property
     def critical_difference(self) -> float | None:
-        """How far mean ranks must be apart to differ at the 5 % level (Nemenyi)."""
+        """The smallest significant difference of mean ranks at the 5 % level (Nemenyi)."""
         n_pools, n_methods = self.scores.shape
         return statistics.critical_difference(n_methods, n_pools) if n_methods > 1 and n_pools > 1 else None
 
@@ -137,24 +139,24 @@ class Ranking:
 
     @cached_property
     def wins(self) -> Ints:
-        """(methods, methods, 3) pools on which each is ahead of, level with and behind each other."""
+        """(methods, methods, 3) numbers of pools on which the first method wins, ties and loses against the second."""
         return statistics.wins_ties_losses(self.scores)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text: cells as people read them, the first column naming the line."""
+    """A table of text cells; the first column holds the row names."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def markdown(self) -> str:
-        """Return it in Markdown."""
+        """Return the table in Markdown."""
         return markdown_table(self.header, self.rows)
 
     def latex(self) -> str:
-        """Return it as a LaTeX tabular with booktabs rules."""
+        """Return the table as a LaTeX tabular with booktabs rules."""
         lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.header, *self.rows)]
         columns = "l" + "r" * (len(self.header) - 1)
         begin, end = f"\\begin{{tabular}}{{{columns}}}", r"\end{tabular}"
@@ -168,7 +170,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as a CSV file; none, no file."""
+    """Write rows to a CSV file; without rows, write no file."""
     rows = list(rows)
     if not rows:
         return
@@ -184,11 +186,11 @@ _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{"
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    return "".join(_LATEX.get(char, char) for char in text)
 
 
 def score_table(found: Comparison, score: str, *, best_k: bool, n_members: int) -> Table:
-    """Return means and spreads over draws, a line per method, best mean rank first; failed cells are marked."""
+    """Return means and standard deviations over draws, a row per method, best mean rank first; mark failed cells."""
     settings: dict[str, Any] = {"best_k": best_k, "n_members": n_members}
     means, spreads = found.means(score, **settings), found.spreads(score, **settings)
     ranking = found.ranking(score, **settings)
@@ -217,18 +219,18 @@ def _cell(found: Comparison, pool: str, n_members: int, method: str, mean: float
 
 
 def cost_table(found: Comparison, *, n_members: int) -> Table:
-    """Return median seconds and the largest memory over pools and draws, a line per method."""
+    """Return the median time and the largest memory over pools and draws, a row per method."""
     seconds = found.values("seconds", n_members=n_members)
     memory = found.values("memory", n_members=n_members)
     rows = []
     for j, name in enumerate(found.methods):
-        took, held = seconds[:, j][~np.isnan(seconds[:, j])], memory[:, j][~np.isnan(memory[:, j])]
+        times, peaks = seconds[:, j][~np.isnan(seconds[:, j])], memory[:, j][~np.isnan(memory[:, j])]
         rows.append(
             (
                 name,
-                f"{np.median(took):.3f}" if len(took) else "–",
-                f"{took.max():.3f}" if len(took) else "–",
-                f"{held.max() / 1e6:.0f}" if len(held) else "–",
+                f"{np.median(times):.3f}" if len(times) else "–",
+                f"{times.max():.3f}" if len(times) else "–",
+                f"{peaks.max() / 1e6:.0f}" if len(peaks) else "–",
             )
         )
     header = ("method", "seconds, median", "seconds, largest", "memory, largest (MB)")
@@ -236,7 +238,7 @@ def cost_table(found: Comparison, *, n_members: int) -> Table:
 
 
 def duel_table(ranking: Ranking) -> Table:
-    """Return pools won, tied and lost by the line against the column, with a star where they differ."""
+    """Return on how many pools the row wins, ties and loses against the column; a star marks significance."""
     order = np.argsort(ranking.mean_ranks, kind="stable")
     rows = []
     for i in order:
@@ -250,17 +252,17 @@ def duel_table(ranking: Ranking) -> Table:
 
 
 def failure_table(found: Comparison) -> Table:
-    """Return what went wrong, once for each pool, method and message."""
-    counted: dict[tuple[str, str, str], int] = {}
+    """Return the failures, counted by pool, method and message."""
+    counts: dict[tuple[str, str, str], int] = {}
     for key, status in found.failures.items():
         pool, _, _, method = key.split("/", 3)
-        counted[pool, method, status] = counted.get((pool, method, status), 0) + 1
-    rows = tuple((method, pool, str(n), status) for (pool, method, status), n in counted.items())
-    return Table("What went wrong", ("method", "pool", "draws", "message"), rows)
+        counts[pool, method, status] = counts.get((pool, method, status), 0) + 1
+    rows = tuple((method, pool, str(n), status) for (pool, method, status), n in counts.items())
+    return Table("Failures", ("method", "pool", "draws", "message"), rows)
 
 
 def measurement_rows(found: Comparison) -> Iterable[dict[str, Any]]:
-    """Yield one line per measurement."""
+    """Yield one row per measurement."""
     for key, piece in found.pieces.items():
         parts = key.split("/", 3)
         if len(parts) < 4 or not parts[1].startswith("M="):

@@ -1,11 +1,10 @@
-"""What takes part in a comparison: registered methods, estimators, functions and programs of one's own."""
+"""The methods of a comparison: registered methods, estimators, functions and external programs."""
 
 from __future__ import annotations
 
 import csv
 import importlib
 import importlib.util
-import inspect
 import shlex
 import subprocess
 import sys
@@ -19,30 +18,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.array_types import Ints
-from quorate.algorithms.registry import METHODS, make_method, resolve_method
-from quorate.errors import QuorateError
+from quorate.algorithms.registry import METHODS, make_method
+from quorate.errors import InputError
 
 Labels = NDArray[np.int32]
 
 
 class Contestant(Protocol):
-    """Something that combines clusterings."""
+    """A method that combines clusterings."""
 
     @property
     def name(self) -> str:
-        """What it is called in the tables."""
+        """Its name in the tables."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """What its answers depend on, as plain values."""
+        """Everything its results depend on, as values for JSON."""
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
-        """Return (n, ks) consensus labels of (n, M) labels, -1 in either for none."""
+        """Return (n, ks) consensus labels of (n, M) labels; -1 is a missing label in both."""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A consensus function of the registry with its parameters."""
+    """A registered consensus method with its parameters."""
 
     name: str
     method: str
@@ -55,22 +54,22 @@ class Registered:
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
         """Solve once, and cut at every k."""
-        params = dict(self.params)
-        if "random_state" in inspect.signature(METHODS[resolve_method(self.method)]).parameters:
-            params.setdefault("random_state", seed)
-        return make_method(self.method, ks[0], params).fit(labels).sweep(ks)
+        method = make_method(self.method, ks[0], self.params)
+        if "random_state" in method.get_params() and "random_state" not in self.params:
+            method.set_params(random_state=seed)
+        return method.fit(labels).sweep(ks)
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """Any object with `fit_predict` over a label matrix; `n_clusters` and `random_state` are set where it has them."""
+    """An object with `fit_predict` over a label matrix; `n_clusters` and `random_state` are set if it has them."""
 
     name: str
     estimator: Any
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the estimator says of itself."""
+        """The representation of the estimator."""
         return {"name": self.name, "estimator": repr(self.estimator)}
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
@@ -82,43 +81,43 @@ class Estimator:
 
         copied = clone(self.estimator, safe=False)
         if hasattr(copied, "get_params"):
-            known = copied.get_params()
-            wanted = {"n_clusters": k, "random_state": seed}
-            copied.set_params(**{name: value for name, value in wanted.items() if name in known})
+            params = copied.get_params()
+            settings = {"n_clusters": k, "random_state": seed}
+            copied.set_params(**{name: value for name, value in settings.items() if name in params})
         return _checked(copied.fit_predict(labels), len(labels))
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one's own: from (labels, n_clusters) to one label per row."""
+    """A function from (labels, n_clusters) to one label per row."""
 
     name: str
     function: Callable[..., Any] | str
-    """The function, or where to find it: "package.module:function" or "path/to/file.py:function"."""
+    """The function, or its location: "package.module:function" or "path/to/file.py:function"."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """Where the function is."""
+        """The location of the function."""
         where = self.function if isinstance(self.function, str) else getattr(self.function, "__qualname__", "function")
         return {"name": self.name, "function": where}
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
-        """Call it for every k; numpy's global random numbers start from the seed each time."""
+        """Call it for every k, after seeding NumPy's global random state."""
         function = find_function(self.function) if isinstance(self.function, str) else self.function
         columns = []
         for k in ks:
-            np.random.seed(seed)  # noqa: NPY002 - whatever a foreign function draws, one seed gives one table
+            np.random.seed(seed)  # noqa: NPY002 - the function may use it, and results must be reproducible
             columns.append(_checked(function(labels, k), len(labels)))
         return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of one's own: it reads a table of labels and writes a table with one label per row.
+    """An external program that reads a table of labels and writes a table with one label per row.
 
-    In its command line `{labels}`, `{output}` and `{k}` stand for the CSV file to read (a header, one column per
-    member, empty cells for missing labels), the CSV file to write (a header, one column) and the number of clusters;
-    `{seed}` for a number that random choices may start from.
+    Placeholders in its command line: `{labels}` is the CSV file to read (a header, one column per member, empty cells
+    for missing labels), `{output}` the CSV file to write (a header, one column), `{k}` the number of clusters, and
+    `{seed}` a random seed.
     """
 
     name: str
@@ -141,13 +140,14 @@ class Program:
 
     def _one(self, table: Path, folder: Path, n_rows: int, k: int, seed: int) -> Ints:
         output = folder / f"answer_{k}.csv"
-        places = {"labels": str(table), "output": str(output), "k": str(k), "seed": str(seed)}
-        words = [word.format(**places) for word in shlex.split(self.command)]
+        values = {"labels": str(table), "output": str(output), "k": str(k), "seed": str(seed)}
+        words = [word.format(**values) for word in shlex.split(self.command)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0 or not output.exists():
-            said = (done.stderr or done.stdout).strip().splitlines()
-            raise QuorateError(
-                f"{words[0]} wrote no answer (exit code {done.returncode}){': ' + said[-1] if said else ''}"
+            message = (done.stderr or done.stdout).strip().splitlines()
+            raise InputError(
+                f"{words[0]} wrote no output (exit code {done.returncode}){': ' + message[-1] if message else ''}",
+                code="no-program-output",
             )
         with output.open(newline="") as file:
             cells = [row[0] for row in csv.reader(file) if row][1:]
@@ -155,10 +155,12 @@ class Program:
 
 
 def _checked(answer: Any, n_rows: int) -> Ints:
-    """Return an answer as whole numbers from 0, one per row; noise (negative numbers) stays -1."""
+    """Return labels as integers from 0, one per row; noise (negative numbers) stays -1."""
     answer = np.asarray(answer)
     if answer.shape != (n_rows,):
-        raise QuorateError(f"an answer must hold one label per row, shape ({n_rows},); got shape {answer.shape}")
+        raise InputError(
+            f"A method must return one label per row ({n_rows}); got shape {answer.shape}.", code="one-label"
+        )
     labeled = answer >= 0 if answer.dtype.kind in "if" else np.ones(n_rows, dtype=bool)
     codes = np.full(n_rows, -1, dtype=np.int64)
     codes[labeled] = np.unique(answer[labeled], return_inverse=True)[1]
@@ -171,7 +173,7 @@ def find_function(where: str) -> Callable[..., Any]:
     if module_name.endswith(".py"):
         path = Path(module_name)
         if not path.is_file():
-            raise QuorateError(f"There is no file {module_name!r}, where the method {where!r} should be.")
+            raise InputError(f"There is no file {module_name!r} for the method {where!r}.", code="no-such-file")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None
@@ -182,22 +184,22 @@ def find_function(where: str) -> Callable[..., Any]:
         try:
             module = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
-            raise QuorateError(f"The method {where!r} cannot be imported: {error}.") from None
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise QuorateError(f"{module_name!r} has no function {name!r}.")
-    return found
+            raise InputError(f"The method {where!r} cannot be imported: {error}.", code="cannot-import") from None
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise InputError(f"{module_name!r} has no function {name!r}.", code="no-such-function")
+    return function
 
 
 def gather_contestants(methods: Any = None) -> list[Contestant]:
-    """Return who takes part, under names that differ.
+    """Return the methods to compare, under distinct names.
 
     Parameters
     ----------
     methods : list or mapping, optional
-        Names of registered methods, with parameters if wanted ("weac", "weac linkage=single"); where a function is
-        ("my_methods.py:vote"); command lines of programs ("my-program {labels} {output} {k}"); functions; objects with
-        `fit_predict`; or a mapping from names to any of these. Default: every registered method.
+        Names of registered methods, optionally with parameters ("weac", "weac linkage=single"); the location of a
+        function ("my_methods.py:vote"); command lines of programs ("my-program {labels} {output} {k}"); functions;
+        objects with `fit_predict`; or a mapping from names to any of these. Default: every registered method.
     """
     if methods is None:
         methods = list(METHODS)
@@ -206,9 +208,11 @@ def gather_contestants(methods: Any = None) -> list[Contestant]:
     names = [contestant.name for contestant in contestants]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise QuorateError(f"Two methods are named {twice[0]!r}. Give them names of their own, as in NAME=METHOD.")
+        raise InputError(
+            f"Two methods are named {twice[0]!r}.", code="same-name", hint="Choose other names: NAME=METHOD."
+        )
     if not contestants:
-        raise QuorateError("There are no methods to compare. Name one, or leave methods out for all.")
+        raise InputError("There are no methods to compare.", code="no-methods")
     return contestants
 
 
@@ -217,7 +221,7 @@ def _as_list(methods: Any) -> list[Any]:
 
 
 def make_contestant(method: Any, name: str | None = None) -> Contestant:
-    """Return one that takes part, as `gather_contestants` describes it."""
+    """Return one method to compare; see `gather_contestants` for the kinds."""
     if isinstance(method, Registered | Estimator | Function | Program):
         return method
     if not isinstance(method, str):
@@ -225,12 +229,14 @@ def make_contestant(method: Any, name: str | None = None) -> Contestant:
             return Estimator(name or type(method).__name__, method)
         if callable(method):
             return Function(name or str(getattr(method, "__name__", "function")), method)
-        raise QuorateError(f"A method is a name, a function or has fit_predict; got {type(method).__name__}.")
+        raise InputError(
+            f"A method must be a name, a function or have fit_predict; got {type(method).__name__}.", code="method-kind"
+        )
     if "{output}" in method:
         first = _words(method)[0]
         return Program(name or Path(first).name, method)
     if ":" in method:
-        find_function(method)  # better now than after hours
+        find_function(method)  # an error now is better than after hours
         return Function(name or method.rpartition(":")[2], method)
     estimator, *settings = method.split() or [""]
     params = dict(_setting(setting) for setting in settings)
@@ -242,7 +248,7 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise QuorateError(f"The program {command!r} cannot be called: {str(error).lower()}.") from None
+        raise InputError(f"The command {command!r} is not valid: {str(error).lower()}.", code="bad-command") from None
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -250,7 +256,10 @@ def _setting(text: str) -> tuple[str, Any]:
 
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise QuorateError(f"Parameters of a method are written NAME=VALUE, as in 'weac linkage=single'; got {text!r}.")
+        raise InputError(
+            f"Write parameters of a method as NAME=VALUE, such as 'weac linkage=single'; got {text!r}.",
+            code="name-value",
+        )
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):

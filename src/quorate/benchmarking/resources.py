@@ -1,4 +1,4 @@
-"""What a measurement may use, and what it took."""
+"""Resources of a measurement: one thread, and its peak memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESET = Path("/proc/self/clear_refs")
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep to one thread: there is one process per core, and sums in several threads vary in their last bits."""
+    """Use one thread: there is one process per core, and sums in several threads vary in their last bits."""
     import numba
     from threadpoolctl import threadpool_limits
 
@@ -28,19 +28,19 @@ def one_thread() -> Iterator[None]:
 
 @dataclass
 class Peak:
-    """The memory of this process at its highest, beyond what it held before."""
+    """The peak memory of this process above its memory before."""
 
     bytes: int | None = None
-    """None where the system does not tell."""
+    """None if the system does not report it."""
 
 
 @contextmanager
 def peak_memory() -> Iterator[Peak]:
-    """Measure how much more memory the work inside the `with` block holds at its highest, where Linux tells it."""
+    """Measure the additional peak memory inside the `with` block, on Linux."""
     peak = Peak()
     before = _resident("VmRSS")
     try:
-        _RESET.write_text("5")  # the highest mark counts from here
+        _RESET.write_text("5")  # resets the peak
     except OSError:
         before = None
     yield peak

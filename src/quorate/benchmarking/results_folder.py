@@ -1,4 +1,4 @@
-"""Results folders: one append-only file of finished measurements, which any run of the same protocol goes on with."""
+"""Results folders: a store of finished measurements, which every run of the same protocol continues."""
 
 from __future__ import annotations
 
@@ -12,72 +12,74 @@ from pathlib import Path
 from typing import Any
 
 from quorate._runtime.checkpoints import Store, peek
-from quorate.errors import QuorateError
+from quorate.errors import InputError, QuorateError
 
 STORE = "results.jsonl"
-"""The file in a results folder that keeps the measurements."""
+"""The file in a results folder with the measurements."""
 SESSION = "session/"
-"""What the keys of runs begin with, among those of measurements."""
+"""Prefix of the keys of runs in the store."""
 Piece = dict[str, Any]
-"""One measurement: its `status` ("ok" or what went wrong) and what was found."""
+"""One measurement: its `status` ("ok" or an error message) and its values."""
 
 
 @contextmanager
 def open_results(folder: Path, about: Mapping[str, Any], n_jobs: int) -> Iterator[Store]:
-    """Open a results folder to add to it; one of another protocol is refused, a full disk explained.
+    """Open a results folder to add to it; raise an error if it belongs to another protocol or cannot be written.
 
     Parameters
     ----------
     folder : path
     about : mapping
-        Everything the measurements depend on, as plain values; `name` is what people call it.
+        Everything the measurements depend on, as values for JSON; `name` is the name of the protocol.
     n_jobs : int
-        Number of processes, noted beside the versions of libraries and the time the run took.
+        Number of processes, stored with the versions of libraries and the run time.
     """
     with clear_disk_errors(folder):
-        _refuse_other(folder, about)
+        _check_protocol(folder, about)
         with Store(folder / STORE, dict(about)) as store, _session(store, n_jobs):
             yield store
 
 
-def _refuse_other(folder: Path, about: Mapping[str, Any]) -> None:
+def _check_protocol(folder: Path, about: Mapping[str, Any]) -> None:
     path = folder / STORE
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        found = peek(path)[0]
+        stored = peek(path)[0]
     except QuorateError:
-        return  # not finished writing its first line, or not ours: the store itself says so
-    if found != about:
-        raise QuorateError(
-            f"{str(folder)!r} holds results of another protocol (spec {found.get('name', 'unknown')!r}, not "
-            f"{about['name']!r}, or another version of it); they cannot be mixed. Choose another folder to start anew, "
-            "or delete this one."
+        return  # the first line is incomplete, or it is another file: opening the store raises the right error
+    if stored != about:
+        raise InputError(
+            f"{str(folder)!r} contains results of another protocol ({stored.get('name', 'unknown')!r}, not "
+            f"{about['name']!r}, or another version of it).",
+            code="other-protocol",
+            hint="Choose another folder, or delete this one.",
         )
 
 
 @contextmanager
 def clear_disk_errors(folder: Path) -> Iterator[None]:
-    """Say what to do when the results folder cannot be written, or the disk is full."""
+    """Raise a clear error if the results folder cannot be written or the disk is full."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise QuorateError(
-            f"Results cannot be written to {str(folder)!r}: {reason}. What was finished before is kept; make room or "
-            "choose another folder, and run the same command again to go on."
+        raise InputError(
+            f"Results cannot be written to {str(folder)!r}: {reason}.",
+            code="cannot-write",
+            hint="Finished measurements are stored. Free disk space, and run the same command again to continue.",
         ) from error
 
 
 @contextmanager
 def _session(store: Store, n_jobs: int) -> Iterator[None]:
-    """Note when this run was made, for how long, and with which versions, if it added anything."""
+    """Store date, duration and library versions of this run, if it added measurements."""
     before, start, began = len(store), time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     yield
     if len(store) > before:
         seconds = round(time.perf_counter() - start, 1)
-        facts = {"status": "ok", "seconds": seconds, "processes": n_jobs, "versions": _versions()}
-        store.add(f"{SESSION}{began}", {**facts, "measurements": len(store) - before})
+        run = {"status": "ok", "seconds": seconds, "processes": n_jobs, "versions": _versions()}
+        store.add(f"{SESSION}{began}", {**run, "measurements": len(store) - before})
 
 
 def _versions() -> dict[str, str]:

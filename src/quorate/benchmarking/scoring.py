@@ -1,4 +1,4 @@
-"""Scores of many clusterings of patterns at once, from their contingency tables with the classes."""
+"""Scores of many clusterings of patterns in one pass, from their contingency tables with the classes."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from quorate.ensemble import Ensemble
 from quorate.reliability import normalized_mutual_information
 
 SCORES = ("sqrt", "max")
-"""The normalizations of NMI that results are scored with: the paper's equation, and the authors' program."""
+"""The normalizations of NMI: sqrt (the equation of the paper) and max (the authors' program)."""
 
 
 def class_counts(ens: Ensemble, classes: NDArray[Any]) -> Floats:
-    """(m, classes) number of rows of each pattern in each class."""
+    """Return the (m, classes) number of rows of each pattern in each class."""
     code = np.unique(classes, return_inverse=True)[1]
     n_classes = int(code.max()) + 1
     cell = ens.row_pattern.astype(np.int64) * n_classes + code
@@ -42,7 +42,7 @@ def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
 
 
 def score_rows(labels: NDArray[Any], classes: NDArray[np.int64]) -> dict[str, Floats]:
-    """Return the same of (n, columns) labels and (n,) classes of rows; those without a label are a cluster."""
+    """Return the scores of (n, columns) labels against (n,) classes of rows; rows without a label are one cluster."""
     labels = labels - np.minimum(labels.min(axis=0), 0)
     n_classes = int(classes.max()) + 1
     cluster, column = _stacked(labels)
@@ -52,26 +52,26 @@ def score_rows(labels: NDArray[Any], classes: NDArray[np.int64]) -> dict[str, Fl
 
 
 def _stacked(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return labels that tell the clusters of all columns apart, one column after the other, and each one's column."""
+    """Return labels that are unique over all columns, column after column, and the column of each label."""
     widths = labels.max(axis=0).astype(np.int64) + 1
     offsets = np.concatenate([[0], np.cumsum(widths)])
     return (labels + offsets[:-1]).T.ravel().astype(np.int64), np.repeat(np.arange(labels.shape[1]), widths)
 
 
 def _score_tables(tables: Floats, column: NDArray[np.int64], n_columns: int) -> dict[str, Floats]:
-    """Return the scores of contingency tables that stand one below the other; `column` tells whose each line is."""
+    """Return the scores of stacked contingency tables; `column` is the clustering of each line."""
 
-    def added(terms: Floats) -> Floats:
+    def sum_by_column(terms: Floats) -> Floats:
         return np.bincount(column, weights=terms, minlength=n_columns).astype(np.float64)
 
     size = tables.sum(axis=1)
     total, of_class = size[column == 0].sum(), tables[column == 0].sum(axis=0)
     independent = size[:, None] * of_class / total
     terms = tables / total * np.log(np.divide(tables, independent, out=np.ones_like(tables), where=tables > 0))
-    mutual, entropy = added(terms.sum(axis=1)), added(_entropy_terms(size / total))
+    mutual, entropy = sum_by_column(terms.sum(axis=1)), sum_by_column(_entropy_terms(size / total))
     class_entropy = np.full(n_columns, _entropy_terms(of_class / total).sum())
     scores = {norm: normalized_mutual_information(mutual, entropy, class_entropy, norm) for norm in SCORES}
-    together, pairs = added(_pairs(tables).sum(axis=1)), added(_pairs(size))
+    together, pairs = sum_by_column(_pairs(tables).sum(axis=1)), sum_by_column(_pairs(size))
     of_classes, all_pairs = _pairs(of_class).sum(), max(float(_pairs(total)), 1.0)
     expected, most = pairs * of_classes / all_pairs, (pairs + of_classes) / 2
     apart = most - expected

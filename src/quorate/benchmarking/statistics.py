@@ -1,7 +1,7 @@
-"""Whether differences between methods over many pools are more than chance (Demsar 2006).
+"""Tests of differences between methods over many pools (Demsar 2006).
 
 J. Demsar: Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7 (2006).
-All functions take (pools, methods) scores of which larger is better, without gaps.
+All functions take complete (pools, methods) scores; larger is better.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DECIMALS = 9  # scores that differ only in their last bits are ties
 
 
 def ranks(scores: Floats) -> Floats:
-    """(pools, methods) rank of each method on each pool, 1 the best, ties shared."""
+    """Return the (pools, methods) rank of each method on each pool: 1 is best, ties share a rank."""
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(-np.round(scores, _DECIMALS), axis=1))
@@ -31,7 +31,7 @@ class Friedman(NamedTuple):
 
 
 def friedman(scores: Floats) -> Friedman | None:
-    """Return Friedman's test; None with fewer than three methods or two pools, or where all methods tie."""
+    """Return Friedman's test; None with fewer than three methods or two pools, or if all methods tie."""
     from scipy.stats import friedmanchisquare
 
     n_pools, n_methods = scores.shape
@@ -42,7 +42,7 @@ def friedman(scores: Floats) -> Friedman | None:
 
 
 def critical_difference(n_methods: int, n_pools: int, alpha: float = 0.05) -> float:
-    """Return how far two mean ranks must be apart to differ at level alpha (Nemenyi).
+    """Return the smallest difference of mean ranks that is significant at level alpha (Nemenyi).
 
     CD = q sqrt(k (k + 1) / (6 N)), with q the quantile of the studentized range over sqrt(2).
     """
@@ -64,14 +64,14 @@ def cliques(mean_ranks: Floats, difference: float) -> list[tuple[int, int]]:
 
 
 def wilcoxon_holm(scores: Floats) -> Floats:
-    """(methods, methods) p-values of Wilcoxon's signed-rank test for every pair, adjusted by Holm's step-down rule."""
+    """Return the (methods, methods) p-values of Wilcoxon's signed-rank test, adjusted by Holm's step-down rule."""
     from scipy.stats import wilcoxon
 
     n_methods = scores.shape[1]
     first, second = np.triu_indices(n_methods, 1)
     differences = np.round(scores[:, first] - scores[:, second], _DECIMALS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SciPy 1.13 says of few pools that they are few
+        warnings.simplefilter("ignore")  # SciPy 1.13 warns about few pools
         plain = np.array([wilcoxon(d, zero_method="zsplit").pvalue if np.any(d) else 1.0 for d in differences.T])
     order = np.argsort(plain, kind="stable")
     steps = plain[order] * np.arange(len(plain), 0, -1)
@@ -83,7 +83,7 @@ def wilcoxon_holm(scores: Floats) -> Floats:
 
 
 def wins_ties_losses(scores: Floats, margin: float = 0.0) -> Ints:
-    """(methods, methods, 3) on how many pools each method is ahead of, level with, and behind each other."""
+    """Return (methods, methods, 3): on how many pools the first method wins, ties and loses against the second."""
     difference = np.round(scores[:, :, None] - scores[:, None, :], _DECIMALS)
     ahead, behind = (difference > margin).sum(axis=0), (difference < -margin).sum(axis=0)
     return np.stack([ahead, len(scores) - ahead - behind, behind], axis=-1).astype(np.int64)

@@ -28,6 +28,7 @@ test-all: $(INSTALLED) lint types
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	sh tools/lint_js.sh
 
 types: $(INSTALLED)
 	$(BIN)/mypy

@@ -28,6 +28,6 @@ for weights in ("ncai", "equal"):
 # Left: agreement of each member with the others. Right: agreement of every two members.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-qt.plot.crowd(ens, ax=axes[0])
+qt.plot.trust(ens, ax=axes[0])
 qt.plot.agreement(ens, ax=axes[1])
 plt.show()

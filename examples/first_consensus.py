@@ -29,7 +29,7 @@ qt.plot.consensus_matrix(result)
 # Agreement of each member with the others, and the scores against the digits, which were not used for the weights.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-qt.plot.crowd(result, ax=axes[0])
+qt.plot.trust(result, ax=axes[0])
 axes[1].bar(range(len(alone)), alone, color="tab:gray")
 axes[1].axhline(together, color="tab:red", label="consensus")
 axes[1].set(ylim=(0.6, 0.85), xlabel="member", ylabel="NMI with the digits")

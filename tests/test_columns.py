@@ -341,11 +341,12 @@ def test_one_hot_codes_are_told_from_labels(tmp_path, capsys):
         qt.Ensemble(np.stack([*two, np.arange(60) // 30], axis=1))  # two clusters each, without a word
 
 
-@pytest.mark.parametrize(("label", "called"), [(-1, "labels no row"), (1, "one cluster only")])
-def test_a_member_that_tells_nothing_is_called_so(label, called, tmp_path, frame, capsys):
+@pytest.mark.parametrize(("label", "reason"), [(-1, "Labels no row"), (1, "Has a single cluster")])
+def test_a_member_without_information_is_ignored(label, reason, tmp_path, frame, capsys):
     frame[MEMBERS].assign(same=label).to_csv(tmp_path / "t.csv", index=False)
     members = json.loads(run("weigh", tmp_path / "t.csv", "--json", capsys=capsys).out)["members"]
-    assert [one["name"] for one in members if one["called"] == called] == ["same"]
+    assert [member["name"] for member in members if member["status"] == "ignored"] == ["same"]
+    assert next(member for member in members if member["name"] == "same")["reason"].startswith(reason)
 
 
 def test_lists_among_few_rows_are_no_labels(tmp_path, capsys):

@@ -17,7 +17,7 @@ def main() -> None:
     """Draw the demo's members and its consensus side by side."""
     shown = demonstrate(2015)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), width_ratios=[1.25, 1], layout="constrained")
-    plot.crowd(shown.ensemble, ax=left)
+    plot.trust(shown.ensemble, ax=left)
     plot.consensus_matrix(shown.fitted["gp-mgla"], ax=right)
     figure.savefig(TARGET, dpi=110)
 

@@ -84,7 +84,8 @@ def cluster_table(
     squared : (groups, n_clusters)
         `shared_rows`, squared.
     """
-    separated = opposition(ens, groups.shared, squared)
+    # Members without weight did not contribute, so that they are not listed as opponents.
+    separated = np.where(weights > 0, opposition(ens, groups.shared, squared), 0.0)
     cohesion = mean_coassociation(ens, weights, groups, alone)
     nearest, cost = cheapest_merges(ens, weights, groups, cohesion)
     chance = Votes.of(ens, weights, groups).by_chance

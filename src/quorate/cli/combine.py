@@ -24,11 +24,18 @@ from quorate.errors import InputError
 from quorate.features.generators import GENERATORS
 from quorate.reliability import crowd_trust
 from quorate.reporting import KnownClasses, Origin, summarize
+from quorate.reporting.member_views import member_rows
+from quorate.reporting.plain_values import (
+    choice_values,
+    cluster_values,
+    member_values,
+    outlook,
+    reliability_values,
+    structure_values,
+)
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
-from quorate.reporting.sentences import cluster_values, describe_choice, describe_structure, explain_choice, outlook
-from quorate.reporting.summary import crowd_notes, describe_crowd, describe_trust
+from quorate.reporting.sentences import choice_sentence
 from quorate.reporting.table_facts import facts_in_table
-from quorate.reporting.views import member_rows
 from quorate.tables.consensus import TableConsensus, combine_table
 from quorate.tables.io import STREAM
 
@@ -160,15 +167,15 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             "truth": truth,
         },
         "method": {"name": resolve_method(request.method)},
-        "structure": describe_structure(ens),
+        "structure": structure_values(ens),
         "choice": {
             "k": found.n_clusters,
-            "explanation": f"{explain_choice(found.n_clusters, found.choice, automatic=found.choice is not None)} "
+            "explanation": f"{choice_sentence(found.n_clusters, found.choice, automatic=found.choice is not None)} "
             f"{ens.n_patterns:,} distinct rows of labels exceed the memory limit and were read in blocks.",
-            **({"candidates": [], "curve": []} if found.choice is None else describe_choice(found.choice)),
+            **({"candidates": [], "curve": []} if found.choice is None else choice_values(found.choice)),
         },
-        "members": [{**asdict(row), **describe_trust(row)} for row in rows],
-        "crowd": describe_crowd(crowd_trust(ens), ens.names, found.member_weights),
+        "members": [member_values(row) for row in rows],
+        "reliability": reliability_values(crowd_trust(ens), ens.names, found.member_weights),
         "answers": [
             {
                 "k": found.n_clusters,
@@ -191,7 +198,7 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
     columns, counted = found.columns, found.counted
     described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
 
-    def look(patterns: Ints, most: int) -> RowFacts:
+    def row_facts(patterns: Ints, most: int) -> RowFacts:
         return facts_in_table(counted, patterns, most, id_column=columns.id, columns=described)
 
     return Origin(
@@ -199,9 +206,9 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
-        asked=ks if len(ks) > 1 else (),
+        requested=ks if len(ks) > 1 else (),
         command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),
-        look=look
+        row_facts=row_facts
         if request.outputs.described
         else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
     )
@@ -219,8 +226,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     )
     out.print(choice["explanation"], markup=False)
     print_structure(out, summary["structure"])
-    if summary["crowd"]["sentence"]:
-        out.print(summary["crowd"]["sentence"], markup=False)
+    if summary["reliability"]["sentence"]:
+        out.print(summary["reliability"]["sentence"], markup=False)
     if choice["candidates"]:
         out.print()
         out.print(_candidate_table(choice["candidates"]))
@@ -229,12 +236,12 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         out.print(f"Against {source['truth']}: {scores}", markup=False)
     out.print()
     out.print(_cluster_table(answer))
-    for sentence in (*answer["outlook"]["sentences"], answer.get("beside_chance")):
+    for sentence in (*answer["outlook"]["sentences"], answer.get("confidence_sentence")):
         if sentence:
             out.print(sentence, markup=False)
     out.print()
     out.print(member_table(summary["members"]))
-    for sentence in crowd_notes(summary["crowd"]):
+    for sentence in summary["reliability"]["notes"]:
         out.print(sentence, markup=False)
 
 
@@ -286,17 +293,17 @@ def size_line(rows: int, members: int, clusters: int) -> str:
 
 def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:
     """Return the table of members, most reliable first; of many, only the first and the last."""
-    ranked = sorted(members, key=lambda member: -member["trust_index"])
+    ranked = sorted(members, key=lambda member: -member["trust"])
     shown = ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-most // 2 :]
     rows = [
         (
             member["name"],
-            f"{member['trust_index']:.3f} {bar(member['trust_index'])}",
+            f"{member['trust']:.3f} {bar(member['trust'])}",
             float(np.round(member["weight"], 3)),
             float(np.round(member["ncai"], 3)),
             f"{member['coverage']:.0%}",
             member["n_clusters"],
-            member["called"],
+            member["status"],
         )
         for member in shown
     ]

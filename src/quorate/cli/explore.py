@@ -17,7 +17,7 @@ from quorate.cli.table_source import Source, note_roles
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError, Setting
 from quorate.explorer.launch import Explorer, coordinates
-from quorate.explorer.requests import Ask
+from quorate.explorer.requests import Query
 from quorate.explorer.workbench import Workbench
 from quorate.tables.io import ROW, LabelTable, open_table
 
@@ -59,7 +59,7 @@ def open_bench(source: Source, features: str | None, xy: str | None, *, quiet: b
         id_name=columns.id,
         truth=None if truth is None else tuple(truth),
         truth_name=columns.truth,
-        command=lambda ask, bench: _command(source, columns.id, columns.members, ask, bench),
+        command=lambda query, bench: _command(source, columns.id, columns.members, query, bench),
         python=_reading(source, columns.members),
         **coordinates(ens, **{"features" if pair is None else "xy": given}),
     )
@@ -103,8 +103,8 @@ def _numbers(table: LabelTable, names: Sequence[str]) -> Any:
     return np.column_stack([np.ma.filled(cells[f"c{j}"], np.nan) for j in range(len(names))])
 
 
-def _command(source: Source, id_column: str | None, members: Sequence[str], ask: Ask, bench: Workbench) -> str:
+def _command(source: Source, id_column: str | None, members: Sequence[str], query: Query, bench: Workbench) -> str:
     """Return the command that writes the labels of a result."""
-    chosen = replace(source, members=[members[j] for j in ask.members], id_column=id_column)
-    settings = [f"{name}={value!r}" for name, value in bench.settings(ask).items()]
-    return labels_command(chosen, ask.method, settings, None, ask.k or 2)
+    chosen = replace(source, members=[members[j] for j in query.members], id_column=id_column)
+    settings = [f"{name}={value!r}" for name, value in bench.settings(query).items()]
+    return labels_command(chosen, query.method, settings, None, query.k or 2)

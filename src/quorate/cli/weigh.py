@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from quorate._utils.checks import check_number
 from quorate.algorithms.portfolio import Portfolio
 from quorate.cli.combine import member_table, print_structure, size_line
 from quorate.cli.output import console, print_json, progress
 from quorate.cli.table_source import Source, note_roles
 from quorate.reliability import crowd_trust, resolve_influence
-from quorate.reporting.sentences import describe_structure
-from quorate.reporting.summary import crowd_notes, describe_crowd, describe_trust
-from quorate.reporting.views import member_rows
+from quorate.reporting.member_views import member_rows
+from quorate.reporting.plain_values import member_values, reliability_values, structure_values
 
 
 def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) -> None:
@@ -24,19 +21,19 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         influence = resolve_influence(ens, "trust", beta)
         weights = influence / influence.sum()
         rows = member_rows(ens, weights)
-        crowd = describe_crowd(crowd_trust(ens), ens.names, weights)
-        structure = describe_structure(ens)
+        reliability = reliability_values(crowd_trust(ens), ens.names, weights)
+        structure = structure_values(ens)
     note_roles(columns, quiet=quiet)
-    ranked = sorted(rows, key=lambda row: -row.trust_index)
-    members = [{**asdict(row), **describe_trust(row)} for row in ranked]
+    ranked = sorted(rows, key=lambda row: -row.trust)
+    members = [member_values(row) for row in ranked]
     if json:
-        print_json({"rows": ens.n_rows, "crowd": crowd, "structure": structure, "members": members})
+        print_json({"rows": ens.n_rows, "reliability": reliability, "structure": structure, "members": members})
         return
     out = console()
     out.print(size_line(ens.n_rows, ens.n_members, ens.n_clusters), markup=False)
     print_structure(out, structure)
-    if crowd["sentence"]:
-        out.print(crowd["sentence"], markup=False)
+    if reliability["sentence"]:
+        out.print(reliability["sentence"], markup=False)
     out.print(member_table(members, most=len(members)))
-    for sentence in crowd_notes(crowd):
+    for sentence in reliability["notes"]:
         out.print(sentence, markup=False)

@@ -1,4 +1,4 @@
-"""What the page shows, as plain values ready for JSON: each function answers one question about an answer."""
+"""What the page shows, as plain values ready for JSON: one function for each request."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from quorate._utils.array_types import Floats, Ints
+from quorate.algorithms.portfolio import PortfolioCuts
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.scores import score_table
 from quorate.ensemble import Ensemble, member_codes
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.explorer.help import parameter_help
-from quorate.explorer.requests import MOST_CLUSTERS, Ask, offered_methods, parameters_of
+from quorate.explorer.requests import MOST_CLUSTERS, Query, offered_methods, parameters_of
 from quorate.explorer.workbench import Answer, Workbench, is_large
 from quorate.numerics.linkage import Dendrogram
+from quorate.numerics.transfer_cut import TransferCut
+from quorate.reliability import crowd_trust
+from quorate.reporting.cut_views import Cut, contingency, transition
+from quorate.reporting.figure_views import sampled_matrix, tree_view
+from quorate.reporting.member_views import seriate
 from quorate.reporting.palette import page_colors
-from quorate.reporting.sentences import describe_choice
-from quorate.reporting.summary import describe_trust
-from quorate.reporting.views import Cut, contingency, sampled_matrix, seriate, transition, tree_view
+from quorate.reporting.plain_values import candidate_values, choice_values, member_values, reliability_values
+from quorate.reporting.sentences import found_clusters, member_sentences
 from quorate.row_similarity import mean_coassociation
 
 Clustering = tuple[str, Ints, list[str]]
-"""A clustering of the rows: its title, the code of each row (-1: none), and what its clusters are called."""
+"""A clustering of the rows: its title, the code of each row (-1: none), and the names of its clusters."""
 
 POINTS_DRAWN = 20_000
 _KS_SHOWN = 30
@@ -35,7 +40,7 @@ _SHORT = 300
 
 
 def start(bench: Workbench) -> dict[str, Any]:
-    """Return all that the page needs once."""
+    """Return what the page needs only once: members, their agreement, methods, colors and points."""
     ens = bench.ensemble
     order = seriate(bench.agreement)
     return {
@@ -55,7 +60,6 @@ def start(bench: Workbench) -> dict[str, Any]:
             {
                 "name": info.name,
                 "citation": info.citation,
-                "cost": info.cost,
                 "linkage": issubclass(info.estimator, LinkageMethod),
                 "weighted": "weights" in info.parameters,
                 "parameters": parameter_help(info.estimator, parameters_of(info)),
@@ -86,17 +90,22 @@ def _points(bench: Workbench) -> dict[str, Any] | None:
 
 
 def _drawn(bench: Workbench) -> Ints:
-    """Return the rows drawn as points: all, or as many as can be seen, at even steps."""
+    """Return the rows that are drawn as points: all, or a bounded number at regular intervals."""
     n_rows = bench.ensemble.n_rows
     return np.arange(0, n_rows, max(1, -(-n_rows // POINTS_DRAWN)))
 
 
-def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
-    """Return clusters, certainty and members of an answer, and the code that gives it."""
+def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any]:
+    """Return clusters, certainty and members of a result, and the code that reproduces it."""
     cut, ens = answer.cut, answer.solution.ensemble
+    rows = bench.members(query, answer)
+    members = [{**member_values(row), "member": j} for j, row in zip(query.members, rows, strict=True)]
+    reliability = reliability_values(crowd_trust(ens), [name[:_SHORT] for name in ens.names], cut.weights)
+    finding = found_clusters(cut.sizes.tolist(), ens.n_members)
     return {
         "k": cut.n_clusters,
-        "asked": ask.k,
+        "headline": " ".join([finding, *filter(None, [reliability["sentence"]]), *member_sentences(members)]),
+        "notes": reliability["notes"],
         "caution": answer.caution,
         "choosing": answer.choosing,
         "clusters": [
@@ -112,27 +121,16 @@ def answer_view(bench: Workbench, ask: Ask, answer: Answer) -> dict[str, Any]:
         "mean_confidence": round(cut.mean_confidence, 6),
         "agreement": round(cut.agreement, 6),
         "histogram": cut.histogram.tolist(),
-        "members": [
-            {
-                "member": j,
-                "trust_index": round(row.trust_index, 6),
-                "ncai": round(row.ncai, 6),
-                "agreement": round(row.agreement, 6),
-                "weight": round(row.weight, 6),
-                "influence": round(row.influence, 6),
-                **describe_trust(row),
-            }
-            for j, row in zip(ask.members, bench.members(ask, answer), strict=True)
-        ],
+        "members": [{key: value for key, value in member.items() if key != "name"} for member in members],
         "scores": _scores(bench, answer),
-        "python": python_code(bench, ask, answer),
-        "command": None if bench.command is None else bench.command(ask_at(ask, cut.n_clusters), bench),
+        "python": python_code(bench, query, answer),
+        "command": None if bench.command is None else bench.command(query_at(query, cut.n_clusters), bench),
     }
 
 
-def ask_at(ask: Ask, k: int) -> Ask:
-    """Return the same with the number of clusters that was found."""
-    return Ask(ask.method, k, ask.members, ask.weights, ask.params)
+def query_at(query: Query, k: int) -> Query:
+    """Return the query with a fixed number of clusters."""
+    return Query(query.method, k, query.members, query.weights, query.params)
 
 
 def _scores(bench: Workbench, answer: Answer) -> dict[str, float] | None:
@@ -145,42 +143,46 @@ def _rounded_scores(table: Floats) -> dict[str, float] | None:
     return {name: round(value, 6) for name, value in asdict(score_table(table)).items()} if table.any() else None
 
 
-def python_code(bench: Workbench, ask: Ask, answer: Answer) -> str:
-    """Return Python code that gives exactly this answer."""
+def python_code(bench: Workbench, query: Query, answer: Answer) -> str:
+    """Return Python code that computes exactly this result."""
     ens = bench.ensemble
     noise = "" if ens.noise == "missing" else f", noise={ens.noise!r}"
     lines = ["import quorate as qt", *bench.python.splitlines(), "", f"ens = qt.Ensemble(labels{noise})"]
-    if len(ask.members) < ens.n_members:
-        lines.append(f"ens = ens.select({list(ask.members)!r})")
-    settings = "".join(f", {name}={value!r}" for name, value in bench.settings(ask).items())
-    lines += [f'result = qt.consensus(ens, {answer.cut.n_clusters}, "{ask.method}"{settings})', "result.labels"]
+    if len(query.members) < ens.n_members:
+        lines.append(f"ens = ens.select({list(query.members)!r})")
+    settings = "".join(f", {name}={value!r}" for name, value in bench.settings(query).items())
+    lines += [f'result = qt.consensus(ens, {answer.cut.n_clusters}, "{query.method}"{settings})', "result.labels"]
     return "\n".join(lines)
 
 
 def choice_view(choice: Choice) -> dict[str, Any]:
-    """Return how many clusters there are, why, and the evidence for each number."""
-    return {"k": choice.n_clusters, "sentence": choice.sentence, **describe_choice(choice)}
+    """Return the automatic choice of the number of clusters, and the score of each number."""
+    return {"k": choice.n_clusters, "sentence": choice.sentence, **choice_values(choice)}
 
 
-def evidence_view(answer: Answer) -> dict[str, Any]:
-    """Return the tree or the eigenvalues behind an answer."""
-    solution, k = answer.solution, answer.cut.n_clusters
+def diagnostics_view(answer: Answer) -> dict[str, Any]:
+    """Return the dendrogram or the eigenvalues of a result, and the methods that the default compared."""
+    cuts, k = answer.solution.cuts, answer.cut.n_clusters
     most = max(_KS_SHOWN, k)
-    tree = None
-    if isinstance(solution.cuts, Dendrogram):
-        view = tree_view(solution, k)
+    tree, candidates = None, []
+    if isinstance(cuts, Dendrogram):
+        view = tree_view(answer.solution, k)
         tree = {
             "segments": np.round(view.segments, 6).tolist(),
             "colors": view.colors.tolist(),
             "rows": view.rows.tolist(),
             "labels": view.labels.tolist(),
             "cut": view.cut_height,
-            "heights": np.round(solution.cuts.pattern_tree.heights[::-1][: most + 1], 9).tolist(),
+            "heights": np.round(cuts.pattern_tree.heights[::-1][: most + 1], 9).tolist(),
         }
-    eigenvalues = getattr(solution.cuts, "spectrum", None)
+    if isinstance(cuts, PortfolioCuts):
+        candidates = candidate_values(cuts.chosen(k).candidates)
+    graph = cuts.graph if isinstance(cuts, PortfolioCuts) else cuts
+    eigenvalues = graph.spectrum(1).values if isinstance(graph, TransferCut) else None
     return {
         "tree": tree,
-        "eigenvalues": None if eigenvalues is None else np.round(eigenvalues(1).values[: most + 1], 9).tolist(),
+        "eigenvalues": None if eigenvalues is None else np.round(eigenvalues[: most + 1], 9).tolist(),
+        "candidates": candidates,
     }
 
 
@@ -189,13 +191,13 @@ def matrix_of(answer: Answer) -> dict[str, Any]:
     view = sampled_matrix(answer.solution.ensemble, answer.cut.labels, answer.cut.weights)
     return {
         "rows": view.rows.tolist(),
-        "evidence": np.rint(100 * view.evidence).astype(int).tolist(),
+        "values": np.rint(100 * view.coassociation).astype(int).tolist(),
         "labels": view.labels.tolist(),
     }
 
 
 def contingency_view(bench: Workbench, one: int, other: int) -> dict[str, Any]:
-    """Return how many rows the clusters of two members share, and how similar the members are."""
+    """Return the number of rows that the clusters of two members share, and the agreement (AMI) of the members."""
     ens = bench.ensemble
     codes = member_codes(ens, other).astype(np.int64)
     table = contingency(ens, one, codes)
@@ -208,27 +210,23 @@ def contingency_view(bench: Workbench, one: int, other: int) -> dict[str, Any]:
     }
 
 
-def compare_view(
-    bench: Workbench, left: tuple[str, Ints, list[str]], right: tuple[str, Ints, list[str]]
-) -> dict[str, Any]:
-    """Return how two clusterings of the rows differ: the rows they share, scores, and the rows that moved."""
+def compare_view(bench: Workbench, left: Clustering, right: Clustering) -> dict[str, Any]:
+    """Return how two clusterings differ: shared rows, scores, and the rows that change cluster after matching."""
     (left_title, a, left_names), (right_title, b, right_names) = left, right
     table = _table(a, b, len(left_names), len(right_names))
     ones = np.ones(bench.ensemble.n_rows)
-    together = (a >= 0) & (b >= 0)
+    both = (a >= 0) & (b >= 0)
     matched, partner = linear_sum_assignment(-table)
     partner_of = np.full(len(left_names), -2)
     partner_of[matched] = partner
-    moved = np.flatnonzero(together & (partner_of[np.maximum(a, 0)] != b))
+    moved = np.flatnonzero(both & (partner_of[np.maximum(a, 0)] != b))
     return {
         "left": {"title": left_title, "names": left_names, "sizes": table.sum(axis=1).tolist()},
         "right": {"title": right_title, "names": right_names, "sizes": table.sum(axis=0).tolist()},
         "cells": transition(a, b, ones),
-        "scores": {name: round(value, 6) for name, value in asdict(score_table(table)).items()}
-        if table.any()
-        else None,
+        "scores": _rounded_scores(table),
         "moved": len(moved),
-        "compared": int(together.sum()),
+        "compared": int(both.sum()),
         "rows": [
             {
                 "row": int(row),
@@ -242,7 +240,7 @@ def compare_view(
 
 
 def clustering_of(bench: Workbench, member: int) -> Clustering:
-    """Return a member as a clustering of the rows: its name, its codes, and what its clusters are called."""
+    """Return a member as a clustering of the rows."""
     ens = bench.ensemble
     codes = member_codes(ens, member)[ens.row_pattern].astype(np.int64)
     return ens.names[member], codes, [str(level)[:_SHORT] for level in ens.levels[member].tolist()]
@@ -251,7 +249,11 @@ def clustering_of(bench: Workbench, member: int) -> Clustering:
 def truth_of(bench: Workbench) -> Clustering:
     """Return the known classes as a clustering of the rows."""
     if bench.truth is None:
-        raise QuorateError("No classes are known. Start the explorer with --truth COLUMN, or with truth= in Python.")
+        raise InputError(
+            "There are no known classes.",
+            code="no-truth",
+            hint="Start the explorer with --truth COLUMN, or with truth= in Python.",
+        )
     codes, names = _codes(bench.truth)
     return bench.truth_name or "known classes", codes, [name[:_SHORT] for name in names]
 
@@ -264,21 +266,21 @@ def _codes(values: Sequence[str]) -> tuple[Ints, list[str]]:
 
 
 def _table(a: Ints, b: Ints, n_left: int | None = None, n_right: int | None = None) -> Floats:
-    """(left, right) how many rows two clusterings share."""
-    kept = (a >= 0) & (b >= 0)
+    """(left, right) the number of rows that the clusters of two clusterings share."""
+    both = (a >= 0) & (b >= 0)
     n_left = int(a.max(initial=-1)) + 1 if n_left is None else n_left
     n_right = int(b.max(initial=-1)) + 1 if n_right is None else n_right
-    cells = np.bincount(a[kept] * n_right + b[kept], minlength=n_left * n_right)
+    cells = np.bincount(a[both] * n_right + b[both], minlength=n_left * n_right)
     return cells.reshape(n_left, n_right).astype(np.float64)
 
 
-def rows_view(bench: Workbench, answer: Answer, wanted: Ints | None, offset: int, limit: int) -> dict[str, Any]:
-    """Return a page of rows, the least certain first; `wanted` None means all rows."""
+def rows_view(bench: Workbench, answer: Answer, selected: Ints | None, offset: int, limit: int) -> dict[str, Any]:
+    """Return a page of rows, the least certain first; None means all rows."""
     labels, certainty = answer.row_labels, answer.row_confidence
     patterns = answer.row_pattern
-    rows = np.arange(bench.ensemble.n_rows) if wanted is None else wanted
+    rows = np.arange(bench.ensemble.n_rows) if selected is None else selected
     most = min(offset + limit, len(rows))
-    if most < len(rows):  # only as many as are shown need an order
+    if most < len(rows):  # only the rows up to this page have to be sorted
         close = np.argpartition(certainty[rows], most)[:most]
         ties = np.flatnonzero(certainty[rows] <= certainty[rows[close]].max(initial=0.0)) if most else close
         rows_close = rows[ties]
@@ -293,7 +295,7 @@ def rows_view(bench: Workbench, answer: Answer, wanted: Ints | None, offset: int
                 "name": bench.row_name(int(row))[:_SHORT],
                 "label": int(labels[row]),
                 "confidence": round(float(certainty[row]), 4),
-                **_next(answer.cut, int(patterns[row])),
+                **_runner_up(answer.cut, int(patterns[row])),
                 "truth": None if bench.truth is None else bench.truth[row][:_SHORT],
             }
             for row in ordered
@@ -301,47 +303,46 @@ def rows_view(bench: Workbench, answer: Answer, wanted: Ints | None, offset: int
     }
 
 
-def _next(cut: Cut, pattern: int) -> dict[str, Any]:
-    """Return the cluster that would have the rows of a pattern next, and how far it is behind."""
+def _runner_up(cut: Cut, pattern: int) -> dict[str, Any]:
+    """Return the second-best cluster of a pattern's rows, and the margin."""
     runner_up = int(cut.runner_up[pattern])
     return {"runner_up": runner_up if runner_up >= 0 else None, "margin": round(float(cut.margin[pattern]), 4)}
 
 
 def find_rows(bench: Workbench, text: str, most: int = 2000) -> Ints:
-    """Return the rows whose name is, or else contains, some text."""
-    wanted = text.strip().lower()
+    """Return the rows whose name equals the text, or else contains it."""
+    text = text.strip().lower()
     if bench.ids is None:
-        known = wanted.isascii() and wanted.isdigit() and len(wanted) < 12 and int(wanted) < bench.ensemble.n_rows
-        return np.array([int(wanted)] if known else [], dtype=np.int64)
-    same = [row for row, name in enumerate(bench.ids) if name.lower() == wanted]
-    if same:
-        return np.array(same[:most], dtype=np.int64)
-    found = [row for row, name in enumerate(bench.ids) if wanted in name.lower()]
-    return np.array(found[:most], dtype=np.int64)
+        is_row = text.isascii() and text.isdigit() and len(text) < 12 and int(text) < bench.ensemble.n_rows
+        return np.array([int(text)] if is_row else [], dtype=np.int64)
+    names = [name.lower() for name in bench.ids]
+    equal = [row for row, name in enumerate(names) if name == text]
+    rows = equal or [row for row, name in enumerate(names) if text in name]
+    return np.array(rows[:most], dtype=np.int64)
 
 
-def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, Any]:
-    """Return what every member said of a row, and how the evidence splits over the clusters."""
+def row_view(bench: Workbench, query: Query, answer: Answer, row: int) -> dict[str, Any]:
+    """Return the label of every member for a row, and its mean co-association with the rows of each cluster."""
     cut, ens = answer.cut, answer.solution.ensemble
     pattern = int(answer.row_pattern[row])
-    evidence = np.clip(mean_coassociation(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
-    whole = bench.ensemble
-    own = int(whole.row_pattern[row])
+    coassociation = np.clip(mean_coassociation(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
+    complete = bench.ensemble
+    own = int(complete.row_pattern[row])
     votes = []
-    for j in range(whole.n_members):
-        code = int(member_codes(whole, j)[own])
-        place = ask.members.index(j) if j in ask.members else None
+    for j in range(complete.n_members):
+        code = int(member_codes(complete, j)[own])
+        position = query.members.index(j) if j in query.members else None
         home = None
-        if place is not None and code >= 0:
-            shared = contingency(ens, place, cut.labels)[code]
+        if position is not None and code >= 0:
+            shared = contingency(ens, position, cut.labels)[code]
             if shared.sum() > 0:
                 home = [int(np.argmax(shared)), round(float(shared.max() / shared.sum()), 4)]
         votes.append(
             {
                 "member": j,
-                "label": None if code < 0 else str(whole.levels[j][code])[:_SHORT],
+                "label": None if code < 0 else str(complete.levels[j][code])[:_SHORT],
                 "home": home,
-                "weight": None if place is None else round(float(cut.weights[place]), 6),
+                "weight": None if position is None else round(float(cut.weights[position]), 6),
             }
         )
     return {
@@ -349,16 +350,16 @@ def row_view(bench: Workbench, ask: Ask, answer: Answer, row: int) -> dict[str, 
         "name": bench.row_name(row)[:_SHORT],
         "label": int(cut.labels[pattern]),
         "confidence": round(float(cut.confidence[pattern]), 4),
-        **_next(cut, pattern),
+        **_runner_up(cut, pattern),
         "alike": float(ens.counts[pattern]),
         "truth": None if bench.truth is None else bench.truth[row][:_SHORT],
-        "evidence": np.round(evidence, 4).tolist(),
+        "coassociation": np.round(coassociation, 4).tolist(),
         "votes": votes,
     }
 
 
 def points_view(bench: Workbench, answer: Answer, color: str) -> dict[str, Any]:
-    """Return what colors the drawn points: the cluster, confidence, margin, a class, or a member's label."""
+    """Return the color values of the points: cluster, confidence, margin, class, or a member's label."""
     rows = _drawn(bench)
     if color == "confidence":
         return {"kind": "share", "values": np.round(answer.row_confidence[rows], 3).tolist(), "names": None}
@@ -371,9 +372,9 @@ def points_view(bench: Workbench, answer: Answer, color: str) -> dict[str, Any]:
 
 
 def inside(bench: Workbench, polygon: Floats) -> Ints:
-    """Return the rows whose point lies in a polygon (crossings of a ray, even-odd)."""
+    """Return the rows whose point lies in a polygon (even-odd rule)."""
     if bench.xy is None:
-        raise QuorateError("There are no coordinates. Start the explorer with --xy or --features.")
+        raise no_coordinates()
     x, y = bench.xy.T
     within = np.zeros(len(x), dtype=bool)
     for (x1, y1), (x2, y2) in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
@@ -384,8 +385,15 @@ def inside(bench: Workbench, polygon: Floats) -> Ints:
     return np.flatnonzero(within)
 
 
+def no_coordinates() -> InputError:
+    """Return the error for a page without coordinates."""
+    return InputError(
+        "There are no coordinates.", code="no-coordinates", hint="Start the explorer with --xy or --features."
+    )
+
+
 def selection_view(bench: Workbench, answer: Answer, rows: Ints) -> dict[str, Any]:
-    """Return how some rows are spread over the clusters, and over those of each member."""
+    """Return the clusters of selected rows, and their most frequent labels in each member."""
     labels = answer.row_labels[rows]
     members = []
     for j in range(bench.ensemble.n_members):

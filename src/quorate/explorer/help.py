@@ -1,4 +1,4 @@
-"""What a method's parameters mean, as its own documentation says."""
+"""Help on a method's parameters, from its docstring."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from quorate.reliability import WEIGHTS
 
 
 def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return name, default, choices and meaning of some parameters of an estimator."""
+    """Return name, default, choices and meaning of an estimator's parameters."""
     described = _described(inspect.getdoc(estimator) or "")
-    found = []
+    entries = []
     for name, default in parameters.items():
         kind, meaning = described.get(name, ("", ""))
         choices = re.match(r"\{([^}]*)\}", kind)
-        listed = [one.strip().strip("\"'") for one in choices.group(1).split(",")] if choices else None
-        found.append(
+        listed = [choice.strip().strip("\"'") for choice in choices.group(1).split(",")] if choices else None
+        entries.append(
             {
                 "name": name,
                 "default": default,
@@ -26,22 +26,22 @@ def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str
                 "meaning": meaning,
             }
         )
-    return found
+    return entries
 
 
 def _weights(estimator: type) -> list[str]:
-    """Return the ways in which a method can weigh members."""
+    """Return the values of `weights` that a method accepts."""
     return [*WEIGHTS, "local"] if getattr(estimator, "local_weights", False) else list(WEIGHTS)
 
 
 def _described(text: str) -> dict[str, tuple[str, str]]:
     """Return the type and the meaning of each parameter in a numpydoc docstring."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w|\Z)", text, re.DOTALL | re.MULTILINE)
-    found: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     for match in re.finditer(
         r"^(\S[^:\n]*) : ([^\n]*)\n((?:    [^\n]*\n?)*)", section.group(1) if section else "", re.MULTILINE
     ):
         meaning = " ".join(match.group(3).split()).replace("`", "")
         for name in match.group(1).split(", "):
-            found[name] = (match.group(2), meaning)
-    return found
+            entries[name] = (match.group(2), meaning)
+    return entries

@@ -1,4 +1,4 @@
-"""Work in threads: the newest request of a tab wins, any can be cancelled, and all of them say how far they are."""
+"""Jobs in threads: a newer request of a tab replaces an older one; jobs report progress and can be cancelled."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from quorate._runtime import threads
 from quorate._runtime.progress import progress
 
-_LOOK_SECONDS = 1.0  # how often to look whether anybody still waits
+_POLL_SECONDS = 1.0  # interval of the check whether the client is still connected
 
 
 class Cancelled(BaseException):
-    """Raised inside a piece of work that nobody waits for any more."""
+    """Raised inside a job that was cancelled."""
 
 
 class Job:
-    """A piece of work in a thread of its own."""
+    """A function call in its own thread."""
 
     def __init__(self, work: Callable[[Job], Any]) -> None:
         self.work = work
@@ -32,56 +32,56 @@ class Job:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def start(self, turns: SimpleQueue[None]) -> None:
-        """Begin as soon as it is this work's turn."""
-        self._thread = threading.Thread(target=self._run, args=(turns,), daemon=True, name="quorate-explore")
+    def start(self, slots: SimpleQueue[None]) -> None:
+        """Start the thread; the work begins when a slot is free."""
+        self._thread = threading.Thread(target=self._run, args=(slots,), daemon=True, name="quorate-explore")
         self._thread.start()
 
-    async def wait(self, gone: Callable[[], Awaitable[bool]]) -> Any:
-        """Return what the work gave, or raise what it raised; it is given up once who asked for it is gone."""
-        while not (await asyncio.wait([self._done], timeout=_LOOK_SECONDS))[0]:
-            if await gone():
+    async def wait(self, disconnected: Callable[[], Awaitable[bool]]) -> Any:
+        """Return the result of the work, or raise its error; cancel it once the client has disconnected."""
+        while not (await asyncio.wait([self._done], timeout=_POLL_SECONDS))[0]:
+            if await disconnected():
                 self.cancel()
         return await self._done
 
-    def at(self, stage: str) -> None:
-        """Say what the work is at; it ends here if nobody waits for it any more."""
+    def enter(self, stage: str) -> None:
+        """Set the stage of the work; raise `Cancelled` if the job was cancelled."""
         self.stage = stage
         self.check()
 
-    def hear(self, what: str, share: float | None) -> None:
-        """Take note of what the library says it is at."""
-        self.at(what if share is None else f"{what}: {share:.0%}")
+    def on_progress(self, stage: str, share: float | None) -> None:
+        """Take the progress that the library reports."""
+        self.enter(stage if share is None else f"{stage}: {share:.0%}")
 
     def check(self) -> None:
-        """End the work if nobody waits for it any more."""
+        """Raise `Cancelled` if the job was cancelled."""
         if self.cancelled:
             raise Cancelled
 
     def cancel(self) -> None:
-        """Give the work up: who waits for it hears so at once, and the work itself ends between two of its tasks."""
+        """Cancel the job: waiters are notified immediately, the work ends between two of its tasks."""
         with self._lock:
             if self.cancelled:
                 return
             self.cancelled = True
         self._settle(None, Cancelled())
 
-    def _run(self, turns: SimpleQueue[None]) -> None:
-        while not self._take(turns):
+    def _run(self, slots: SimpleQueue[None]) -> None:
+        while not self._take(slots):
             if self.cancelled:
                 return
         try:
             self.check()
-            with threads.cancelled_by(self.check), progress(self.hear):
+            with threads.cancelled_by(self.check), progress(self.on_progress):
                 self._settle(self.work(self), None)
         except BaseException as error:
             self._settle(None, error)
         finally:
-            turns.put(None)
+            slots.put(None)
 
-    def _take(self, turns: SimpleQueue[None]) -> bool:
+    def _take(self, slots: SimpleQueue[None]) -> bool:
         try:
-            turns.get(timeout=0.05)
+            slots.get(timeout=0.05)
         except Empty:
             return False
         return True
@@ -102,44 +102,46 @@ class Job:
 
 
 class Jobs:
-    """The work that is under way, by the tab that asked for it and the part of the page it is for."""
+    """The running jobs, by browser tab and part of the page."""
 
-    def __init__(self, at_once: int = 2) -> None:
-        self._turns: SimpleQueue[None] = SimpleQueue()
-        for _ in range(at_once):
-            self._turns.put(None)
+    def __init__(self, concurrent: int = 2) -> None:
+        self._slots: SimpleQueue[None] = SimpleQueue()
+        for _ in range(concurrent):
+            self._slots.put(None)
         self._newest: dict[tuple[str, str], Job] = {}
 
-    async def run(self, tab: str, part: str, work: Callable[[Job], Any], gone: Callable[[], Awaitable[bool]]) -> Any:
-        """Do some work for a part of a tab's page; what it did for that part before is given up.
+    async def run(
+        self, tab: str, part: str, work: Callable[[Job], Any], disconnected: Callable[[], Awaitable[bool]]
+    ) -> Any:
+        """Run work for a part of a tab's page; an older job for the same part is cancelled.
 
-        `gone` tells whether the one who asked has left.
+        `disconnected` returns whether the client has left.
         """
         key = (tab, part)
         self.cancel(tab, part)
         job = Job(work)
         self._newest[key] = job
-        job.start(self._turns)
+        job.start(self._slots)
         try:
-            return await job.wait(gone)
+            return await job.wait(disconnected)
         finally:
             if self._newest.get(key) is job:
                 del self._newest[key]
 
     def cancel(self, tab: str, part: str | None = None) -> int:
-        """Cancel what a tab waits for; return how many pieces of work that were."""
-        found = [key for key in self._newest if key[0] == tab and part in (None, key[1])]
-        for key in found:
+        """Cancel the jobs of a tab; return their number."""
+        keys = [key for key in self._newest if key[0] == tab and part in (None, key[1])]
+        for key in keys:
             self._newest.pop(key).cancel()
-        return len(found)
+        return len(keys)
 
     def cancel_all(self) -> None:
-        """Cancel all work, since the explorer ends."""
+        """Cancel all jobs when the explorer stops."""
         for job in list(self._newest.values()):
             job.cancel()
 
     def progress(self, tab: str) -> list[dict[str, Any]]:
-        """Return what is done for a tab, and for how long."""
+        """Return the stages of a tab's jobs and their run times."""
         now = time.monotonic()
         return [
             {"part": part, "stage": job.stage, "seconds": round(now - job.started, 1)}

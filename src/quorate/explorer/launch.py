@@ -1,4 +1,4 @@
-"""Starting and stopping the explorer."""
+"""Start and stop the explorer."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 
 from quorate._runtime import threads
-from quorate._utils.array_types import Floats
 from quorate._utils.optional_imports import import_extra
 from quorate.ensemble import Ensemble, as_ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError, QuorateError, Setting
 from quorate.explorer.server import first_page, make_app
 from quorate.explorer.workbench import Workbench
-from quorate.reporting.views import ensemble_of
+from quorate.reporting.feature_view import component_names, principal_components
+from quorate.reporting.fitted_input import ensemble_of
 
-_PATIENCE = 5.0  # seconds for work to end that is of no use any more
+_STOP_SECONDS = 5.0  # for running work to end
 
 
-class Ended(BaseException):
-    """Raised in work that is of no use any more, since the explorer ends."""
+class Stopped(BaseException):
+    """Raised in running work when the explorer stops."""
 
 
 class Explorer:
-    """A running explorer: `url` is its address; `stop()` ends it, as does leaving a `with` block."""
+    """A running explorer: `url` is its address; `stop()` or the end of a `with` block stops it."""
 
     def __init__(self, bench: Workbench, *, port: int = 0) -> None:
         uvicorn = import_extra("uvicorn", "The explorer")
@@ -51,26 +51,26 @@ class Explorer:
         self._ended.set()
 
     def start(self) -> Explorer:
-        """Serve in a thread of its own; returns when the address answers."""
+        """Serve in a background thread; return when the address responds."""
         self._ended.clear()
         threading.Thread(target=self._serve, daemon=True, name="quorate-explore-server").start()
         deadline = time.monotonic() + 20
         while not self._server.started:
             if self._ended.is_set() or time.monotonic() > deadline:
-                raise QuorateError("The explorer's server did not start.")
+                raise QuorateError("The explorer's server did not start within 20 seconds.", code="server-start")
             time.sleep(0.01)
         self._first = threading.Thread(target=self._prepare, daemon=True, name="quorate-explore-first")
         self._first.start()
         return self
 
     def _prepare(self) -> None:
-        """Begin with what a new page asks for first, while the browser opens; what goes wrong, the page will hear."""
-        with suppress(Ended, Exception), threads.cancelled_by(self._go_on):
+        """Compute the first page's results while the browser opens; the page reports any error."""
+        with suppress(Stopped, Exception), threads.cancelled_by(self._check_running):
             first_page(self._bench)
 
-    def _go_on(self) -> None:
+    def _check_running(self) -> None:
         if self._server.should_exit:
-            raise Ended
+            raise Stopped
 
     def _serve(self) -> None:
         try:
@@ -79,9 +79,9 @@ class Explorer:
             self._ended.set()
 
     def wait(self) -> None:
-        """Serve until it is stopped; Ctrl-C stops it cleanly."""
+        """Wait until the explorer is stopped; Ctrl-C stops it."""
         try:
-            while not self._ended.wait(0.5):  # an interrupt while a thread is joined would make it seem ended
+            while not self._ended.wait(0.5):  # an interrupt during join would mark the thread as ended
                 pass
         except KeyboardInterrupt:
             print(file=sys.stderr)
@@ -89,12 +89,12 @@ class Explorer:
             self.stop()
 
     def stop(self) -> None:
-        """End the server and what it works at, and close its port."""
+        """Stop the server and its jobs, and close the port."""
         self._app.state.jobs.cancel_all()
         self._server.should_exit = True
         self._ended.wait()
         if self._first is not None:
-            self._first.join(_PATIENCE)
+            self._first.join(_STOP_SECONDS)
         self._socket.close()
 
     def __enter__(self) -> Explorer:
@@ -108,14 +108,19 @@ class Explorer:
 
 
 def _listen(port: int) -> socket.socket:
-    """Return a socket of this machine alone."""
+    """Return a socket on the loopback interface."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
     except OSError as error:
         listening.close()
-        raise QuorateError(f"Port {port} cannot be used: {error.strerror}. Name another, or none.") from None
+        raise InputError(
+            f"{port} cannot be used: {error.strerror}.",
+            code="port",
+            parameter="port",
+            hint=("Use another, or ", Setting("port", 0), " for any free port."),
+        ) from None
     return listening
 
 
@@ -130,39 +135,39 @@ def explore(
     port: int = 0,
     open_browser: bool = True,
 ) -> Explorer:
-    """Open a live page over an ensemble: ask which members, which method, which k, and see the answer at once.
+    """Explore an ensemble interactively in the browser: switch members, methods and k, and compare the results.
 
-    The page is served to this machine only, at an address with a secret in it. It works until `stop()`, or until
-    Python ends. Needs `pip install "quorate[explore]"`.
+    The page is served on this machine only, at a secret address, until `stop()` is called or Python exits. Needs
+    `pip install "quorate[explore]"`.
 
     Parameters
     ----------
-    labels : Ensemble, anything `Ensemble` takes, or a result
+    labels : Ensemble, anything `Ensemble` accepts, or a result
         The clusterings.
     features : (n, d) array or frame, optional
-        What the rows are like; drawn along their two main directions (principal components).
+        Numeric features of the rows; their first two principal components are drawn.
     xy : (n, 2) array or frame, optional
-        Where each row stands in a picture, such as a UMAP; goes before `features`.
+        Coordinates of the rows, such as a UMAP; used instead of `features`.
     truth : (n,) labels, optional
         Known classes, to compare with.
     ids : (n,) names of the rows, optional
     name : str, default "labels"
-        What the page calls the data.
+        The name of the data on the page.
     port : int, default 0
-        The port to listen to; 0 takes a free one.
+        The port of the server; 0 takes a free one.
     open_browser : bool, default True
-        Whether to open the page in the browser of this machine.
+        Whether to open the page in the default browser.
 
     Returns
     -------
     Explorer
-        With its `url` and `stop()`.
+        Has `url` and `stop()`.
     """
     ens = ensemble_of(labels) if not isinstance(labels, Ensemble) else as_ensemble(labels)
     bench = Workbench(
         ens,
         name=name,
-        ids=None if ids is None else _per_row("ids", [str(one) for one in ids], ens),
+        ids=None if ids is None else _per_row("ids", [str(name) for name in ids], ens),
         id_name=None if ids is None else "id",
         truth=None if truth is None else tuple(_per_row("truth", _texts(truth), ens)),
         truth_name=None if truth is None else "known classes",
@@ -175,42 +180,49 @@ def explore(
 
 
 def coordinates(ens: Ensemble, features: Any = None, xy: Any = None) -> dict[str, Any]:
-    """Return where rows stand: as given, or along the two main directions of their features."""
+    """Return the coordinates of the rows and their names: `xy`, or the principal components of the features."""
     if xy is None and features is None:
         return {}
-    given = xy if xy is not None else features
-    names = [str(one) for one in getattr(given, "columns", [])] or ["x", "y"]
+    parameter, table = ("features", features) if xy is None else ("xy", xy)
     try:
-        points = np.asarray(given, dtype=np.float64)
+        points = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):
-        raise QuorateError("xy and features must hold numbers only. Leave out columns of text.") from None
+        raise InputError(
+            "must be numeric.", code="not-numeric", parameter=parameter, hint="Drop the text columns."
+        ) from None
     if points.ndim != 2 or len(points) != ens.n_rows:
-        raise QuorateError(f"xy and features must have one line for each of {ens.n_rows} rows; got {points.shape}.")
+        raise InputError(
+            f"must have one line for each of {ens.n_rows:,} rows; got shape {points.shape}.",
+            code="length",
+            parameter=parameter,
+        )
     if not np.all(np.isfinite(points)):
-        raise QuorateError("xy and features must be finite numbers; fill or drop missing cells first.")
+        raise InputError(
+            "must be finite.", code="not-finite", parameter=parameter, hint="Fill or drop missing values first."
+        )
     if xy is None:
-        return {"xy": _main_directions(points), "xy_names": ("first direction", "second direction")}
+        spread = points.std(axis=0)
+        scaled = (points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        scores, shares = principal_components(scaled)
+        return {"xy": scores, "xy_names": component_names(shares)}
     if points.shape[1] != 2:
-        raise QuorateError(f"xy must have two columns; got {points.shape[1]}. Pass the others as features.")
+        raise InputError(
+            f"must have two columns; got {points.shape[1]}.",
+            code="two-columns",
+            parameter="xy",
+            hint=("Pass more columns as ", Setting("features"), "."),
+        )
+    names = [str(column) for column in getattr(xy, "columns", ("x", "y"))]
     return {"xy": points, "xy_names": (names[0], names[1])}
 
 
-def _main_directions(features: Floats) -> Floats:
-    """(n, 2) the two principal components of standardized features."""
-    spread = features.std(axis=0)
-    scaled = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    leading = vectors[:, np.argsort(-values)[:2]]
-    leading *= np.where(leading[np.argmax(np.abs(leading), axis=0), range(leading.shape[1])] < 0, -1.0, 1.0)
-    points = scaled @ leading
-    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros(len(points))])
-
-
 def _texts(values: Any) -> list[str]:
-    return ["" if one is None or one != one else str(one) for one in np.asarray(values).tolist()]
+    return ["" if value is None or value != value else str(value) for value in np.asarray(values).tolist()]
 
 
 def _per_row(name: str, values: list[str], ens: Ensemble) -> list[str]:
     if len(values) != ens.n_rows:
-        raise QuorateError(f"{name} must hold one value for each of {ens.n_rows} rows; got {len(values)}.")
+        raise InputError(
+            f"must have one value for each of {ens.n_rows:,} rows; got {len(values):,}.", code="length", parameter=name
+        )
     return values

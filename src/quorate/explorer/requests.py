@@ -1,4 +1,4 @@
-"""What a page may ask for, checked before any work: an answer is a method, its parameters, members and a k."""
+"""Requests of the page, checked before any work. A query is a method, its parameters, members and k."""
 
 from __future__ import annotations
 
@@ -10,64 +10,68 @@ from typing import Any
 
 from quorate._utils.checks import nearest_name
 from quorate.algorithms.registry import AUTO, DEFAULT_METHOD, MethodInfo, methods
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 
 MOST_CLUSTERS = 200
-"""The largest number of clusters the explorer shows."""
+"""The largest number of clusters that the explorer shows."""
 MOST_ROWS = 200
-"""How many rows one page of rows may hold."""
+"""The largest number of rows on one page of rows."""
 _LONGEST_TEXT = 1000
-# Of no use in a page.
-_NOT_ASKED = ("random_state",)
+# Parameters that a page does not offer.
+_HIDDEN = ("random_state",)
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One answer that is asked for; everything that decides its labels."""
+class Query:
+    """Everything that determines the labels of a result."""
 
     method: str
     k: int | None
-    """None: chosen by the method."""
+    """None: automatic."""
     members: tuple[int, ...]
-    """Positions of the members that take part, ascending."""
+    """Positions of the enabled members, ascending."""
     weights: tuple[tuple[int, float], ...] = ()
-    """Members whose influence was set by hand, in [0, 1]."""
+    """Manual weights of single members, in [0, 1] (1 = highest)."""
     params: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def solved_by(self) -> Ask:
-        """The same without k: what is solved once for all numbers of clusters."""
-        return Ask(self.method, None, self.members, self.weights, self.params)
+    def solved_by(self) -> Query:
+        """The query without k: it is solved once for all numbers of clusters."""
+        return Query(self.method, None, self.members, self.weights, self.params)
 
 
 @functools.cache
 def offered_methods() -> tuple[MethodInfo, ...]:
-    """Return the methods a page may ask for, the default one first, under its own name."""
-    known = methods()
-    default = next(info for info in known if info.name == DEFAULT_METHOD)
-    return (replace(default, name=AUTO), *known)
+    """Return the methods that a page offers, the default first."""
+    registered = methods()
+    default = next(info for info in registered if info.name == DEFAULT_METHOD)
+    return (replace(default, name=AUTO), *registered)
 
 
 def parameters_of(info: MethodInfo) -> dict[str, Any]:
-    """Return the parameters of a method that a page may set, with their default values."""
-    return {name: value for name, value in info.parameters.items() if name not in _NOT_ASKED}
+    """Return the parameters of a method that a page offers, with their default values."""
+    return {name: value for name, value in info.parameters.items() if name not in _HIDDEN}
 
 
-def parse_ask(data: Any, n_members: int) -> Ask:
-    """Return what was asked for, or say in one sentence what is wrong with it."""
+def parse_query(data: Any, n_members: int) -> Query:
+    """Return the query of a JSON object; raise an error that names what is wrong with it."""
     fields = check_fields(data, required=(), optional=("method", "k", "members", "weights", "params"))
     method = fields.get("method", AUTO)
-    known = tuple(info.name for info in offered_methods())
-    if not isinstance(method, str) or method not in known:
-        raise QuorateError(
-            f"method must be one of {', '.join(known)}; got {_shown(method)}.{nearest_name(method, known)}"
+    names = tuple(info.name for info in offered_methods())
+    if not isinstance(method, str) or method not in names:
+        raise InputError(
+            f"must be one of {', '.join(names)}; got {_shown(method)}.{nearest_name(method, names)}",
+            code="choice",
+            parameter="method",
         )
     k = fields.get("k")
     members = fields.get("members")
     chosen = range(n_members) if members is None else _positions("members", members, n_members)
     if not chosen:
-        raise QuorateError("members must hold at least one member. Switch one on.")
-    return Ask(
+        raise InputError(
+            "must have at least one member.", code="no-member", parameter="members", hint="Enable a member."
+        )
+    return Query(
         method,
         None if k is None else check_whole("k", k, 1, MOST_CLUSTERS),
         tuple(sorted(chosen)),
@@ -77,83 +81,95 @@ def parse_ask(data: Any, n_members: int) -> Ask:
 
 
 def check_fields(data: Any, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Any]:
-    """Return the fields of a JSON object that has these and no others."""
+    """Return the fields of a JSON object that has these fields and no others."""
     if not isinstance(data, dict):
-        raise QuorateError(f"A JSON object is required; got {_shown(data)}.")
+        raise InputError(f"A JSON object is required; got {_shown(data)}.", code="json-object")
     for name in required:
         if name not in data:
-            raise QuorateError(f"The field {name!r} is missing.")
+            raise InputError(f"The field {name!r} is missing.", code="missing-field")
     for name in data:
         if name not in (*required, *optional):
-            raise QuorateError(f"There is no field {_shown(name)}.{nearest_name(name, (*required, *optional))}")
+            suggestion = nearest_name(name, (*required, *optional))
+            raise InputError(f"The field {_shown(name)} is unknown.{suggestion}", code="unknown-field")
     return data
 
 
 def check_whole(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number within bounds."""
+    """Return an integer within bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise QuorateError(f"{name} must be a whole number from {low} to {high}; got {_shown(value)}.")
+        raise InputError(
+            f"must be an integer from {low} to {high}; got {_shown(value)}.", code="integer", parameter=name
+        )
     return value
 
 
 def check_real(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """Return a finite number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise QuorateError(f"{name} must be a finite number; got {_shown(value)}.")
+        raise InputError(f"must be a finite number; got {_shown(value)}.", code="number", parameter=name)
     if not low <= value <= high:
-        raise QuorateError(f"{name} must be from {low:g} to {high:g}; got {value:g}.")
+        raise InputError(f"must be from {low:g} to {high:g}; got {value:g}.", code="range", parameter=name)
     return float(value)
 
 
 def check_text(name: str, value: Any) -> str:
-    """Return text that is not too long."""
+    """Return text of limited length."""
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-        raise QuorateError(f"{name} must be text of at most {_LONGEST_TEXT} characters; got {_shown(value)}.")
+        raise InputError(
+            f"must be text of at most {_LONGEST_TEXT} characters; got {_shown(value)}.", code="text", parameter=name
+        )
     return value
 
 
 def _positions(name: str, value: Any, n_members: int) -> list[int]:
     if not isinstance(value, list):
-        raise QuorateError(f"{name} must be a list of positions; got {_shown(value)}.")
-    found = [check_whole(name, one, 0, n_members - 1) for one in value]
-    if len(set(found)) < len(found):
-        raise QuorateError(f"{name} names a member twice.")
-    return found
+        raise InputError(f"must be a list of positions; got {_shown(value)}.", code="list", parameter=name)
+    positions = [check_whole(name, position, 0, n_members - 1) for position in value]
+    if len(set(positions)) < len(positions):
+        raise InputError("must not contain a member twice.", code="duplicate", parameter=name)
+    return positions
 
 
 def _weights(value: Any, n_members: int) -> tuple[tuple[int, float], ...]:
     if value is None:
         return ()
     if not isinstance(value, dict):
-        raise QuorateError(f"weights must be an object of positions and numbers; got {_shown(value)}.")
-    found = []
-    for place, weight in value.items():
-        if not (place.isascii() and place.isdigit() and len(place) < 10):
-            raise QuorateError(f"weights must be given by the positions of members; got {_shown(place)}.")
-        position = check_whole("weights", int(place), 0, n_members - 1)
-        found.append((position, check_real("weights", weight, 0.0, 1.0)))
-    return tuple(sorted(dict(found).items()))
+        raise InputError(
+            f"must be an object of positions and numbers; got {_shown(value)}.", code="json-object", parameter="weights"
+        )
+    weights = {}
+    for key, weight in value.items():
+        if not (key.isascii() and key.isdigit() and len(key) < 10):
+            raise InputError(
+                f"must have positions of members as keys; got {_shown(key)}.", code="position", parameter="weights"
+            )
+        weights[check_whole("weights", int(key), 0, n_members - 1)] = check_real("weights", weight, 0.0, 1.0)
+    return tuple(sorted(weights.items()))
 
 
 def _params(value: Any, method: str) -> tuple[tuple[str, Any], ...]:
     if value is None:
         return ()
     if not isinstance(value, dict):
-        raise QuorateError(f"params must be an object of names and values; got {_shown(value)}.")
-    allowed = parameters_of(next(info for info in offered_methods() if info.name == method))
-    found = {}
+        raise InputError(
+            f"must be an object of names and values; got {_shown(value)}.", code="json-object", parameter="params"
+        )
+    defaults = parameters_of(next(info for info in offered_methods() if info.name == method))
+    params = {}
     for name, given in value.items():
-        if name not in allowed:
-            raise QuorateError(f"{method} has no parameter {_shown(name)} to set.{nearest_name(name, allowed)}")
-        found[name] = _value(name, given, allowed[name])
-    return tuple(sorted((name, one) for name, one in found.items() if one != allowed[name]))
+        if name not in defaults:
+            raise InputError(
+                f"{method} has no parameter {_shown(name)}.{nearest_name(name, defaults)}", code="unknown-parameter"
+            )
+        params[name] = _value(name, given, defaults[name])
+    return tuple(sorted((name, given) for name, given in params.items() if given != defaults[name]))
 
 
 def _value(name: str, given: Any, default: Any) -> Any:
-    """Return a parameter's value of the kind that its default has; what it may be, the method checks."""
+    """Return a parameter's value if it has the type of its default; the method checks the value itself."""
     if isinstance(default, bool):
         if not isinstance(given, bool):
-            raise QuorateError(f"{name} must be true or false; got {_shown(given)}.")
+            raise InputError(f"must be true or false; got {_shown(given)}.", code="boolean", parameter=name)
         return given
     if isinstance(default, int):
         return check_whole(name, given, 0, 1000)

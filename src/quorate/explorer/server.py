@@ -1,4 +1,4 @@
-"""The server of the page: this machine only, one token, JSON in and out, and nothing else to be had from it."""
+"""The local server of the page: loopback only, a secret token in the address, JSON requests and responses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 
 from quorate._runtime.temporary_files import temporary_folder
 from quorate._utils.optional_imports import import_extra
-from quorate.errors import QuorateError
+from quorate.errors import InputError, QuorateError
 from quorate.explorer import answers
 from quorate.explorer.jobs import Job, Jobs
-from quorate.explorer.requests import MOST_ROWS, Ask, check_fields, check_real, check_text, check_whole, parse_ask
+from quorate.explorer.requests import MOST_ROWS, Query, check_fields, check_real, check_text, check_whole, parse_query
 from quorate.explorer.workbench import Answer, Workbench
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
     ----------
     bench : Workbench
     token : str
-        The secret part of the address; without it there is nothing.
+        The secret part of the address; requests without it get 404.
     port : int, optional
-        The port it is reached by. Default: any.
+        The port in the address. Default: any.
     """
     import_extra("starlette", "The explorer")
     from starlette.applications import Starlette
@@ -64,25 +64,25 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
         name = request.path_params["name"]
         kind = _SCRIPTS.get(name.rpartition(".")[2])
         if kind is None or name not in _web_files():
-            return _refusal(404, "There is no such file.")
+            return _error(404, "Unknown file.")
         return Response(_own_file(_web_files()[name], name), media_type=kind)
 
-    async def ask(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         part = request.path_params["part"]
         if part not in VIEWS:
-            return _refusal(404, "There is no such question.")
+            return _error(404, "Unknown request.")
         try:
             tab, data = await _read(request)
-        except QuorateError as error:
-            return _refusal(400, str(error))
+        except InputError as error:
+            return _error(400, str(error))
         work = jobs.run(tab, part, lambda job: VIEWS[part](bench, data, job), request.is_disconnected)
-        return await _answered(work)
+        return await _response(work)
 
     async def control(request: Request) -> Response:
         try:
             tab, _ = await _read(request)
-        except QuorateError as error:
-            return _refusal(400, str(error))
+        except InputError as error:
+            return _error(400, str(error))
         if request.url.path.endswith("/cancel"):
             return _json({"cancelled": jobs.cancel(tab)})
         return _json(jobs.progress(tab))
@@ -94,9 +94,9 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
             Route(prefix + "/web/{name}", script, methods=["GET"]),
             Route(prefix + "/api/cancel", control, methods=["POST"]),
             Route(prefix + "/api/progress", control, methods=["POST"]),
-            Route(prefix + "/api/{part}", ask, methods=["POST"]),
+            Route(prefix + "/api/{part}", answer, methods=["POST"]),
         ],
-        exception_handlers={404: _nothing, 405: _nothing, 500: _failed},
+        exception_handlers={404: _not_found, 405: _not_found, 500: _failed},
     )
     app.state.jobs = jobs
     app.add_middleware(Guard, token=token, port=port)
@@ -104,13 +104,13 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
 
 
 class Guard:
-    """Lets in only who knows the token, speaks to this machine by its own name, and comes from the page itself."""
+    """Accept only requests with the token, for a local host name, from the page itself; answer 404 to others."""
 
     def __init__(self, app: Any, token: str, port: int | None) -> None:
         self.app, self.token, self.port = app, token, port
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass a request on, or answer that there is nothing."""
+        """Pass a request on, or answer 404."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -119,14 +119,14 @@ class Guard:
 
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                held = [(name, value) for name, value in message["headers"] if name.decode() not in _HEADERS]
-                message["headers"] = [*held, *((name.encode(), value.encode()) for name, value in _HEADERS.items())]
+                others = [(name, value) for name, value in message["headers"] if name.decode() not in _HEADERS]
+                message["headers"] = [*others, *((name.encode(), value.encode()) for name, value in _HEADERS.items())]
             await send(message)
 
         if self._allowed(scope):
             await self.app(scope, receive, with_headers)
         else:
-            await _refusal(404, "There is nothing here.")(scope, receive, with_headers)
+            await _error(404, "Not found.")(scope, receive, with_headers)
 
     def _allowed(self, scope: Any) -> bool:
         headers: dict[str, list[str]] = {}
@@ -162,42 +162,42 @@ def _web_files() -> dict[str, str]:
 
 
 async def _read(request: Request) -> tuple[str, Any]:
-    """Return the tab that asks and its question, from a JSON object {tab, ask}."""
+    """Return the browser tab and its request, from a JSON object {tab, request}."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise QuorateError("Questions are JSON; send them with content-type application/json.")
+        raise InputError("Requests must have content-type application/json.", code="content-type")
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > _LARGEST_REQUEST:
-            raise QuorateError(f"A question may have at most {_LARGEST_REQUEST:,} bytes.")
+            raise InputError(f"A request must have at most {_LARGEST_REQUEST:,} bytes.", code="request-size")
     try:
         data = json.loads(body, parse_constant=_no_constant)
     except (ValueError, RecursionError, UnicodeDecodeError):
-        raise QuorateError("The question is not JSON.") from None
-    fields = check_fields(data, required=("tab",), optional=("question",))
+        raise InputError("The request is not valid JSON.", code="json") from None
+    fields = check_fields(data, required=("tab",), optional=("request",))
     tab = check_text("tab", fields["tab"])
-    return tab, fields.get("question", {})
+    return tab, fields.get("request", {})
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-async def _answered(work: Awaitable[Any]) -> Response:
-    """Return what some work gave: a body made by it, 422 for a question that cannot be answered, 409 if given up."""
+async def _response(work: Awaitable[Any]) -> Response:
+    """Return the response of a job: its body, 422 for an invalid request, 409 if it was cancelled."""
     import asyncio
 
     from starlette.responses import Response
 
     try:
-        found = await work
+        result = await work
     except QuorateError as error:
-        return _refusal(422, str(error))
+        return _error(422, str(error))
     except asyncio.CancelledError:
-        return _refusal(409, "Given up: a newer question came, or it was cancelled.")
+        return _error(409, "Cancelled, or superseded by a newer request.")
     except MemoryError:
-        return _refusal(422, "There is not enough memory for this answer. Choose another method.")
-    body, kind = found if isinstance(found, tuple) else (found, "application/json")
+        return _error(422, "Not enough memory for this result. Choose another method.")
+    body, kind = result if isinstance(result, tuple) else (result, "application/json")
     return Response(body, media_type=kind)
 
 
@@ -211,27 +211,27 @@ def _encoded(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _refusal(status: int, message: str) -> Response:
+def _error(status: int, message: str) -> Response:
     from starlette.responses import Response
 
     return Response(_encoded({"error": message}), status_code=status, media_type="application/json")
 
 
-async def _nothing(request: Request, error: Exception) -> Response:
-    return _refusal(405 if getattr(error, "status_code", 404) == 405 else 404, "There is nothing here.")
+async def _not_found(request: Request, error: Exception) -> Response:
+    return _error(405 if getattr(error, "status_code", 404) == 405 else 404, "Not found.")
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return _refusal(500, f"The explorer failed ({type(error).__name__}). This is a defect; please report it.")
+    return _error(500, f"Internal error ({type(error).__name__}). Please report it as a bug.")
 
 
 def first_page(bench: Workbench) -> None:
-    """Work out what a new page asks for first, so that it is there when the page is."""
+    """Compute what a new page requests first, while the browser opens."""
     answers.start(bench)
-    bench.answer(parse_ask({}, bench.ensemble.n_members), first_look=True)
+    bench.answer(parse_query({}, bench.ensemble.n_members), first_look=True)
 
 
-# The questions, by the last part of their address. Each runs in a thread and returns bytes.
+# The requests, by the last part of their address. Each runs in a thread and returns bytes.
 
 
 def _start(bench: Workbench, data: Any, job: Job) -> bytes:
@@ -239,31 +239,31 @@ def _start(bench: Workbench, data: Any, job: Job) -> bytes:
     return _encoded(answers.start(bench))
 
 
-def _asked(bench: Workbench, data: Any, *more: str) -> tuple[Any, Ask]:
-    fields = check_fields(data, ("ask",), more)
-    return fields, parse_ask(fields["ask"], bench.ensemble.n_members)
+def _with_query(bench: Workbench, data: Any, *more: str) -> tuple[Any, Query]:
+    fields = check_fields(data, ("query",), more)
+    return fields, parse_query(fields["query"], bench.ensemble.n_members)
 
 
-def _with_answer(bench: Workbench, data: Any, job: Job, *more: str) -> tuple[Any, Ask, Answer]:
-    fields, ask = _asked(bench, data, *more)
-    return fields, ask, bench.answer(ask, job)
+def _with_answer(bench: Workbench, data: Any, job: Job, *more: str) -> tuple[Any, Query, Answer]:
+    fields, query = _with_query(bench, data, *more)
+    return fields, query, bench.answer(query, job)
 
 
 def _answer(bench: Workbench, data: Any, job: Job) -> bytes:
-    _, ask = _asked(bench, data)
-    return _encoded(answers.answer_view(bench, ask, bench.answer(ask, job, first_look=True)))
+    _, query = _with_query(bench, data)
+    return _encoded(answers.answer_view(bench, query, bench.answer(query, job, first_look=True)))
 
 
 def _choice(bench: Workbench, data: Any, job: Job) -> bytes:
-    return _encoded(answers.choice_view(bench.choice(_asked(bench, data)[1], job)))
+    return _encoded(answers.choice_view(bench.choice(_with_query(bench, data)[1], job)))
 
 
 def _structure(bench: Workbench, data: Any, job: Job) -> bytes:
-    return _encoded(bench.structure(_asked(bench, data)[1], job))
+    return _encoded(bench.structure(_with_query(bench, data)[1], job))
 
 
-def _evidence(bench: Workbench, data: Any, job: Job) -> bytes:
-    return _encoded(answers.evidence_view(_with_answer(bench, data, job)[2]))
+def _diagnostics(bench: Workbench, data: Any, job: Job) -> bytes:
+    return _encoded(answers.diagnostics_view(_with_answer(bench, data, job)[2]))
 
 
 def _matrix(bench: Workbench, data: Any, job: Job) -> bytes:
@@ -283,71 +283,70 @@ def _compare(bench: Workbench, data: Any, job: Job) -> bytes:
 
 
 def _side(bench: Workbench, data: Any, job: Job) -> tuple[str, Any, list[str]]:
-    """Return one of two clusterings to compare: {ask}, {member} or {truth}."""
-    fields = check_fields(data, (), ("ask", "member", "truth"))
+    """Return one of two clusterings to compare: {query}, {member} or {truth}."""
+    fields = check_fields(data, (), ("query", "member", "truth"))
     if len(fields) != 1:
-        raise QuorateError("A side is an answer (ask), a member, or the known classes (truth).")
+        raise InputError("A side must have one of the fields query, member and truth.", code="side")
     if "truth" in fields:
         return answers.truth_of(bench)
     if "member" in fields:
         return answers.clustering_of(bench, check_whole("member", fields["member"], 0, bench.ensemble.n_members - 1))
-    ask = parse_ask(fields["ask"], bench.ensemble.n_members)
-    answer = bench.answer(ask, job)
+    query = parse_query(fields["query"], bench.ensemble.n_members)
+    answer = bench.answer(query, job)
     names = [str(c) for c in range(answer.cut.n_clusters)]
-    return f"{ask.method}, k = {answer.cut.n_clusters}", answer.row_labels, names
+    return f"{query.method}, k = {answer.cut.n_clusters}", answer.row_labels, names
 
 
 def _rows(bench: Workbench, data: Any, job: Job) -> bytes:
     fields, _, answer = _with_answer(bench, data, job, "cluster", "bin", "find", "polygon", "offset", "limit")
     offset = check_whole("offset", fields.get("offset", 0), 0, bench.ensemble.n_rows)
     limit = check_whole("limit", fields.get("limit", 25), 1, MOST_ROWS)
-    return _encoded(answers.rows_view(bench, answer, _wanted(bench, answer, fields), offset, limit))
+    return _encoded(answers.rows_view(bench, answer, _filtered(bench, answer, fields), offset, limit))
 
 
-def _wanted(bench: Workbench, answer: Answer, fields: Any) -> Any:
-    """Return the rows that all of the filters leave; None: all rows."""
-    kept = None
+def _filtered(bench: Workbench, answer: Answer, fields: Any) -> Any:
+    """Return the rows that pass all filters; None: all rows."""
+    rows = None
     if fields.get("find") is not None:
-        kept = answers.find_rows(bench, check_text("find", fields["find"]))
+        rows = answers.find_rows(bench, check_text("find", fields["find"]))
     if fields.get("polygon") is not None:
-        rows = answers.inside(bench, _polygon(fields["polygon"]))
-        kept = rows if kept is None else np.intersect1d(kept, rows)
+        inside = answers.inside(bench, _polygon(fields["polygon"]))
+        rows = inside if rows is None else np.intersect1d(rows, inside)
     for name, high, values in (
         ("cluster", answer.cut.n_clusters - 1, lambda: answer.row_labels),
         ("bin", len(answer.cut.histogram) - 1, lambda: _bins(answer)),
     ):
         if fields.get(name) is not None:
-            wanted = check_whole(name, fields[name], 0, high)
-            found = values()
-            kept = np.flatnonzero(found == wanted) if kept is None else kept[found[kept] == wanted]
-    return kept
+            value, of_rows = check_whole(name, fields[name], 0, high), values()
+            rows = np.flatnonzero(of_rows == value) if rows is None else rows[of_rows[rows] == value]
+    return rows
 
 
 def _bins(answer: Answer) -> Any:
-    """(n,) the bar of the histogram of confidence that each row is in; rows without a label are in none."""
-    bins = len(answer.cut.histogram)
-    found = np.minimum((answer.row_confidence * bins).astype(int), bins - 1)
-    return np.where(answer.row_labels >= 0, found, -1)
+    """(n,) the bin of each row in the histogram of confidence; -1 for rows without a label."""
+    n_bins = len(answer.cut.histogram)
+    bins = np.minimum((answer.row_confidence * n_bins).astype(int), n_bins - 1)
+    return np.where(answer.row_labels >= 0, bins, -1)
 
 
 def _polygon(value: Any) -> Any:
     if not isinstance(value, list) or not 3 <= len(value) <= 2000:
-        raise QuorateError("polygon must be a list of 3 to 2,000 points.")
+        raise InputError("must be a list of 3 to 2,000 points.", code="polygon", parameter="polygon")
     if not all(isinstance(point, list) and len(point) == 2 for point in value):
-        raise QuorateError("polygon must hold points of two numbers each.")
+        raise InputError("must have points of two numbers each.", code="polygon", parameter="polygon")
     return np.array([[check_real("polygon", x) for x in point] for point in value])
 
 
 def _row(bench: Workbench, data: Any, job: Job) -> bytes:
-    fields, ask, answer = _with_answer(bench, data, job, "row")
+    fields, query, answer = _with_answer(bench, data, job, "row")
     row = check_whole("row", fields.get("row"), 0, bench.ensemble.n_rows - 1)
-    return _encoded(answers.row_view(bench, ask, answer, row))
+    return _encoded(answers.row_view(bench, query, answer, row))
 
 
 def _points(bench: Workbench, data: Any, job: Job) -> bytes:
     fields, _, answer = _with_answer(bench, data, job, "color")
     if bench.xy is None:
-        raise QuorateError("There are no coordinates. Start the explorer with --xy or --features.")
+        raise answers.no_coordinates()
     color = fields.get("color", "cluster")
     if color not in ("cluster", "confidence", "margin", "truth"):
         color = str(check_whole("color", color, 0, bench.ensemble.n_members - 1))
@@ -365,7 +364,7 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
     fields, _, answer = _with_answer(bench, data, job, "format")
     kind = fields.get("format", "csv")
     if kind not in ("csv", "parquet"):
-        raise QuorateError("format must be csv or parquet.")
+        raise InputError("must be csv or parquet.", code="choice", parameter="format")
     import duckdb
 
     from quorate.tables.io import quote_name, write_table
@@ -375,9 +374,9 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
     ids = np.arange(bench.ensemble.n_rows) if bench.ids is None else np.asarray(bench.ids, dtype=object)
     with duckdb.connect() as connection, temporary_folder() as folder:
         of_rows = (answer.row_labels, answer.row_confidence, answer.row_margin, answer.row_runner_up)
-        held = {"row": ids, **{column: np.round(values, 6) for column, values in zip(ANSWERS, of_rows, strict=True)}}
-        connection.register("held", held)
-        relation = connection.sql(f"SELECT row AS {quote_name(name)}, {', '.join(ANSWERS)} FROM held")
+        columns = {"row": ids, **{column: np.round(values, 6) for column, values in zip(ANSWERS, of_rows, strict=True)}}
+        connection.register("labels", columns)
+        relation = connection.sql(f"SELECT row AS {quote_name(name)}, {', '.join(ANSWERS)} FROM labels")
         path = Path(folder) / f"labels.{kind}"
         write_table(relation, path)
         return path.read_bytes(), "text/csv" if kind == "csv" else "application/vnd.apache.parquet"
@@ -388,7 +387,7 @@ VIEWS: dict[str, View] = {
     "answer": _answer,
     "choice": _choice,
     "structure": _structure,
-    "evidence": _evidence,
+    "diagnostics": _diagnostics,
     "matrix": _matrix,
     "contingency": _contingency,
     "compare": _compare,

@@ -1,9 +1,9 @@
-"""The ensemble behind a page, and every answer asked of it: solved once, cut for any number of clusters."""
+"""The ensemble of a page and its results: each query is solved once and cut at any number of clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,29 +16,31 @@ from quorate.algorithms.base import Solution
 from quorate.algorithms.registry import make_method
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.explorer.jobs import Job
-from quorate.explorer.requests import Ask
+from quorate.explorer.requests import Query
 from quorate.reliability import Normalize, agreement, resolve_influence
-from quorate.reporting.sentences import describe_structure
-from quorate.reporting.views import Cut, MemberRow, cut_view, member_rows
+from quorate.reporting.cut_views import Cut, cut_view
+from quorate.reporting.member_views import MemberRow, member_rows
+from quorate.reporting.plain_values import structure_values
 
-# Solved answers, and cuts of them, that are kept: going back and forth costs nothing.
-_SOLVED_KEPT, _CUTS_KEPT = 24, 200
-_LARGE = 100_000  # labels of patterns
+# Sizes of the caches of solved queries and of their cuts.
+_SOLVED_CACHED, _CUTS_CACHED = 24, 200
+# Labels of patterns above which choosing the number of clusters may take longer than half a second.
+_LARGE = 20_000
 _USUAL = (("beta", 2.0), ("normalize", "sqrt"))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer: the solution, the cut that was requested, and its warnings."""
+    """A result: the solution, the requested cut, and a caution if there is one."""
 
     solution: Solution
     cut: Cut
     caution: str | None
-    """What to know about this number of clusters, if anything."""
+    """A warning about this number of clusters, if any."""
     choosing: bool = False
-    """Whether the number of clusters is a first look, to be replaced by the one that the evidence chooses."""
+    """Whether the number of clusters is preliminary, until the automatic choice replaces it."""
 
     @property
     def row_pattern(self) -> NDArray[np.int32]:
@@ -57,18 +59,18 @@ class Answer:
 
     @property
     def row_margin(self) -> Floats:
-        """(n,) how far the runner-up of each row is behind."""
+        """(n,) confidence of each row minus that of its runner-up."""
         return self.cut.margin[self.row_pattern]
 
     @property
     def row_runner_up(self) -> Ints:
-        """(n,) the cluster that would have each row next, -1 for none."""
+        """(n,) the second-best cluster of each row, -1 for none."""
         return self.cut.runner_up[self.row_pattern]
 
 
 @dataclass
 class Workbench:
-    """An ensemble with its rows, and what else is known of them."""
+    """An ensemble with its rows and their metadata, and the cache of its results."""
 
     ensemble: Ensemble
     name: str = "labels"
@@ -78,113 +80,115 @@ class Workbench:
     """The known class of each row, as text; empty where there is none."""
     truth_name: str | None = None
     xy: Floats | None = None
-    """(n, 2) where each row stands in a picture."""
+    """(n, 2) coordinates of the rows in a scatter plot."""
     xy_names: tuple[str, str] = ("x", "y")
-    command: Callable[[Ask, Workbench], str] | None = None
-    """Gives the command that writes the labels of an answer."""
+    command: Callable[[Query, Workbench], str] | None = None
+    """Returns the command that writes the labels of a query."""
     python: str = ""
-    """Lines of Python that make `labels`, if they can be told."""
-    _solved: RecentCache = field(default_factory=lambda: RecentCache(_SOLVED_KEPT), repr=False)
-    _cuts: RecentCache = field(default_factory=lambda: RecentCache(_CUTS_KEPT), repr=False)
+    """Lines of Python that create `labels`, if available."""
+    _solved: RecentCache = field(default_factory=lambda: RecentCache(_SOLVED_CACHED), repr=False)
+    _cuts: RecentCache = field(default_factory=lambda: RecentCache(_CUTS_CACHED), repr=False)
 
     def __post_init__(self) -> None:
         _ = self.ensemble.row_pattern  # raises if the ensemble has no rows
 
     def row_name(self, row: int) -> str:
-        """Return what a row is called."""
+        """Return the name of a row."""
         return str(row) if self.ids is None else str(self.ids[row])
 
     @cached_property
     def agreement(self) -> Floats:
-        """(M, M) how similar every two members are."""
-        return agreement(self.ensemble)
+        """(M, M) chance-corrected agreement (AMI) of every two members."""
+        return agreement(self.ensemble, measure="ami")
 
-    def selected(self, ask: Ask) -> Ensemble:
-        """Return the ensemble of the members that take part."""
-        if len(ask.members) == self.ensemble.n_members:
+    def selected(self, query: Query) -> Ensemble:
+        """Return the ensemble of the enabled members."""
+        if len(query.members) == self.ensemble.n_members:
             return self.ensemble
-        return self._solved.get(("members", ask.members), lambda: self.ensemble.select(ask.members))
+        return self._solved.get(("members", query.members), lambda: self.ensemble.select(query.members))
 
-    def settings(self, ask: Ask) -> dict[str, Any]:
-        """Return the parameters of the method, with the weights set by hand among the others if there are any."""
-        params = dict(ask.params)
-        by_hand = {ask.members.index(j): weight for j, weight in ask.weights if j in ask.members}
-        if not by_hand:
+    def settings(self, query: Query) -> dict[str, Any]:
+        """Return the parameters of the method; manual weights replace those of single members."""
+        params = dict(query.params)
+        manual = {query.members.index(j): weight for j, weight in query.weights if j in query.members}
+        if not manual:
             return params
-        ens, defaults = self.selected(ask), make_method(ask.method, 2, {}).get_params()
+        ens, defaults = self.selected(query), make_method(query.method, 2, {}).get_params()
         if "weights" not in defaults:
-            raise QuorateError(f"{ask.method} has no weights to set by hand. Choose another method.")
-        by = params.get("weights", defaults["weights"])
-        if by == "local":
-            raise QuorateError("Weights by hand do not go with weights of clusters (local). Forget those by hand.")
+            raise InputError(
+                f"{query.method} has no weights of members.", code="no-weights", hint="Choose another method."
+            )
+        weighting = params.get("weights", defaults["weights"])
+        if weighting == "local":
+            raise InputError(
+                "Manual weights cannot be combined with weights of clusters (local).",
+                code="manual-and-local-weights",
+                hint="Reset the manual weights.",
+            )
         beta, normalize = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
-        influence = resolve_influence(ens, by, beta, normalize)
-        for place, weight in by_hand.items():
-            influence[place] = weight
+        influence = resolve_influence(ens, weighting, beta, normalize)
+        for member, weight in manual.items():
+            influence[member] = weight
         return {**params, "weights": influence.tolist()}
 
-    def answer(self, ask: Ask, job: Job | None = None, *, first_look: bool = False) -> Answer:
-        """Return an answer; what was solved before is only cut.
+    def answer(self, query: Query, job: Job | None = None, *, first_look: bool = False) -> Answer:
+        """Return the result of a query; a query that was solved before is only cut.
 
-        Where the number of clusters is to be chosen and that takes longer than a moment, `first_look` takes the one
-        that stands out in the method's own figures.
+        If the number of clusters is to be chosen and that may take long, `first_look` takes the one with the largest
+        gap in the method's own index, so that the page has a result within a second.
         """
-        solution = self.solution(ask, job)
-        choosing = first_look and ask.k is None and ("choice", ask.solved_by) not in self._solved
-        first = _stands_out(solution) if choosing and is_large(solution.ensemble) else None
-        k = min(ask.k or first or self.choice(ask, job).n_clusters, max(1, solution.max_clusters))
-        say(job, "cutting")
-        cut = self._cuts.get((ask.solved_by, k), lambda: cut_view(solution.answer(k)))
+        solution = self.solution(query, job)
+        choosing = first_look and query.k is None and ("choice", query.solved_by) not in self._solved
+        first = _largest_gap(solution) if choosing and is_large(solution.ensemble) else None
+        k = min(query.k or first or self.choice(query, job).n_clusters, max(1, solution.max_clusters))
+        report_stage(job, "cutting")
+        cut = self._cuts.get((query.solved_by, k), lambda: cut_view(solution.answer(k)))
         caution = solution.cuts.caution(k)
         return Answer(solution, cut, None if caution is None else str(caution), first is not None)
 
-    def choice(self, ask: Ask, job: Job | None = None) -> Choice:
-        """Return how many clusters there are, with the evidence."""
-        solution = self.solution(ask, job)
-        say(job, "choosing the number of clusters")
-        return self._solved.get(("choice", ask.solved_by), lambda: solution.choice)
+    def choice(self, query: Query, job: Job | None = None) -> Choice:
+        """Return the automatic choice of the number of clusters."""
+        solution = self.solution(query, job)
+        report_stage(job, "choosing the number of clusters")
+        return self._solved.get(("choice", query.solved_by), lambda: solution.choice)
 
-    def structure(self, ask: Ask, job: Job | None = None) -> dict[str, Any]:
-        """Return what the labels say about whether there is anything to find."""
-        say(job, "looking for structure")
-        return self._solved.get(("structure", ask.members), lambda: describe_structure(self.selected(ask)))
+    def structure(self, query: Query, job: Job | None = None) -> dict[str, Any]:
+        """Return the check for cluster structure by the labels."""
+        report_stage(job, "checking for cluster structure")
+        return self._solved.get(("structure", query.members), lambda: structure_values(self.selected(query)))
 
-    def members(self, ask: Ask, answer: Answer) -> list[MemberRow]:
-        """Return what there is to know about each member that takes part; only its weight depends on the method."""
-        normalize: Normalize = dict(ask.params).get("normalize", "sqrt")
-        weights = answer.cut.weights
-        known = self._solved.get(
-            ("crowd", ask.members, normalize), lambda: member_rows(answer.solution.ensemble, normalize=normalize)
+    def members(self, query: Query, answer: Answer) -> tuple[MemberRow, ...]:
+        """Return the figures of each enabled member, with its weight in a result."""
+        normalize: Normalize = dict(query.params).get("normalize", "sqrt")
+        return self._cuts.get(
+            ("members", query.solved_by, answer.cut.n_clusters),
+            lambda: member_rows(answer.solution.ensemble, answer.cut.weights, normalize=normalize),
         )
-        return [
-            replace(row, weight=float(weight), influence=float(weight / weights.max()))
-            for row, weight in zip(known, weights, strict=True)
-        ]
 
-    def solution(self, ask: Ask, job: Job | None = None) -> Solution:
+    def solution(self, query: Query, job: Job | None = None) -> Solution:
         """Return the ensemble solved by the requested method, which can be cut at any k."""
-        return self._solved.get(ask.solved_by, lambda: self._solve(ask, job))
+        return self._solved.get(query.solved_by, lambda: self._solve(query, job))
 
-    def _solve(self, ask: Ask, job: Job | None) -> Solution:
-        say(job, "weighing the members")
-        ens = self.selected(ask)
-        method = make_method(ask.method, "auto", self.settings(ask))
-        say(job, f"combining by {ask.method}")
+    def _solve(self, query: Query, job: Job | None) -> Solution:
+        report_stage(job, "weighting the members")
+        ens = self.selected(query)
+        method = make_method(query.method, "auto", self.settings(query))
+        report_stage(job, f"combining by {query.method}")
         return method.solve(ens)
 
 
 def is_large(ens: Ensemble) -> bool:
-    """Return whether choosing the number of clusters may take longer than a moment."""
+    """Return whether choosing the number of clusters may take longer than half a second."""
     return ens.n_patterns * ens.n_members > _LARGE
 
 
-def _stands_out(solution: Solution) -> int | None:
-    """Return the number of clusters that stands out by the method's own index, if it has one."""
+def _largest_gap(solution: Solution) -> int | None:
+    """Return the number of clusters with the largest gap in the method's own index, if it has one."""
     _, values = solution.cuts.criterion() or (None, {})
     return max(values, key=lambda k: (round(values[k], 12), -k)) if values else None
 
 
-def say(job: Job | None, stage: str) -> None:
-    """Note what a piece of work is at; it ends here if it was cancelled."""
+def report_stage(job: Job | None, stage: str) -> None:
+    """Report the stage of a job; raise if it was cancelled."""
     if job is not None:
-        job.at(stage)
+        job.enter(stage)

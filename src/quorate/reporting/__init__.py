@@ -1,4 +1,4 @@
-"""What people see: figures, a plain summary of a consensus, and one HTML file made from it that opens anywhere."""
+"""Results for people: figures, a plain summary of a consensus, and a self-contained HTML report."""
 
 from quorate.reporting import plot
 from quorate.reporting.html import render_report, report

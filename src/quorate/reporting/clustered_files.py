@@ -1,4 +1,4 @@
-"""The summary of a clustered file: found on a sample of its rows, told of all of them."""
+"""The summary of a clustered file: computed on a sample of its rows, with sizes of all rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from quorate._utils.array_types import Floats
 from quorate.reporting.feature_view import FeatureRows
 from quorate.reporting.origin import Origin, known_classes
 from quorate.reporting.row_facts import facts_in_memory
-from quorate.reporting.sentences import verdict
+from quorate.reporting.sentences import found_clusters, headline, outlook_sentences
 from quorate.reporting.summary import summarize
 from quorate.tables.clustering import FileClusters
 
 
 def summarize_clusters(
-    found: FileClusters,
+    clusters: FileClusters,
     *,
     name: str,
     id_column: str | None = None,
@@ -31,72 +31,84 @@ def summarize_clusters(
 
     Parameters
     ----------
-    found : FileClusters
+    clusters : FileClusters
     name : str
-        What the file is called.
+        The name of the file.
     id_column, truth : str, optional
-        Columns that were traced: the names of the rows, and known classes.
+        Columns that were kept with the sample: row IDs and known classes.
     plane : two column names, optional
-        By which rows are drawn: features, or columns that were traced.
+        Coordinates of the rows: features, or columns that were kept with the sample.
     command, command_at, n_clusters
         As in `Origin` and `summarize`.
     """
-    ens = found.estimator.ensemble_
-    names = _row_names(found, id_column)
+    ens = clusters.estimator.ensemble_
+    names = _row_names(clusters, id_column)
     origin = Origin(
         name=name,
         id_column=id_column,
-        classes=None if truth is None else known_classes(ens, found.trace.cells[truth], truth),
+        classes=None if truth is None else known_classes(ens, clusters.trace.cells[truth], truth),
         command=command,
         command_at=command_at,
-        look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=names),
-        features=sampled_features(found, plane),
-        structure=found.estimator.structure_,
+        row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=names),
+        features=sampled_features(clusters, plane),
+        structure=clusters.estimator.structure_,
     )
-    return _of_all_rows(summarize(found.estimator.consensus_, origin, n_clusters=n_clusters), found)
+    return _scale_to_all_rows(summarize(clusters.estimator.consensus_, origin, n_clusters=n_clusters), clusters)
 
 
-def sampled_features(found: FileClusters, plane: Sequence[str] | None) -> FeatureRows:
-    """Return the rows of the sample, ready to be drawn."""
-    pattern = found.estimator.ensemble_.row_pattern
+def sampled_features(clusters: FileClusters, plane: Sequence[str] | None) -> FeatureRows:
+    """Return the sampled rows with their features."""
+    pattern = clusters.estimator.ensemble_.row_pattern
     rows = FeatureRows(
-        found.sample.rows,
-        found.features,
-        found.sample.counts.astype(np.float64),
+        clusters.sample.rows,
+        clusters.features,
+        clusters.sample.counts.astype(np.float64),
         lambda cut: (cut.labels[pattern], cut.confidence[pattern]),
     )
     if plane is None:
         return rows
-    more = [name for name in plane if name not in found.features and name in found.trace.cells]
-    return rows.with_columns(more, [_numbers(found.trace.cells[name]) for name in more]).in_plane(plane)
+    more = [name for name in plane if name not in clusters.features and name in clusters.trace.cells]
+    return rows.with_columns(more, [_numbers(clusters.trace.cells[name]) for name in more]).in_plane(plane)
 
 
 def _numbers(cells: Sequence[Any]) -> Floats:
     return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
 
 
-def _row_names(found: FileClusters, id_column: str | None) -> list[str]:
-    """Return what the rows of the sample are called: by the column of names, or by their numbers in the file."""
-    numbered = [f"row {number}" for number in found.trace.numbers]
+def _row_names(clusters: FileClusters, id_column: str | None) -> list[str]:
+    """Return the names of the sampled rows: the values of the ID column, or their numbers in the file."""
+    numbered = [f"row {number}" for number in clusters.trace.numbers]
     if id_column is None:
         return numbered
-    cells = found.trace.cells[id_column]
+    cells = clusters.trace.cells[id_column]
     return [number if cell is None else str(cell) for cell, number in zip(cells, numbered, strict=True)]
 
 
-def _of_all_rows(summary: dict[str, Any], found: FileClusters) -> dict[str, Any]:
-    """Put the numbers of all rows in place of those of the sample: counted as written, estimated at other k."""
-    ens = found.estimator.ensemble_
-    n_labeled = int(found.sizes.sum())
+def _scale_to_all_rows(summary: dict[str, Any], clusters: FileClusters) -> dict[str, Any]:
+    """Replace the sizes of the sample by those of all rows: counted at the written k, estimated at other k."""
+    ens = clusters.estimator.ensemble_
+    n_labeled = int(clusters.sizes.sum())
     for answer in summary["answers"]:
-        written = answer["k"] == found.n_clusters
-        total = sum(cluster["size"] for cluster in answer["clusters"]) or 1.0
-        for cluster in answer["clusters"]:
-            size = found.sizes[cluster["label"]] if written else np.rint(cluster["size"] / total * n_labeled)
-            cluster["size"], cluster["share"] = float(size), round(float(size) / max(found.n_rows, 1), 6)
-        answer["unlabeled"] = float(found.n_rows - n_labeled)
-    whole = ens.n_rows == found.n_rows
-    summary["source"]["rows"] = found.n_rows
+        written = answer["k"] == clusters.n_clusters
+        sampled = [cluster["size"] for cluster in answer["clusters"]]
+        total = sum(sampled) or 1.0
+        sizes = clusters.sizes.astype(np.float64) if written else np.rint(np.array(sampled) / total * n_labeled)
+        for cluster, size in zip(answer["clusters"], sizes.tolist(), strict=True):
+            cluster["size"], cluster["share"] = size, round(size / max(clusters.n_rows, 1), 6)
+        answer["unlabeled"] = float(clusters.n_rows - n_labeled)
+        answer["finding"] = found_clusters(sizes.tolist(), len(summary["members"]))
+        _scale_split(answer["outlook"], sampled, sizes.tolist())
+    whole = ens.n_rows == clusters.n_rows
+    summary["source"]["rows"] = clusters.n_rows
     summary["rows"]["all"] &= whole
-    summary["features"] |= {"sample": ens.n_rows, "whole": whole, "sizes": found.sizes.tolist()}
-    return {**summary, "verdict": verdict(summary)}
+    summary["features"] |= {"sample": ens.n_rows, "whole": whole, "sizes": clusters.sizes.tolist()}
+    return {**summary, "headline": headline(summary)}
+
+
+def _scale_split(outlook: dict[str, Any], sampled: Sequence[float], sizes: Sequence[float]) -> None:
+    """Scale the parts of the next split from the sample to all rows, so that they fit into their cluster."""
+    split = outlook["split"]
+    if split is not None:
+        scale = sizes[split["cluster"]] / (sampled[split["cluster"]] or 1.0)
+        split["sizes"] = [float(np.floor(size * scale + 1e-9)) for size in split["sizes"]]
+    outlook["sentences"] = outlook_sentences(outlook["merge"], split, sizes)

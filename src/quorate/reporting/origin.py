@@ -1,4 +1,4 @@
-"""Where an ensemble came from: what a report can name beside the labels."""
+"""The source of an ensemble: what a report can show in addition to the labels."""
 
 from __future__ import annotations
 
@@ -12,56 +12,62 @@ import scipy.sparse as sp
 from quorate._utils.array_types import Ints
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.labels import encode, split_members
 from quorate.reporting.feature_view import FeatureRows
 from quorate.reporting.row_facts import RowFacts
 
-Look = Callable[[Ints, int], RowFacts]
+FindRowFacts = Callable[[Ints, int], RowFacts]
 
 
 @dataclass(frozen=True)
 class KnownClasses:
-    """Classes that rows are known to belong to: answers are scored by them, never found by them."""
+    """Known classes of the rows: results are compared with them, never computed from them."""
 
     column: str
-    """What they are called."""
+    """The name of their column."""
     names: tuple[str, ...]
     counts: sp.csr_array
-    """(m, classes) how many rows of each pattern belong to each class."""
+    """(m, classes) the number of rows of each pattern in each class."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an ensemble came from, to be named in the report."""
+    """The source of an ensemble, shown in the report."""
 
     name: str = "labels"
     id_column: str | None = None
     classes: KnownClasses | None = None
     command: str | None = None
     command_at: Callable[[int], str] | None = None
-    """Gives the command that writes the labels at some number of clusters."""
-    asked: Sequence[int] = ()
-    """The numbers of clusters that were asked for, if there were several."""
-    look: Look | None = None
-    """Gives names for some patterns, and at most so many rows; None: the rows are the ensemble's, by their numbers."""
+    """Returns the command that writes the labels at k clusters."""
+    requested: Sequence[int] = ()
+    """The requested numbers of clusters, if there were several."""
+    row_facts: FindRowFacts | None = None
+    """Returns names for some patterns, and a sample of at most n rows; None: rows are named by their numbers."""
     features: FeatureRows | None = None
-    """Rows with their features, if those are known."""
+    """Rows with their features, if available."""
     structure: Structure | None = None
-    """Whether anything parts the clusters in the features, if that is known."""
+    """The test for structure in the features, if available."""
 
 
 def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:
-    """Return the known classes of an ensemble's rows; a row without a class counts nowhere."""
+    """Return the known classes of an ensemble's rows; rows without a class are ignored."""
     (vector, *others), _ = split_members([truth])
     if others or len(vector) != ens.n_rows:
-        raise QuorateError(f"truth must hold one class for each of {ens.n_rows} rows; got {len(vector)}.")
+        raise InputError(
+            f"must have one class for each of {ens.n_rows:,} rows; got {len(vector):,}.",
+            code="length",
+            parameter="truth",
+        )
     labels = encode(vector, "truth", "cluster")
     code, pattern = labels.digits(slice(None)), ens.row_pattern
-    known = code >= 0
-    if not known.any():
-        raise QuorateError("truth names no class for any row. Leave it out, or pass one class per row.")
-    cells = (pattern[known], code[known])
+    labeled = code >= 0
+    if not labeled.any():
+        raise InputError(
+            "has no class for any row.", code="no-class", parameter="truth", hint="Omit it, or pass one class per row."
+        )
+    cells = (pattern[labeled], code[labeled])
     shape = (ens.n_patterns, len(labels.levels))
-    counts = sp.csr_array(sp.coo_array((np.ones(int(known.sum())), cells), shape=shape))
+    counts = sp.csr_array(sp.coo_array((np.ones(int(labeled.sum())), cells), shape=shape))
     return KnownClasses(column, tuple(map(str, labels.levels.tolist())), counts)

@@ -1,17 +1,17 @@
-"""Colors that people of every color vision tell apart, shared by plots and report."""
+"""Colors that are distinguishable with every kind of color vision, shared by plots and pages."""
 
-# Eight hues that differ in lightness as well, chosen so that any two of them stay apart (by 19 in Lab at least) for
-# people without red, green or blue receptors too.
+# Eight hues that also differ in lightness: any two differ by at least 19 in Lab, also for people without red, green or
+# blue receptors.
 _HUES = ("#0a4f79", "#e8b91a", "#19946a", "#d76ea3", "#5dbde7", "#8f3b16", "#6e52b7", "#8b8d00")
-# With more clusters than hues the hues come again, lighter or darker; neighbors always differ in hue.
+# With more clusters than hues, hues repeat in lighter or darker shades; neighbors always differ in hue.
 _SHIFTS = (0.0, 0.4, -0.3, 0.66, -0.45)
 
 SEQUENTIAL = ("#fbfcfe", "#d5e3f0", "#9dc3df", "#5a9bc9", "#2a6fa8", "#0c3f73", "#06264a")
-"""From nothing to all: one hue, lightness falling evenly."""
-# Dark pages start from their own background, so that "nothing" looks like nothing there too.
+"""Colors from 0 to 1: one hue, with evenly decreasing lightness."""
+# Dark pages start from their own background, so that 0 is invisible there too.
 _SEQUENTIAL_DARK = ("#1b2028", "#1d3a57", "#215a88", "#3380b5", "#5fa8d6", "#a3d0ec", "#eef7fd")
 NO_CLUSTER = "#9aa0a6"
-"""The color of what belongs to no cluster."""
+"""The color of rows without a cluster."""
 
 
 def cluster_colors(n_clusters: int) -> list[str]:
@@ -20,7 +20,7 @@ def cluster_colors(n_clusters: int) -> list[str]:
 
 
 def page_colors(n_clusters: int) -> dict[str, list[str]]:
-    """Return the colors a page needs: of clusters, and from nothing to all on light and dark pages."""
+    """Return the colors of a page: of clusters, and from 0 to 1 on light and dark pages."""
     return {"clusters": cluster_colors(n_clusters), "light": list(SEQUENTIAL), "dark": list(_SEQUENTIAL_DARK)}
 
 

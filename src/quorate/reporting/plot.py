@@ -1,7 +1,7 @@
-"""Figures with matplotlib: each function draws on the axes it is given (or on new ones) and returns them.
+"""Figures with matplotlib: each function draws on the given axes (or on new ones) and returns them.
 
-What is drawn comes from `quorate.reporting.views`, so that it can be had without matplotlib. Showing and saving is the
-caller's.
+The data come from `member_views`, `cut_views` and `figure_views`, which work without matplotlib. The caller shows and
+saves the figure.
 """
 
 from __future__ import annotations
@@ -14,89 +14,85 @@ from numpy.typing import NDArray
 
 from quorate._utils.optional_imports import import_extra
 from quorate.analysis.scores import evaluate
-from quorate.errors import QuorateError
-from quorate.reliability import Normalize
+from quorate.errors import InputError
+from quorate.reliability import Measure, Normalize
+from quorate.reporting.cut_views import answer_at, cut_view, sweep_view
+from quorate.reporting.figure_views import flow_view, matrix_view, tree_view
+from quorate.reporting.fitted_input import Fitted, fitted_method
+from quorate.reporting.member_views import agreement_view, member_rows
 from quorate.reporting.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
-from quorate.reporting.views import (
-    Fitted,
-    agreement_view,
-    answer_at,
-    cut_view,
-    fitted_method,
-    flow_view,
-    matrix_view,
-    member_rows,
-    sweep_view,
-    tree_view,
-)
 
 _INK, _QUIET, _GRID = "#1c2430", "#5a6675", "#d9dee5"
 _SMALLEST_FONT = 4.5
 _NAME_LENGTH = 22
 
 
-def agreement(ens: Any, *, normalize: Normalize = "sqrt", order: bool = True, ax: Any = None) -> Any:
-    """Draw how similar every two members are, members that agree standing side by side.
+def agreement(
+    ens: Any, *, measure: Measure = "ami", normalize: Normalize = "sqrt", order: bool = True, ax: Any = None
+) -> Any:
+    """Draw the agreement of every two members as a heat map, with similar members next to each other.
 
     Parameters
     ----------
-    ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
+    ens : Ensemble or anything `Ensemble` accepts; a result or a fitted estimator
+    measure : {"ami", "nmi"}, default "ami"
+        Chance-corrected (AMI) or plain (NMI) mutual information, as in `quorate.agreement`.
     normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `quorate.agreement`.
     order : bool, default True
-        Whether members may change places.
+        Whether to reorder the members.
     ax : matplotlib axes, optional
     """
-    view = agreement_view(ens, normalize=normalize, order=order)
+    view = agreement_view(ens, measure=measure, normalize=normalize, order=order)
     ax = _axes(ax, square=True)
     image = ax.imshow(view.values, cmap=_color_map(), vmin=0, vmax=1, interpolation="nearest")
     _name_ticks(ax, view.names, both=True)
-    _color_bar(ax, image, "agreement (NMI)")
+    _color_bar(ax, image, f"agreement ({measure.upper()})")
     ax.set_title("Agreement of members")
     return ax
 
 
-def crowd(ens: Any, *, normalize: Normalize = "sqrt", ax: Any = None) -> Any:
-    """Draw the normalized crowd agreement index of each member, highest first.
+def trust(ens: Any, *, normalize: Normalize = "sqrt", ax: Any = None) -> Any:
+    """Draw the trust index of each member, its mean chance-corrected agreement (AMI) with the others, highest first.
 
     Parameters
     ----------
-    ens : Ensemble or anything `Ensemble` takes; a result or a fitted estimator
+    ens : Ensemble or anything `Ensemble` accepts; a result or a fitted estimator
     normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `quorate.agreement`.
     ax : matplotlib axes, optional
     """
-    rows = sorted(member_rows(ens, normalize=normalize), key=lambda row: -row.ncai)
-    ax = _axes(ax, height=min(max(0.26 * len(rows) + 1.2, 2.4), 11.0))
-    values = [row.ncai for row in rows]
-    places = np.arange(len(rows))
-    ax.barh(places, values, height=0.8, color=[_trust_color(v) for v in values])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(0, 1.08 if len(rows) <= 30 else 1.0)
-    _name_ticks(ax, [row.name for row in rows], horizontal=False)
-    if len(rows) <= 30:
-        for place, value in zip(places, values, strict=True):
-            ax.text(value + 0.01, place, f"{value:.2f}", va="center", fontsize=8, color=_QUIET)
-    ax.set_xlabel("NCAI")
-    ax.set_title("How far members agree with the crowd")
+    ranked = sorted(member_rows(ens, normalize=normalize), key=lambda row: -row.trust)
+    ax = _axes(ax, height=min(max(0.26 * len(ranked) + 1.2, 2.4), 11.0))
+    values = [row.trust for row in ranked]
+    positions = np.arange(len(ranked))
+    ax.barh(positions, values, height=0.8, color=["#0b62a4" if row.beyond_chance else "#c44e0e" for row in ranked])
+    ax.set_ylim(len(ranked) - 0.4, -0.6)
+    ax.set_xlim(0, 1.08 if len(ranked) <= 30 else 1.0)
+    _name_ticks(ax, [row.name for row in ranked], horizontal=False)
+    if len(ranked) <= 30:
+        for position, value in zip(positions, values, strict=True):
+            ax.text(value + 0.01, position, f"{value:.2f}", va="center", fontsize=8, color=_QUIET)
+    ax.set_xlabel("mean AMI with the other members")
+    ax.set_title("Agreement of each member with the others")
     _bare(ax, grid="x")
     return ax
 
 
 def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
-    """Draw the evidence between samples of rows ordered by cluster, each as wide as the rows it stands for.
+    """Draw the co-association of sampled rows ordered by cluster; width is proportional to the rows represented.
 
     Parameters
     ----------
-    fitted : what `consensus` returned, or a fitted estimator
+    fitted : result of `consensus`, or fitted estimator
     n_clusters : int, optional
-        Draw the answer for another number of clusters.
+        Draw the result at another number of clusters.
     ax : matplotlib axes, optional
     """
     view = matrix_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, square=True)
     edges = np.concatenate([[0.0], np.cumsum(view.rows)]) / view.rows.sum()
-    mesh = ax.pcolormesh(edges, edges, view.evidence, cmap=_color_map(), vmin=0, vmax=1, rasterized=True)
+    mesh = ax.pcolormesh(edges, edges, view.coassociation, cmap=_color_map(), vmin=0, vmax=1, rasterized=True)
     colors = cluster_colors(int(view.labels.max()) + 1)
     changes = np.flatnonzero(np.diff(view.labels)) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(view.labels)]])
@@ -114,13 +110,13 @@ def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any =
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[:].set_visible(False)
-    _color_bar(ax, mesh, "evidence")
+    _color_bar(ax, mesh, "co-association")
     ax.set_title("Consensus matrix", pad=18)
     return ax
 
 
 def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
-    """Draw the top of the dendrogram of a linkage method, with the cut and the clusters it makes.
+    """Draw the top of the dendrogram of a linkage method, with the cut and its clusters.
 
     Parameters
     ----------
@@ -137,14 +133,14 @@ def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None)
     inks = [NO_CLUSTER if c < 0 else colors[c] for c in view.colors]
     ax.add_collection(collections.LineCollection(view.segments, colors=inks, linewidths=1.4))
     depth = 0.03 * max(float(view.segments[:, :, 1].max(initial=0.0)), 1e-9)
-    ax.bar(view.places, -depth, width=0.9, color=[colors[c] for c in view.labels])
+    ax.bar(view.positions, -depth, width=0.9, color=[colors[c] for c in view.labels])
     _label_runs(ax, view.labels, -1.3 * depth)
     ax.axhline(view.cut_height, color=_QUIET, lw=0.8, ls="--")
-    ax.set_xlim(-0.8, len(view.places) - 0.2)
+    ax.set_xlim(-0.8, len(view.positions) - 0.2)
     ax.set_ylim(-3.6 * depth, None)
     ax.set_xticks([])
-    ax.set_xlabel(f"clusters ({len(view.places)} branches)", color=_QUIET)
-    ax.set_ylabel("1 - evidence")
+    ax.set_xlabel(f"clusters ({len(view.positions)} branches)", color=_QUIET)
+    ax.set_ylabel("1 - co-association")
     ax.set_title("Dendrogram")
     _bare(ax)
     ax.spines["bottom"].set_visible(False)
@@ -152,7 +148,7 @@ def dendrogram(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None)
 
 
 def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
-    """Write each cluster's number under its branches; where they are too many, at two heights in turn."""
+    """Write each cluster's number under its branches; alternate between two heights if they are many."""
     changes = np.flatnonzero(np.diff(labels)) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(labels)]])
     crowded = len(labels) / max(len(starts), 1) < 2 and len(starts) > 25
@@ -162,75 +158,77 @@ def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
 
 
 def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
-    """Draw the number of rows of each cluster, darker the more stable it is, and its stability beside chance.
+    """Draw the number of rows of each cluster; darker bars are more stable. Labels: stability (expected by chance).
 
     Parameters
     ----------
-    fitted : what `consensus` returned, or a fitted estimator
+    fitted : result of `consensus`, or fitted estimator
     n_clusters : int, optional
-        Draw the answer for another number of clusters.
+        Draw the result at another number of clusters.
     ax : matplotlib axes, optional
     """
     cut = cut_view(answer_at(fitted_method(fitted), n_clusters))
     ax = _axes(ax, width=min(max(0.32 * cut.n_clusters + 2.5, 5.0), 14.0))
     color_map = _color_map()
-    places = np.arange(cut.n_clusters)
-    ax.bar(places, cut.sizes, width=0.85, color=color_map(cut.stability), edgecolor=_INK, linewidth=0.5)
-    for place, cluster in zip(places, cut.clusters, strict=True):
+    positions = np.arange(cut.n_clusters)
+    ax.bar(positions, cut.sizes, width=0.85, color=color_map(cut.stability), edgecolor=_INK, linewidth=0.5)
+    for position, cluster in zip(positions, cut.clusters, strict=True):
         turned = cut.n_clusters > 6
         ax.annotate(
-            f"{cluster.stability:.2f} ({cluster.chance:.2f})", (place, cluster.size), (0, 3),
+            f"{cluster.stability:.2f} ({cluster.chance:.2f})", (position, cluster.size), (0, 3),
             textcoords="offset points", ha="center", va="bottom",
             fontsize=7 if turned else 8, rotation=90 if turned else 0, color=_QUIET,
         )  # fmt: skip
     step = max(1, -(-cut.n_clusters // 50))
-    ax.set_xticks(places[::step], [str(c) for c in places[::step]])
+    ax.set_xticks(positions[::step], [str(c) for c in positions[::step]])
     ax.set_xlim(-0.7, cut.n_clusters - 0.3)
     ax.margins(y=0.28 if cut.n_clusters > 6 else 0.14)
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
-    ax.set_title("Cluster sizes; above each its stability (and what chance gives)")
+    ax.set_title("Cluster sizes, with stability (expected by chance)")
     _bare(ax, grid="y")
     return ax
 
 
-def choice(fitted: Fitted, *, ax: Any = None) -> Any:
-    """Draw what speaks for each number of clusters (`choose_k`), with the three best candidates.
+def choose_k(fitted: Fitted, *, ax: Any = None) -> Any:
+    """Draw the score of each number of clusters (`quorate.choose_k`), with the three best candidates.
 
     Parameters
     ----------
-    fitted : what `consensus` returned, or a fitted estimator
+    fitted : result of `consensus`, or fitted estimator
     ax : matplotlib axes, optional
     """
-    found = fitted_method(fitted).choice_
-    if not found.curve:
-        raise QuorateError(f"There is no evidence to draw by number of clusters. {found.sentence}")
+    choice = fitted_method(fitted).choice_
+    if not choice.curve:
+        raise InputError(f"There are no scores by number of clusters to draw. {choice.sentence}", code="no-scores")
     ax = _axes(ax, width=8.0)
-    ks = [candidate.n_clusters for candidate in found.curve]
-    largest = max(*(candidate.score for candidate in found.curve), 1e-12)
-    best = {candidate.n_clusters for candidate in found.candidates}
+    ks = [candidate.n_clusters for candidate in choice.curve]
+    largest = max(*(candidate.score for candidate in choice.curve), 1e-12)
+    best = {candidate.n_clusters for candidate in choice.candidates}
     ax.bar(
         ks,
-        [candidate.score / largest for candidate in found.curve],
+        [candidate.score / largest for candidate in choice.curve],
         width=0.7,
         color=["#0b62a4" if k in best else "#cfe0ee" for k in ks],
-        label="evidence (over the largest)",
+        label="score (relative to the largest)",
     )
-    for name, style, ink in (("stability", "s--", "#c44e0e"), ("eigengap", "o-", "#16956e")):
-        values = np.array([getattr(candidate, name) for candidate in found.curve])
+    for name, legend, style, ink in (
+        ("stability", "split-half stability (ARI)", "s--", "#c44e0e"),
+        ("eigengap", "eigengap", "o-", "#16956e"),
+    ):
+        values = np.array([getattr(candidate, name) for candidate in choice.curve])
         if np.isfinite(values).any():
-            said = "halves of the members repeat it (ARI)" if name == "stability" else "eigenvalues fall by"
-            ax.plot(ks, values, style, ms=4, color=ink, label=said)
-    for candidate in found.candidates:
+            ax.plot(ks, values, style, ms=4, color=ink, label=legend)
+    for candidate in choice.candidates:
         height = candidate.score / largest
         ax.text(candidate.n_clusters, height + 0.01, str(candidate.n_clusters), ha="center", fontsize=8, color=_INK)
     ax.set_ylim(0, 1.08)
-    _over_ks(ax, "What speaks for each number of clusters", ncols=3)
+    _over_ks(ax, "Support for each number of clusters", ncols=3)
     return ax
 
 
 def _over_ks(ax: Any, title: str, ncols: int) -> None:
-    """Name a figure over numbers of clusters, with its legend below."""
+    """Add title, axis and legend to a figure over numbers of clusters."""
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("number of clusters")
     ax.set_title(title)
@@ -239,52 +237,57 @@ def _over_ks(ax: Any, title: str, ncols: int) -> None:
 
 
 def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, truth: Any = None, ax: Any = None) -> Any:
-    """Draw how confidence, beside chance, and agreement with the members change with the number of clusters.
+    """Draw mean confidence (compared with chance) and agreement with the members by number of clusters.
 
     Parameters
     ----------
-    fitted : what `consensus` returned, or a fitted estimator
+    fitted : result of `consensus`, or fitted estimator
     n_clusters : iterable of int, optional
         Default: up to twenty numbers.
     truth : (n,) labels, optional
-        Known classes: their NMI with each answer is drawn too.
+        Known classes: their AMI with each result is drawn too.
     ax : matplotlib axes, optional
     """
     view = sweep_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, width=8.0)
-    if np.isfinite(view.criterion).any():
-        heights = np.nan_to_num(view.criterion) / max(float(np.nanmax(view.criterion)), 1e-12)
-        ax.bar(view.ks, heights, width=0.7, color="#cfe0ee", label=f"{view.criterion_name} (over the largest)")
+    if np.isfinite(view.scores).any():
+        heights = np.nan_to_num(view.scores) / max(float(np.nanmax(view.scores)), 1e-12)
+        ax.bar(view.ks, heights, width=0.7, color="#cfe0ee", label="score (relative to the largest)")
     confidence = [cut.mean_confidence for cut in view.cuts]
     ax.plot(view.ks, confidence, "o-", ms=4, color="#0b62a4", label="mean confidence")
     chance = [cut.chance_confidence for cut in view.cuts]
-    ax.plot(view.ks, chance, ":", lw=1, color="#0b62a4", label="the same of rows at random")
-    ax.plot(view.ks, [cut.agreement for cut in view.cuts], "s--", ms=4, color="#c44e0e", label="agreement with members")
+    ax.plot(view.ks, chance, ":", lw=1, color="#0b62a4", label="expected for random rows")
+    ax.plot(
+        view.ks,
+        [cut.agreement for cut in view.cuts],
+        "s--",
+        ms=4,
+        color="#c44e0e",
+        label="agreement with members (AMI)",
+    )
     if truth is not None:
         rows = fitted_method(fitted).ensemble_.row_pattern
-        scores = [evaluate(cut.labels[rows], truth).nmi_sqrt for cut in view.cuts]
-        ax.plot(view.ks, scores, "^:", ms=5, color="#16956e", label="NMI with the known classes")
+        scores = [evaluate(cut.labels[rows], truth).ami for cut in view.cuts]
+        ax.plot(view.ks, scores, "^:", ms=5, color="#16956e", label="AMI with the known classes")
     ax.axvline(fitted_method(fitted).n_clusters_, color=_QUIET, lw=0.8, ls="--")
     ax.set_ylim(0, 1.02)
-    _over_ks(ax, "The answer by number of clusters", ncols=4)
+    _over_ks(ax, "Result by number of clusters", ncols=4)
     return ax
 
 
 def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax: Any = None) -> Any:
-    """Draw how a member's clusters (left) become consensus clusters (right); bands are as thick as the rows in them.
+    """Draw the rows that a member's clusters (left) share with the consensus clusters (right).
 
     Parameters
     ----------
-    fitted : what `consensus` returned, or a fitted estimator
+    fitted : result of `consensus`, or fitted estimator
     member : int or str
         A member's position or name.
     n_clusters : int, optional
-        Draw the answer for another number of clusters.
+        Draw the result at another number of clusters.
     ax : matplotlib axes, optional
     """
     view = flow_view(fitted_method(fitted), member, n_clusters)
-    ens = fitted_method(fitted).ensemble_
-    name = ens.names[ens._position(member)]
     most = max(len(view.left), len(view.right))
     ax = _axes(ax, width=7.0, height=min(max(0.22 * most + 2.0, 4.5), 12.0))
     colors = cluster_colors(len(view.right))
@@ -292,7 +295,7 @@ def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax
     total = view.table.sum()
     left_used, right_used = left.copy(), right.copy()
     for i, j in np.argwhere(view.table > 0):
-        thick = view.table[i, j] / total * _ROOM
+        thick = view.table[i, j] / total * _BANDS
         _band(ax, left_used[i], right_used[j], thick, colors[j])
         left_used[i] += thick
         right_used[j] += thick
@@ -301,17 +304,17 @@ def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax
     ax.set_xlim(-0.3, 1.3)
     ax.set_ylim(1.02, -0.02)
     ax.axis("off")
-    ax.set_title(f"From {_shorten(name)} to the consensus")
+    ax.set_title(f"From {_shorten(view.member)} to the consensus")
     return ax
 
 
-_ROOM = 0.9  # of the height is bands, the rest gaps between them
+_BANDS = 0.9  # share of the height for bands; the rest are gaps between them
 
 
 def _stack(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where each part of a pillar begins."""
-    gap = (1.0 - _ROOM) / max(len(sizes) - 1, 1)
-    heights = sizes / max(sizes.sum(), 1e-300) * _ROOM
+    """Return the start of each part of a pillar."""
+    gap = (1.0 - _BANDS) / max(len(sizes) - 1, 1)
+    heights = sizes / max(sizes.sum(), 1e-300) * _BANDS
     return np.concatenate([[0.0], np.cumsum(heights + gap)[:-1]])
 
 
@@ -328,12 +331,12 @@ def _band(ax: Any, y_left: float, y_right: float, thick: float, color: str) -> N
 def _pillar(
     ax: Any, x: float, starts: NDArray[np.float64], sizes: NDArray[np.float64], names: Any, colors: Any, side: str
 ) -> None:
-    heights = sizes / max(sizes.sum(), 1e-300) * _ROOM
+    heights = sizes / max(sizes.sum(), 1e-300) * _BANDS
     font = 9 if len(names) <= 20 else 7
     for start, height, name, color in zip(starts, heights, names, colors, strict=True):
         ax.add_patch(_patch("Rectangle")((x - 0.03, start), 0.06, height, color=color, lw=0))
-        place = x - 0.05 if side == "right" else x + 0.05
-        ax.text(place, start + height / 2, _shorten(name), ha=side, va="center", fontsize=font, color=_INK)
+        text_x = x - 0.05 if side == "right" else x + 0.05
+        ax.text(text_x, start + height / 2, _shorten(name), ha=side, va="center", fontsize=font, color=_INK)
 
 
 def _axes(ax: Any, *, width: float = 7.0, height: float = 4.5, square: bool = False) -> Any:
@@ -359,17 +362,12 @@ def _color_bar(ax: Any, drawn: Any, title: str) -> None:
     bar.outline.set_visible(False)
 
 
-def _trust_color(value: float) -> str:
-    """Return the color of a member by how much it counts, NCAI squared; the bar's length says the same."""
-    return "#0b62a4" if value**2 >= 0.5 else "#e8a317" if value**2 >= 0.2 else "#c44e0e"
-
-
 def _name_ticks(ax: Any, names: Any, *, both: bool = False, horizontal: bool = True) -> None:
-    """Write the names beside the cells, as large as fits, or none where they would be too small to read."""
+    """Write the names next to the cells as large as possible; none where they would be too small to read."""
     box = ax.get_position()
     width, height = ax.figure.get_size_inches()
-    room = 72 * (width * box.width if horizontal and not both else height * box.height) / len(names)
-    font = min(9.0, 0.85 * room)
+    space = 72 * (width * box.width if horizontal and not both else height * box.height) / len(names)
+    font = min(9.0, 0.85 * space)
     axes = [ax.xaxis, ax.yaxis] if both else [ax.xaxis if horizontal else ax.yaxis]
     if font < _SMALLEST_FONT:
         for axis in axes:

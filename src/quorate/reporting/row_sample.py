@@ -1,4 +1,4 @@
-"""Rows for the report: a bounded sample with every member's vote, and what kept columns hold in each cluster."""
+"""Rows for the report: a bounded sample with the label of every member, and further columns by cluster."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from quorate._utils.array_types import Floats
 from quorate.ensemble import Ensemble
+from quorate.reporting.cut_views import Cut, SweepView
 from quorate.reporting.row_facts import NumberColumn, RowFacts
-from quorate.reporting.views import Cut, SweepView
 from quorate.row_similarity import shared_rows
 
-# About how many numbers a report may hold about single rows: a page stays under a megabyte.
+# About how many numbers a report holds about single rows, so that a page stays under a megabyte.
 _CELLS = 100_000
 _LONGEST_NAME = 120
 
 
 def rows_that_fit(ens: Ensemble, n_answers: int) -> int:
-    """Return how many rows a report can name, each with its votes, labels and certainties: all, if they fit."""
+    """Return how many rows fit into a report, each with its labels and certainties; all rows if possible."""
     width = ens.n_members + 4 * n_answers
     if ens.n_rows + ens.n_patterns * width <= _CELLS:
         return ens.n_rows
@@ -27,14 +27,14 @@ def rows_that_fit(ens: Ensemble, n_answers: int) -> int:
 
 
 def embedded_rows(ens: Ensemble, sweep: SweepView, facts: RowFacts) -> dict[str, Any]:
-    """Return the sampled rows, and for their patterns the label each member gives and the answer at each k."""
-    patterns, place = np.unique(facts.sample_pattern, return_inverse=True)
+    """Return the sampled rows, and for their patterns the label of each member and the result at each k."""
+    patterns, position = np.unique(facts.sample_pattern, return_inverse=True)
     codes = ens.patterns[patterns] - np.where(ens.patterns[patterns] >= 0, ens.cluster_offsets[:-1], 0)
     levels_used = [np.unique(column[column >= 0]) for column in codes.T]
     return {
         "all": len(facts.sample) == ens.n_rows,
         "names": [_shortened(name) for name in facts.sample],
-        "pattern": place.tolist(),
+        "pattern": position.tolist(),
         "counts": ens.counts[patterns].tolist(),
         "codes": codes.tolist(),
         "levels": [
@@ -54,7 +54,7 @@ def _hundredths(values: Floats) -> list[int]:
 
 
 def _homes(ens: Ensemble, cut: Cut, levels_used: Sequence[Any]) -> list[dict[str, list[int]]]:
-    """Return, for the clusters of each member, the consensus cluster most of its rows are in, and their percentage."""
+    """Return, for the clusters of each member, the consensus cluster of most of its rows, and their percentage."""
     shared = shared_rows(ens, cut.labels, cut.n_clusters)
     total = np.maximum(shared.sum(axis=0), 1e-300)
     home, share = np.argmax(shared, axis=0), np.rint(100 * shared.max(axis=0) / total).astype(int)
@@ -64,22 +64,23 @@ def _homes(ens: Ensemble, cut: Cut, levels_used: Sequence[Any]) -> list[dict[str
     ]
 
 
-def kept_columns(facts: RowFacts, cut: Cut) -> list[dict[str, Any]]:
-    """Return what each kept column holds in each cluster, in figures rounded for reading."""
-    found = []
-    for column in facts.columns:
-        kind = "numbers" if isinstance(column, NumberColumn) else "values"
-        found.append(
-            {"name": column.name, "kind": kind, "clusters": _plain(column.by_cluster(cut.labels, cut.n_clusters))}
-        )
-    return found
+def summarize_columns(facts: RowFacts, cut: Cut) -> list[dict[str, Any]]:
+    """Return a summary of each further column by cluster, in rounded figures."""
+    return [
+        {
+            "name": column.name,
+            "kind": "numbers" if isinstance(column, NumberColumn) else "values",
+            "clusters": _rounded(column.by_cluster(cut.labels, cut.n_clusters)),
+        }
+        for column in facts.columns
+    ]
 
 
-def _plain(value: Any) -> Any:
+def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_rounded(item) for item in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

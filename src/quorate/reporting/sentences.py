@@ -1,218 +1,215 @@
-"""Clusters as plain values, and in words: how firm they are beside chance, what would merge next and what split."""
+"""Sentences about results: the finding first, then the figure with its name.
+
+Every function takes records or the plain values of a summary and returns text. Nothing is computed here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
-import numpy as np
+from quorate.analysis.choose_k import Choice
+from quorate.reporting.member_views import MemberRow
 
-from quorate.analysis.choose_k import Candidate, Choice, split_in_halves
-from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
-from quorate.analysis.structure.feature_structure import Structure
-from quorate.analysis.structure.label_structure import label_structure
-from quorate.analysis.structure.wording import FEATURE_LIMITS
-from quorate.ensemble import Clusterings
-from quorate.reliability import crowd_trust
+_NAMES_SHOWN = 5
+_SIZES_SHOWN = 4
+_LONGEST_NAME = 40
 
+_EVIDENCE = {
+    ("labels", "clear"): "Evidence for cluster structure is strong (labels only).",
+    ("labels", "weak"): "Evidence for cluster structure is weak (labels only); test the features if available.",
+    ("labels", "none"): "The labels alone show no evidence of cluster structure.",
+    ("labels", "unknown"): "The labels alone cannot show whether the data have cluster structure.",
+    ("features", "clear"): "The features support separate clusters (p = {p_value}).",
+    ("features", "none"): "The features show no significant separation of clusters (p = {p_value}).",
+    ("features", "unknown"): "There are too few rows to test the features for cluster structure.",
+}
+"""How strong the evidence for clusters is, by what was examined and the verdict."""
 
-def cluster_values(cluster: ConsensusCluster, total: float) -> dict[str, Any]:
-    """Return what there is to say about a cluster, as values ready for JSON; `total` is the size of all rows."""
-    return {
-        "label": cluster.label,
-        "size": cluster.size,
-        "share": round(cluster.size / total, 6),
-        "stability": round(cluster.stability, 4),
-        "chance": round(cluster.chance, 4),
-        "cohesion": round(cluster.cohesion, 4),
-        "nearest": cluster.nearest if cluster.nearest >= 0 else None,
-        "merge_cost": round(cluster.merge_cost, 4),
-        "opponents": [[name, round(share, 4)] for name, share in cluster.opponents],
-    }
-
-
-def outlook(clusters: Sequence[ConsensusCluster], split: Split | None) -> dict[str, Any]:
-    """Return which clusters would merge next and which would split, as values and in sentences."""
-    merge = next_merge(tuple(clusters))
-    told: dict[str, Any] = {"merge": None, "split": None, "sentences": []}
-    if merge is not None:
-        one, other = sorted(merge[:2])
-        told["merge"] = {"clusters": [one, other], "cost": round(merge[2], 4)}
-        told["sentences"].append(
-            f"Clusters {one} and {other} would merge first: {_apart(merge[2], 'rows of the two')}."
-        )
-    elif len(clusters) > 1:
-        told["sentences"].append("No two clusters would merge: no member puts rows of different clusters together.")
-    if split is not None:
-        told["split"] = {"cluster": split.label, "sizes": list(split.sizes), "cost": round(split.merge_cost, 4)}
-        sizes = " and ".join(f"{size:,.0f}" if size.is_integer() else f"{size:,.1f}" for size in split.sizes)
-        apart = _apart(split.merge_cost, "rows of the two parts")
-        told["sentences"].append(f"Cluster {split.label} would split first, into {sizes} rows: {apart}.")
-    if merge is not None and split is not None and split.merge_cost >= merge[2]:
-        told["sentences"].append("More clusters would be told apart as well as these: nothing holds at this number.")
-    return told
+_REASONS = {
+    "agrees": "Agrees with the others (AMI {agreement})",
+    "agrees in part": "Partly agrees with the others (AMI {agreement})",
+    "agrees little": "Low agreement with the others (AMI {agreement})",
+    "no agreement": "Agrees with no other member more than a random clustering would (AMI {agreement})",
+    "agrees with copies only": "Agrees only with its own copies",
+    "no labels": "Labels no row",
+    "one cluster": "Has a single cluster, so it carries no information",
+    "too few rows": "Too few rows to test its agreement",
+    "only member": "There is no other member to compare with",
+    "weight 0": "Agrees with the others (AMI {agreement}), but its weight was set to 0",
+}
+"""Why a member is reliable or not, by the reason code of `quorate.reliability.member_reliability`."""
 
 
-def _apart(cost: float, rows: str) -> str:
-    """Return in words how much less often rows of two clusters are together than those of the looser one."""
-    if cost >= 0.995:
-        return f"{rows} are hardly ever together"
-    if cost < 0.005:
-        return f"{rows} are together as often as those of the looser one"
-    return f"{rows} are together {cost:.0%} less often than those of the looser one"
-
-
-def beside_chance(mean_confidence: float, by_chance: float) -> str:
-    """Return what the mean confidence means, beside what it would be for rows picked at random."""
-    return (
-        f"Two rows of a cluster are together in {mean_confidence:.0%} of the members, by weight (mean confidence); two "
-        f"rows picked at random are in {by_chance:.0%}."
+def headline(summary: dict[str, Any]) -> str:
+    """Return the headline: clusters and sizes, then the strength of evidence, then the unreliable members."""
+    result = next(answer for answer in summary["answers"] if answer["k"] == summary["choice"]["k"])
+    return " ".join(
+        [
+            result["finding"],
+            *_agreement_by_chance(summary["reliability"]),
+            evidence_sentence(summary["structure"]),
+            *member_sentences(summary["members"]),
+        ]
     )
 
 
-_UNKNOWN = "labels alone cannot tell whether there are clusters at all."
+def found_clusters(sizes: Sequence[float], n_members: int) -> str:
+    """Return the number of clusters, their sizes and the number of clusterings: the finding."""
+    source = f"from {count(n_members, 'clustering')}"
+    if len(sizes) < 2:
+        return f"One cluster {source}: the members do not separate any groups of rows."
+    if len(sizes) <= _SIZES_SHOWN:
+        spread = f"{joined([rows(size) for size in sizes])} rows"
+    else:
+        spread = f"{rows(max(sizes))} rows in the largest, {rows(min(sizes))} in the smallest"
+    return f"{len(sizes)} clusters ({spread}) {source}."
 
 
-def describe_choice(choice: Choice) -> dict[str, Any]:
-    """Return the best candidates and the whole curve of a choice: best first, and by number of clusters."""
-    return {
-        "candidates": [_candidate(candidate) for candidate in choice.candidates],
-        "curve": [_candidate(candidate) for candidate in choice.curve],
-    }
+def _agreement_by_chance(reliability: dict[str, Any]) -> list[str]:
+    by_chance = reliability["verdict"] == "no more than chance"
+    return ["The members agree no better than random clusterings."] if by_chance else []
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    """Return a number of clusters with its evidence; None where a part of it is unknown."""
-    evidence = {name: getattr(candidate, name) for name in ("score", "eigengap", "stability")}
-    return {
-        "k": candidate.n_clusters,
-        **{name: None if np.isnan(value) else round(value, 6) for name, value in evidence.items()},
-    }
+def evidence_sentence(structure: dict[str, Any]) -> str:
+    """Return how strong the evidence for clusters is, and how many gaps between them are not significant."""
+    text = _EVIDENCE[structure["from"], structure["verdict"]]
+    if structure["p_value"] is not None:
+        text = text.format(p_value=f"{max(structure['p_value'], 1e-4):.2g}")
+    uncertain = sum(node["verdict"] != "separated" for node in structure["nodes"])
+    if structure["verdict"] == "clear" and uncertain:
+        verb = "is" if uncertain == 1 else "are"
+        text += f" {uncertain} of {count(len(structure['nodes']), 'gap')} between clusters {verb} not significant."
+    return text
 
 
-def explain_choice(k: int, choice: Choice | None, *, automatic: bool, asked: Sequence[int] = ()) -> str:
-    """Return why there are k clusters, and if they (or several numbers) were asked for, what the choice would be."""
+def member_sentences(members: Sequence[dict[str, Any]]) -> list[str]:
+    """Return which members are ignored or unreliable; nothing about a single member."""
+    if len(members) < 2:
+        return []
+    ignored = [member["name"] for member in members if member["status"] == "ignored"]
+    unreliable = [member["name"] for member in members if member["status"] == "unreliable"]
+    sentences = []
+    if ignored:
+        verb = "has" if len(ignored) == 1 else "have"
+        sentences.append(f"{_named(ignored, len(members))} {verb} no weight.")
+    if unreliable:
+        verb = "is" if len(unreliable) == 1 else "are"
+        sentences.append(f"{_named(unreliable, len(members))} {verb} unreliable but {_counts(len(unreliable))} weight.")
+    return sentences or ["No member is an outlier."]
+
+
+def _counts(n: int) -> str:
+    return "has" if n == 1 else "have"
+
+
+def _named(names: Sequence[str], n_members: int) -> str:
+    """Return a few quoted names, or the number of members."""
+    few = len(names) <= 3
+    return joined([quoted(name) for name in names]) if few else f"{len(names)} of {n_members} members"
+
+
+def member_sentence(row: MemberRow) -> str:
+    """Return the agreement of a member, why it is reliable or not, and its weight."""
+    reason = _REASONS[row.reason_code].format(agreement=f"{row.trust_among_agreeing:.2f}")
+    if row.coverage < 0.5 and row.reason_code.startswith("agrees"):
+        reason += f" on the {row.coverage:.0%} of rows it labels"
+    if row.reason_code == "only member":
+        return f"{reason}."
+    if row.weight == 0:
+        return f"{reason}; weight 0."
+    weight = (
+        "the largest weight" if row.relative_weight > 0.9995 else f"{row.relative_weight:.0%} of the largest weight"
+    )
+    return f"{reason}; {weight}."
+
+
+def copy_sentences(copies: Sequence[dict[str, Any]]) -> list[str]:
+    """Return one sentence per group of near-identical members: their names and their weight together."""
+    return [
+        f"{listed(group['members'])} are (nearly) identical; their weights sum to {group['weight']:.0%}."
+        for group in copies
+    ]
+
+
+def choice_sentence(k: int, choice: Choice | None, *, automatic: bool, requested: Sequence[int] = ()) -> str:
+    """Return why there are k clusters; for a requested number, also what the automatic choice would be."""
     if automatic and choice is not None:
         return choice.sentence
-    several = f"{min(asked)} to {max(asked)} clusters were asked for; these are the {k}." if len(asked) > 1 else None
-    asked_for = several or f"{k} clusters were asked for."
-    if choice is None:
-        return asked_for
-    return f"{asked_for} {'The automatic choice would be ' if choice.candidates else ''}{choice.sentence}"
+    text = f"{count(k, 'cluster')} requested."
+    if len(requested) > 1:
+        text = f"{min(requested)} to {max(requested)} clusters were requested; this is the result for {k}."
+    return text if choice is None else f"{text} Automatic choice: {choice.sentence}"
 
 
-def describe_structure(ens: Clusterings, features: Structure | None = None) -> dict[str, Any]:
-    """Return whether there is anything to find: by the features where their structure is known, else by the labels.
+def outlook_sentences(merge: dict[str, Any] | None, split: dict[str, Any] | None, sizes: Sequence[float]) -> list[str]:
+    """Return which two clusters would merge first, which would split first, and whether k stands out.
 
-    `verdict` is one of "clear", "weak", "none" and "unknown"; `limits` says what this cannot tell.
+    `merge` and `split` are the plain values of `outlook`; `sizes` are the rows of each cluster.
     """
-    if features is not None:
-        return {
-            "from": "features",
-            "verdict": features.verdict,
-            "value": None,
-            "p_value": round(features.p_value, 6),
-            "sentence": features.sentence,
-            "limits": FEATURE_LIMITS,
-            "nodes": [asdict(node) for node in features.nodes],
-        }
-    found = label_structure(ens)
-    return {
-        "from": "labels",
-        "verdict": "unknown" if found is None else found.verdict,
-        "value": None if found is None else round(found.value, 6),
-        "p_value": None,
-        "sentence": _unknown(ens) if found is None else found.sentence,
-        "limits": None if found is None else found.limits,
-        "nodes": [],
-    }
+    sentences = []
+    if merge is not None:
+        one, other = merge["clusters"]
+        pairs = _pairs("across the two clusters", merge["cost"])
+        sentences.append(f"Clusters {one} and {other} would merge first: {pairs}.")
+    elif len(sizes) > 1:
+        sentences.append("No two clusters would merge: no member groups rows of different clusters.")
+    if split is not None:
+        label, parts = split["cluster"], [rows(size) for size in split["sizes"]]
+        pairs = _pairs("across the two parts", split["cost"])
+        sentences.append(
+            f"Cluster {label} ({rows(sizes[label])} rows) would split first; its two largest parts have "
+            f"{joined(parts)} rows: {pairs}."
+        )
+    if merge is not None and split is not None and split["cost"] >= merge["cost"]:
+        sentences.append("A finer solution is equally well supported; the data do not favor this number of clusters.")
+    return sentences
 
 
-def _unknown(ens: Clusterings) -> str:
-    """Return why labels alone cannot tell whether there are clusters."""
-    if split_in_halves(ens) is None:
-        return f"Fewer than four members: {_UNKNOWN}"
-    if crowd_trust(ens).verdict == "too few rows to tell":
-        return f"Too few rows: {_UNKNOWN}"
-    return f"Fewer than four members agree with any other beyond chance: {_UNKNOWN}"
+def _pairs(which: str, cost: float) -> str:
+    """Return how much less often pairs of rows are grouped than pairs within the less cohesive side."""
+    if cost >= 0.995:
+        return f"pairs {which} are almost never grouped"
+    if cost < 0.005:
+        return f"pairs {which} are grouped as often as pairs within the less cohesive one"
+    return f"pairs {which} are grouped {cost:.0%} less often than pairs within the less cohesive one"
 
 
-SAID_FIRST = {
-    "none": "No evidence of clusters.",
-    "weak": "Evidence of clusters is weak.",
-}
-"""What is said of noise, and where labels cannot tell."""
-_NAMED = 3
-_HARDLY = 0.25  # of what the member that counts most counts
+def confidence_sentence(mean_confidence: float, chance_confidence: float) -> str:
+    """Return what the mean confidence means, compared with random rows."""
+    return (
+        f"On average {mean_confidence:.0%} of the members' weighted votes are for the cluster of a row; for random "
+        f"rows it would be {chance_confidence:.0%}."
+    )
 
 
-def verdict(summary: dict[str, Any]) -> str:
-    """Return one sentence: how many clusters, how they share the rows, whether they are clear, and whom to doubt.
-
-    Where members agree no more than chance would, or clusters are doubtful, that is said first.
-    """
-    crowd, structure = summary["crowd"], summary["structure"]
-    said_first = [crowd["sentence"]] if crowd["verdict"] == "no more than chance" else []
-    if structure["verdict"] in SAID_FIRST:
-        said_first.append(SAID_FIRST[structure["verdict"]])
-    answer = next(answer for answer in summary["answers"] if answer["k"] == summary["choice"]["k"])
-    sizes = [cluster["size"] for cluster in answer["clusters"]]
-    members = summary["members"]
-    parts = [f"{_count(len(members), 'clustering')} combined {_sizes(sizes)}"]
-    parts += _clarity(structure)
-    doubted = [member for member in members if member["trust"] == "hardly"]
-    if doubted and len(members) > 1:
-        parts.append(_doubt(doubted, len(members)))
-    elif len(members) > 1:
-        parts.append("no member stands apart from the others")
-    return " ".join([*said_first, "; ".join(parts) + "."])
+def lowered_agreement_sentence(n_alone: int) -> str:
+    """Return why agreement scores are low where some members agree with no other."""
+    which = "One member agrees" if n_alone == 1 else f"{n_alone} members agree"
+    return f"{which} with no other. This lowers every agreement score; the reliability labels take it into account."
 
 
-def _clarity(structure: dict[str, Any]) -> list[str]:
-    """Return whether the clusters are clear; nothing where doubt is said first, or nothing is known."""
-    if structure["verdict"] != "clear":
-        return []
-    doubtful = sum(node["verdict"] != "separated" for node in structure["nodes"])
-    if doubtful:
-        return [f"there are clusters, but {_count(doubtful, 'gap')} between them {_are(doubtful)} not significant"]
-    return ["they are clear"]
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are."""
+    more = len(names) - _NAMES_SHOWN
+    return joined(names) if more <= 0 else f"{', '.join(names[:_NAMES_SHOWN])} and {more} more"
 
 
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
+def joined(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _sizes(sizes: Sequence[float]) -> str:
-    if len(sizes) == 1:
-        return "make one cluster: they do not tell any groups of rows apart"
-    share = max(sizes) / sum(sizes)
-    spread = f"the largest with {share:.0%} of the rows"
-    if len(sizes) <= 4:
-        spread = "of " + _joined([_rows(size) for size in sizes]) + " rows"
-    return f"make {len(sizes)} clusters, {spread}" if len(sizes) > 4 else f"make {len(sizes)} clusters {spread}"
+def quoted(name: str) -> str:
+    """Return a name in quotation marks, shortened if it is long."""
+    return f"“{name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + '…'}”"
 
 
-def _doubt(doubted: Sequence[dict[str, Any]], n_members: int) -> str:
-    """Return who agrees with hardly any other, and whether that keeps them from counting."""
-    named = _joined([_quoted(member["name"]) for member in doubted])
-    who = named if len(doubted) <= _NAMED else f"{len(doubted)} of the {n_members}"
-    agree, count = ("agrees", "counts") if len(doubted) == 1 else ("agree", "count")
-    hardly = max(member["influence"] for member in doubted) < _HARDLY
-    return f"{who} {agree} with hardly any other " + (f"and hardly {count}" if hardly else f"but {count} all the same")
-
-
-def _quoted(name: str) -> str:
-    return f"“{name if len(name) <= 40 else name[:39] + '…'}”"
-
-
-def _rows(size: float) -> str:
+def rows(size: float) -> str:
+    """Return a number of rows as text; row weights may make it fractional."""
     return f"{size:,.0f}" if float(size).is_integer() else f"{size:,.1f}"
 
 
-def _count(n: int, noun: str) -> str:
+def count(n: int, noun: str) -> str:
+    """Return a number and its noun, in the plural unless there is one."""
     return f"{n:,} " + (noun if n == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,4 +1,4 @@
-"""What a consensus amounts to, as plain values ready for JSON: the report and other programs start from it."""
+"""The summary of a consensus: plain values ready for JSON, from which the report is rendered."""
 
 from __future__ import annotations
 
@@ -16,76 +16,53 @@ import quorate
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.graph import GraphMethod
+from quorate.algorithms.portfolio import Portfolio
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.clusters import Split, next_split, opposition
 from quorate.analysis.scores import score_table
 from quorate.ensemble import Ensemble
-from quorate.reliability import NO_AGREEMENT, CrowdTrust
+from quorate.reporting.cut_views import Cut, SweepView, sweep_view, transition
 from quorate.reporting.feature_view import view_features
+from quorate.reporting.figure_views import sample_coassociation, sample_patterns
+from quorate.reporting.member_views import MemberRow, agreement_view, member_rows, seriate
 from quorate.reporting.origin import KnownClasses, Origin
-from quorate.reporting.row_facts import RowFacts, facts_in_memory
-from quorate.reporting.row_sample import embedded_rows, kept_columns, rows_that_fit
-from quorate.reporting.sentences import (
-    beside_chance,
+from quorate.reporting.plain_values import (
+    candidate_values,
+    choice_values,
     cluster_values,
-    describe_choice,
-    describe_structure,
-    explain_choice,
+    member_values,
     outlook,
-    verdict,
+    reliability_values,
+    structure_values,
 )
-from quorate.reporting.views import (
-    Cut,
-    MemberRow,
-    SweepView,
-    agreement_view,
-    member_rows,
-    sample_evidence,
-    sample_patterns,
-    seriate,
-    sweep_view,
-    transition,
-)
+from quorate.reporting.row_facts import RowFacts, facts_in_memory
+from quorate.reporting.row_sample import embedded_rows, rows_that_fit, summarize_columns
+from quorate.reporting.sentences import choice_sentence, confidence_sentence, found_clusters, headline
 from quorate.row_similarity import shared_rows
 
-SUMMARY_VERSION = 4
-"""Rises when a field of the summary changes its meaning or goes away."""
+SUMMARY_VERSION = 5
+"""Increases when a field of the summary changes its meaning or is removed."""
 
 _UNCERTAIN_SHOWN = 12
 _MEMBERS_IN_HEATMAP = 150
 _CLASSES_SHOWN = 40
-# How many figures on single members in single clusters a summary may hold.
+# The largest number of figures per member and cluster in a summary.
 _MOST_SEPARATED = 20_000
-_STYLES = {"reliable": "trusted", "partly reliable": "partly", "unreliable": "hardly", "ignored": "hardly"}
-_REASONS = {
-    "agrees": "Agrees with the other members",
-    "agrees in part": "Agrees in part with the other members",
-    "agrees little": "Agrees with the other members little more than by chance",
-    "no agreement": "Agrees with no other member more than by chance",
-    "agrees with copies only": "Agrees only with its own copies more than by chance",
-    "no labels": "Labels no row",
-    "one cluster": "Has a single cluster, which separates no rows",
-    "too few rows": "There are too few rows to test its agreement",
-    "only member": "There is no other member to compare it with",
-    "weight 0": "Was given weight 0",
-}
-_IGNORED = {"agrees little": "little agreement", "agrees with copies only": "agrees with its copies only"}
-_COPIES_NAMED = 5
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
 
 
 def summarize(
     fitted: ConsensusMethod, origin: Origin | None = None, *, n_clusters: Iterable[int] | None = None
 ) -> dict[str, Any]:
-    """Return the summary of a consensus: plain values that `json.dumps` takes.
+    """Return the summary of a consensus as plain values that `json.dumps` accepts.
 
     Parameters
     ----------
     fitted : a fitted consensus function
     origin : Origin, optional
-        Where the ensemble came from.
+        The source of the ensemble.
     n_clusters : iterable of int, optional
-        The numbers of clusters to describe beside the fitted one. Default: up to twenty.
+        The numbers of clusters to describe in addition to the fitted one. Default: up to twenty.
     """
     origin = origin or Origin()
     ens = fitted.ensemble_
@@ -95,7 +72,7 @@ def summarize(
     answers = [_answer(fitted, cut, split, origin) for cut, split in zip(sweep.cuts, splits, strict=True)]
     facts = _name_rows(answers, ens, origin)
     for answer, cut in zip(answers, sweep.cuts, strict=True):
-        answer["columns"] = kept_columns(facts, cut)
+        answer["columns"] = summarize_columns(facts, cut)
     if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
         for answer, cut in zip(answers, sweep.cuts, strict=True):
             answer["separated"] = _separated(ens, cut)
@@ -104,11 +81,16 @@ def summarize(
         "schema": "quorate-summary",
         "version": SUMMARY_VERSION,
         "source": _source(ens, origin),
-        "method": {"name": fitted.name, "citation": fitted.citation, "parameters": _parameters(fitted)},
-        "structure": describe_structure(ens, origin.structure),
-        "choice": _choice(fitted, sweep, origin.asked),
-        "members": [{**_rounded(asdict(row)), **describe_trust(row)} for row in members],
-        "crowd": describe_crowd(fitted.crowd_, ens.names, fitted.member_weights_),
+        "method": {
+            "name": fitted.name,
+            "citation": fitted.citation,
+            "parameters": _parameters(fitted),
+            "candidates": candidate_values(fitted.candidates_) if isinstance(fitted, Portfolio) else [],
+        },
+        "structure": structure_values(ens, origin.structure),
+        "choice": _choice(fitted, sweep, origin.requested),
+        "members": [member_values(row) for row in members],
+        "reliability": reliability_values(fitted.crowd_, ens.names, fitted.member_weights_),
         "agreement": _agreement(fitted, members),
         "answers": answers,
         "steps": [
@@ -117,11 +99,11 @@ def summarize(
         ],
         "matrix": _matrix(fitted, sweep),
         "rows": embedded_rows(ens, sweep, facts),
-        "not_told": list(facts.too_many),
+        "skipped_columns": list(facts.too_many),
         "features": None if origin.features is None else view_features(origin.features, sweep.cuts),
         "repeat": {"command": origin.command, "versions": _versions()},
     }
-    return {**summary, "verdict": verdict(summary)}
+    return {**summary, "headline": headline(summary)}
 
 
 def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
@@ -149,77 +131,27 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _choice(fitted: ConsensusMethod, sweep: SweepView, asked: Sequence[int]) -> dict[str, Any]:
-    """Return the number of clusters and, in words, how it was chosen."""
+def _choice(fitted: ConsensusMethod, sweep: SweepView, requested: Sequence[int]) -> dict[str, Any]:
+    """Return the number of clusters and how it was chosen."""
     automatic = isinstance(fitted.n_clusters, str)
     k, choice = fitted.n_clusters_, sweep.choice
-    values = [None if np.isnan(value) else round(float(value), 6) for value in sweep.criterion]
+    values = [None if np.isnan(value) else round(float(value), 6) for value in sweep.scores]
     return {
         "k": k,
         "automatic": automatic,
-        "explanation": explain_choice(k, choice, automatic=automatic, asked=asked),
-        "criterion": sweep.criterion_name,
-        "values": dict(zip(map(str, sweep.ks), values, strict=True)),
+        "explanation": choice_sentence(k, choice, automatic=automatic, requested=requested),
+        "scores": dict(zip(map(str, sweep.ks), values, strict=True)),
         "suggested": choice.n_clusters,
-        **describe_choice(choice),
+        **choice_values(choice),
     }
-
-
-def describe_trust(row: MemberRow) -> dict[str, str]:
-    """Return the reliability of a member as a class for styles, as a word and as a sentence."""
-    sentence = _REASONS[row.reason]
-    if row.coverage < 0.5 and row.reason.startswith("agrees"):
-        sentence += f", on the {row.coverage:.0%} of rows it labels"
-    share = "no member has more weight" if row.influence > 0.9995 else f"{row.influence:.0%} of the largest weight"
-    word = f"ignored: {_IGNORED.get(row.reason, row.reason)}" if row.reliability == "ignored" else row.reliability
-    words = f"{sentence}; weight 0." if row.reliability == "ignored" else f"{sentence}; {share}."
-    return {"trust": _STYLES[row.reliability], "called": word, "words": words}
-
-
-def describe_crowd(crowd: CrowdTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:
-    """Return whether members agree beyond chance, in a sentence where they do not, and which are copies."""
-    sentences = {
-        "beyond chance": None,
-        "no more than chance": NO_AGREEMENT,
-        "too few rows to tell": "There are too few rows to tell the members' agreement from chance.",
-    }
-    copies = [
-        {"members": [names[j] for j in group], "weight": round(float(weights[list(group)].sum()), 6)}
-        for group in crowd.copies
-    ]
-    return {"verdict": crowd.verdict, "sentence": sentences[crowd.verdict], "note": _lowered(crowd), "copies": copies}
-
-
-def _lowered(crowd: CrowdTrust) -> str | None:
-    """Return why good members agree less than one would think, where some agree with none."""
-    alone = int(np.sum(~crowd.agrees))
-    if crowd.verdict != "beyond chance" or alone == 0:
-        return None
-    which = "the one that agrees with none lowers" if alone == 1 else f"the {alone} that agree with none lower"
-    return f"Agreement is a mean over all other members: {which} the figures of all, but not the words."
-
-
-def crowd_notes(crowd: dict[str, Any]) -> list[str]:
-    """Return what to say below a table of members: what lowers agreement, and which are nearly the same clustering."""
-    note = crowd.get("note")  # not in summaries that were written before there was one
-    return [*([note] if note else []), *_copies_told(crowd["copies"])]
-
-
-def _copies_told(copies: Sequence[dict[str, Any]]) -> list[str]:
-    return [
-        f"{', '.join(group['members'][:_COPIES_NAMED])}"
-        + (f" and {len(group['members']) - _COPIES_NAMED} more" if len(group["members"]) > _COPIES_NAMED else "")
-        + f" are (nearly) the same clustering; together they have {group['weight']:.0%} of the weight."
-        for group in copies
-    ]
 
 
 def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[str, Any]:
-    """Return the agreement of members, of a bounded number spread evenly over their ranks."""
+    """Return the agreement (AMI) of members; of many members, a bounded number spread evenly over their ranks."""
     ens = fitted.ensemble_
     shown = np.arange(ens.n_members)
     if ens.n_members > _MEMBERS_IN_HEATMAP:
-        ranked = np.argsort([-row.trust_index for row in members], kind="stable")
+        ranked = np.argsort([-row.trust for row in members], kind="stable")
         shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
         ens = ens.select(shown.tolist())
     view = agreement_view(ens, normalize=fitted.normalize)
@@ -232,13 +164,13 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
 
 
 def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
-    """Return what each answer's next finer one splits, where that is among the answers or soon found."""
+    """Return what the result with one more cluster splits, at each k where that result is available or cheap."""
     finer: list[Ints | None] = [
         other.labels if other.n_clusters == cut.n_clusters + 1 else None
         for cut, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
     ]
     finer.append(None)
-    solved = isinstance(fitted, LinkageMethod | GraphMethod)  # others solve every number of clusters anew
+    solved = isinstance(fitted, LinkageMethod | GraphMethod)  # other methods solve each number of clusters separately
     for i, cut in enumerate(sweep.cuts):
         if finer[i] is None and solved and cut.n_clusters == fitted.n_clusters_ < fitted.solution_.max_clusters:
             finer[i] = fitted.solution_.cut(cut.n_clusters + 1)
@@ -252,12 +184,13 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
     ens = fitted.ensemble_
     answer = {
         "k": cut.n_clusters,
+        "finding": found_clusters(cut.sizes.tolist(), ens.n_members),
         "clusters": [cluster_values(cluster, ens.total_weight) for cluster in cut.clusters],
         "outlook": outlook(cut.clusters, split),
         "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 4),
         "chance_confidence": round(cut.chance_confidence, 4),
-        "beside_chance": beside_chance(cut.mean_confidence, cut.chance_confidence),
+        "confidence_sentence": confidence_sentence(cut.mean_confidence, cut.chance_confidence),
         "agreement": round(cut.agreement, 4),
         "confidence_histogram": cut.histogram.tolist(),
         "uncertain": _uncertain(fitted, cut),
@@ -280,7 +213,7 @@ def _separated(ens: Ensemble, cut: Cut) -> list[list[int]]:
 
 
 def _call(fitted: ConsensusMethod, k: int) -> str:
-    """Return the Python code that gives the labels at k clusters."""
+    """Return the Python code that computes the labels at k clusters."""
     defaults = type(fitted)(k).get_params()
     given = {**_parameters(fitted), "n_clusters": k}
     settings = "".join(f", {name}={value!r}" for name, value in given.items() if value != defaults[name])
@@ -288,7 +221,7 @@ def _call(fitted: ConsensusMethod, k: int) -> str:
 
 
 def _largest_classes(classes: KnownClasses) -> Ints:
-    """Return the classes that are shown, by size: all, or the largest."""
+    """Return the classes to show: all, or the largest of many."""
     sizes = np.asarray(classes.counts.sum(axis=0)).ravel()
     return np.sort(
         np.argsort(-sizes, kind="stable")[: len(sizes) if len(sizes) <= _CLASSES_SHOWN else _CLASSES_SHOWN - 1]
@@ -302,7 +235,7 @@ def _class_names(classes: KnownClasses) -> list[str]:
 
 
 def _shown_classes(table: Floats, classes: KnownClasses) -> Floats:
-    """(k, classes shown) the table of classes by cluster, small classes of many as one."""
+    """(k, classes shown) the table of classes by cluster; the smallest of many classes are merged."""
     shown = _largest_classes(classes)
     if len(shown) == table.shape[1]:
         return table
@@ -311,18 +244,18 @@ def _shown_classes(table: Floats, classes: KnownClasses) -> Floats:
 
 
 def _class_table(labels: Ints, class_counts: sp.csr_array) -> Floats:
-    """(k, classes) how many rows of each consensus cluster belong to each class."""
-    kept = np.flatnonzero(labels >= 0)
+    """(k, classes) the number of rows of each consensus cluster in each class."""
+    labeled = np.flatnonzero(labels >= 0)
     shape = (int(labels.max(initial=-1)) + 1, len(labels))
-    clusters = sp.csr_array((np.ones(len(kept)), (labels[kept], kept)), shape=shape)
+    clusters = sp.csr_array((np.ones(len(labeled)), (labels[labeled], labeled)), shape=shape)
     return np.asarray((clusters @ class_counts).toarray())
 
 
 def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
-    """Return the patterns whose rows are least certain, with the cluster that would have them next."""
+    """Return the patterns with the least certain rows, and their second-best cluster."""
     ens = fitted.ensemble_
-    kept = np.flatnonzero(cut.labels >= 0)
-    least = kept[np.lexsort((kept, cut.confidence[kept]))[:_UNCERTAIN_SHOWN]]
+    labeled = np.flatnonzero(cut.labels >= 0)
+    least = labeled[np.lexsort((labeled, cut.confidence[labeled]))[:_UNCERTAIN_SHOWN]]
     return [
         {
             "example": int(pattern),
@@ -337,14 +270,14 @@ def _uncertain(fitted: ConsensusMethod, cut: Cut) -> list[dict[str, Any]]:
 
 
 def _name_rows(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Origin) -> RowFacts:
-    """Put an example row in place of the number of each uncertain pattern; return all that is known of rows.
+    """Replace the number of each uncertain pattern by the name of an example row; return the facts about rows.
 
-    All is asked for at once, so that a file is read once.
+    One request gathers everything, so that a file is read once.
     """
     lines = [line for answer in answers for line in answer["uncertain"]]
     patterns = np.unique(np.array([line["example"] for line in lines], dtype=np.int64))
     most = rows_that_fit(ens, len(answers))
-    facts = facts_in_memory(ens, patterns, most) if origin.look is None else origin.look(patterns, most)
+    facts = facts_in_memory(ens, patterns, most) if origin.row_facts is None else origin.row_facts(patterns, most)
     name_of = dict(zip(patterns.tolist(), facts.examples, strict=True))
     for line in lines:
         line["example"] = name_of[line["example"]]
@@ -352,14 +285,14 @@ def _name_rows(answers: Sequence[dict[str, Any]], ens: Ensemble, origin: Origin)
 
 
 def _matrix(fitted: ConsensusMethod, sweep: SweepView) -> dict[str, Any]:
-    """Return the consensus matrix on samples, in hundredths, with the samples' cluster at each k."""
+    """Return the consensus matrix on samples, in hundredths, and the samples' cluster at each k."""
     chosen, rows = sample_patterns(fitted.ensemble_, fitted.pattern_labels_)
-    evidence = sample_evidence(fitted.ensemble_, fitted.member_weights_, chosen)
-    order = seriate(evidence)
-    chosen, rows, evidence = chosen[order], rows[order], evidence[np.ix_(order, order)]
+    matrix = sample_coassociation(fitted.ensemble_, fitted.member_weights_, chosen)
+    order = seriate(matrix)
+    chosen, rows, matrix = chosen[order], rows[order], matrix[np.ix_(order, order)]
     return {
         "rows": rows.tolist(),
-        "evidence": np.rint(100 * evidence).astype(int).tolist(),
+        "values": np.rint(100 * matrix).astype(int).tolist(),
         "labels": {str(cut.n_clusters): cut.labels[chosen].tolist() for cut in sweep.cuts},
         "patterns": len(chosen),
     }

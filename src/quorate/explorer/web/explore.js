@@ -1,33 +1,33 @@
-// The explorer: what is asked for is in `state`; every change asks the server anew and draws what comes back.
+// The explorer: `state` holds all settings; every change requests new results and draws them.
 import { byId, el, hideTip, saveFile } from "./dom.js";
 import { clusterColor, followTheme, setColors } from "./colors.js";
-import { count, decimals, many, percent, share, shorten } from "./words.js";
-import { clusterName, drawTable, gauge } from "./table.js";
+import { count, decimals, many, percent, placement, share, shorten } from "./words.js";
+import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK } from "./byk.js";
 import { drawRiver } from "./river.js";
-import { drawContingency, drawEigenvalues, drawRowEvidence, drawScatter, drawTree, saveDrawn } from "./figures.js";
+import { drawContingency, drawEigenvalues, drawRowCoassociation, drawScatter, drawTree, saveDrawn } from "./figures.js";
 import { offerCandidates } from "./candidates.js";
-import { ask, cancelAll, dropSights } from "./server.js";
+import { cancelAll, cancelDetails, request } from "./server.js";
 import "./waiting.js";
-import { asked, readAddress, state, writeAddress } from "./state.js";
+import { query, readAddress, state, writeAddress } from "./state.js";
 
 let S = null;
-const shown = { answer: null, choice: null, structure: null, evidence: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
+const shown = { answer: null, choice: null, structure: null, diagnostics: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
 const page = 25;
 const memberName = (j) => shorten(S.members[j].name, 200);
 const methodOf = (name) => S.methods.find((method) => method.name === name);
-// What is asked about an answer that is shown is asked for its number of clusters, also where that was chosen.
-const question = (more) => ({ ask: asked(S.members.length, shown.answer ? { k: shown.answer.k } : {}), ...more });
+// Details are requested at the number of clusters that is shown, also if it was chosen automatically.
+const withQuery = (more) => ({ query: query(S.members.length, shown.answer ? { k: shown.answer.k } : {}), ...more });
 
-// Asking. Each part of the page has a question of its own; the newest wins.
+// Requests. Each part of the page has its own; a newer request replaces an older one.
 async function get(part, data, draw) {
   try {
-    const found = await ask(part, data);
-    if (found === null) return false;
+    const result = await request(part, data);
+    if (result === null) return false;
     byId("error").hidden = true;
-    draw(found);
+    draw(result);
     return true;
   } catch (error) {
     byId("error").hidden = false;
@@ -36,21 +36,21 @@ async function get(part, data, draw) {
   }
 }
 async function follow() {
-  dropSights();
+  cancelDetails();
   writeAddress();
   drawControls();
-  const ok = await get("answer", { ask: asked(S.members.length) }, (found) => { shown.answer = found; drawAnswer(); });
+  const ok = await get("answer", { query: query(S.members.length) }, (found) => { shown.answer = found; drawAnswer(); });
   if (!ok) return;
   document.documentElement.dataset.answered = String(Number(document.documentElement.dataset.answered || 0) + 1);
   await followTab();
 }
-// Only what is in sight is asked for.
+// Request only the details of the visible tab.
 async function followTab() {
   if (state.tab === "answer") {
     await Promise.all([
       getChoice().then(() => getStructure()),
-      get("evidence", question(), (found) => { shown.evidence = found; drawEvidence(); }),
-      get("matrix", question(), (found) => { shown.matrix = found; drawMatrixNow(); }),
+      get("diagnostics", withQuery(), (found) => { shown.diagnostics = found; drawDiagnostics(); }),
+      get("matrix", withQuery(), (found) => { shown.matrix = found; drawMatrixNow(); }),
     ]);
   } else if (state.tab === "members") await getPair();
   else if (state.tab === "compare") await getCompare();
@@ -58,49 +58,49 @@ async function followTab() {
   if (state.tab !== "answer" && (state.k === null || !S.large)) await getChoice();
   document.documentElement.dataset.drawn = String(Number(document.documentElement.dataset.drawn || 0) + 1);
 }
-// How many clusters, with the evidence: the same for all k. A first look without it is replaced once it is known.
+// The automatic choice is the same for all k. It replaces a preliminary number of clusters.
 async function getChoice() {
   const about = choiceOf();
-  if (shown.choice?.about !== about) await get("choice", { ask: asked(S.members.length) }, (found) => { shown.choice = { about, ...found }; drawChoice(); });
+  if (shown.choice?.about !== about) await get("choice", { query: query(S.members.length) }, (found) => { shown.choice = { about, ...found }; drawChoice(); });
   if (shown.answer.choosing && state.k === null && shown.choice?.about === about) await follow();
 }
-// Whether there is anything to find: asked for at once, or where that takes long, when somebody wants to know.
-async function getStructure(wanted = !S.large) {
+// The check for cluster structure runs immediately, or on request if it may take long.
+async function getStructure(requested = !S.large) {
   const about = JSON.stringify(state.off);
-  if (wanted && shown.structure?.about !== about) await get("structure", { ask: asked(S.members.length) }, (found) => { shown.structure = { about, ...found }; });
-  const known = shown.structure?.about === about;
-  byId("structure").textContent = known ? [shown.structure.sentence, shown.structure.limits].filter(Boolean).join(" ") : "";
-  byId("ask-structure").hidden = known || !S.large;
+  if (requested && shown.structure?.about !== about) await get("structure", { query: query(S.members.length) }, (found) => { shown.structure = { about, ...found }; });
+  const checked = shown.structure?.about === about;
+  byId("structure").textContent = checked ? [shown.structure.sentence, shown.structure.limits].filter(Boolean).join(" ") : "";
+  byId("check-structure").hidden = checked || !S.large;
 }
 const choiceOf = () => JSON.stringify([state.method, state.off]);
-// The rows that two members share are the same for any answer.
+// The contingency table of two members does not depend on the result.
 async function getPair() {
   const about = JSON.stringify(state.pair);
   if (shown.pair?.about !== about) await get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = { about, ...found }; drawPair(); });
 }
-const getRows = () => get("rows", question({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (found) => { shown.rows = found; drawRows(); });
+const getRows = () => get("rows", withQuery({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (found) => { shown.rows = found; drawRows(); });
 async function getRow() {
   if (state.row === null) { byId("row").hidden = true; return; }
-  await get("row", question({ row: state.row }), (found) => { shown.row = found; drawRow(); });
+  await get("row", withQuery({ row: state.row }), (found) => { shown.row = found; drawRow(); });
 }
 async function getPoints() {
-  if (S.points) await get("points", question({ color: state.color }), (found) => { shown.points = found; drawPoints(); });
+  if (S.points) await get("points", withQuery({ color: state.color }), (found) => { shown.points = found; drawPoints(); });
 }
 async function getSelection() {
   byId("selection").hidden = !state.polygon;
   byId("clear").hidden = !state.polygon;
-  if (state.polygon) await get("selection", question({ polygon: state.polygon }), (found) => { shown.selection = found; drawSelection(); });
+  if (state.polygon) await get("selection", withQuery({ polygon: state.polygon }), (found) => { shown.selection = found; drawSelection(); });
 }
 async function getCompare() {
   const sides = {
-    answer: () => ({ ask: asked(S.members.length, { method: state.otherMethod, k: state.otherK, params: state.otherMethod === state.method ? state.params : {} }) }),
-    pinned: () => ({ ask: state.pinned }), truth: () => ({ truth: true }),
+    answer: () => ({ query: query(S.members.length, { method: state.otherMethod, k: state.otherK, params: state.otherMethod === state.method ? state.params : {} }) }),
+    pinned: () => ({ query: state.pinned }), truth: () => ({ truth: true }),
   };
   const right = sides[state.against] ? sides[state.against]() : { member: Number(state.against) };
-  await get("compare", { left: { ask: asked(S.members.length) }, right }, (found) => { shown.compare = found; drawCompare(); });
+  await get("compare", { left: { query: query(S.members.length) }, right }, (found) => { shown.compare = found; drawCompare(); });
 }
 
-// What is asked for.
+// Settings.
 function drawControls() {
   byId("method").value = state.method;
   const k = state.k ?? shown.answer?.k ?? 2;
@@ -119,7 +119,7 @@ function drawControls() {
     byId(`tab-${button.dataset.tab}`).hidden = !now;
   }
   drawParams();
-  drawWeighing();
+  drawWeighting();
 }
 function drawCandidates() {
   const found = shown.choice?.about === choiceOf() ? shown.choice.candidates : [];
@@ -128,7 +128,7 @@ function drawCandidates() {
 function drawParams() {
   const method = methodOf(state.method);
   byId("method-name").textContent = method.name;
-  byId("method-note").textContent = `${method.citation}. Cost: ${method.cost}.`;
+  byId("method-note").textContent = `${method.citation}.`;
   if (byId("params").dataset.method === method.name && byId("params").contains(document.activeElement)) return;
   byId("params").dataset.method = method.name;
   byId("params").replaceChildren(...method.parameters.map((parameter) => {
@@ -150,11 +150,11 @@ function setParam(parameter, value) {
   if (value === parameter.default) delete state.params[parameter.name]; else state.params[parameter.name] = value;
   follow();
 }
-const WEIGHINGS = { trust: "trust: agreement beyond chance", ncai: "NCAI: agreement, as in the paper", equal: "nothing, all count the same", local: "the certainty of each cluster" };
-function drawWeighing() {
+const WEIGHTINGS = { trust: "by trust (AMI with the others)", ncai: "by NCAI (the paper's index)", equal: "equal", local: "by the certainty of each cluster" };
+function drawWeighting() {
   const parameter = methodOf(state.method).parameters.find((one) => one.name === "weights");
   byId("by").disabled = !parameter;
-  options("by", (parameter?.choices || []).map((choice) => [choice, WEIGHINGS[choice] || choice]), parameter ? state.params.weights ?? parameter.default : "");
+  options("by", (parameter?.choices || []).map((choice) => [choice, WEIGHTINGS[choice] || choice]), parameter ? state.params.weights ?? parameter.default : "");
   byId("forget").disabled = !Object.keys(state.weights).length;
 }
 function takeK(k, focus) {
@@ -173,20 +173,20 @@ function pick(cluster) {
 
 // Members.
 function drawMembers() {
-  const found = new Map((shown.answer?.members || []).map((member) => [member.member, member]));
-  const rows = S.members.map((member, j) => ({ ...member, j, on: !state.off.includes(j), ...(found.get(j) || {}), now: found.get(j) }));
+  const figures = new Map((shown.answer?.members || []).map((member) => [member.member, member]));
+  const rows = S.members.map((member, j) => ({ ...member, j, on: !state.off.includes(j), ...(figures.get(j) || {}), now: figures.get(j) }));
   const figureOf = (r, draw) => (r.now ? draw(r) : "");
   drawTable(byId("members"), [
-    ["On", (r) => (r.on ? 1 : 0), (r) => onBox(r), "short"],
+    ["Use", (r) => (r.on ? 1 : 0), (r) => onBox(r), "short"],
     ["Member", (r) => r.name, (r) => memberName(r.j), "text"],
-    ["Trust", (r) => r.influence ?? null, (r) => figureOf(r, () => el("span", { class: r.trust }, r.called)), "text"],
-    ["Beyond chance", (r) => r.trust_index ?? null, (r) => figureOf(r, () => decimals(r.trust_index)), "number"],
-    ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => gauge(r.ncai)), "number"],
+    ["Reliability", (r) => r.trust ?? null, (r) => figureOf(r, () => statusLabel(r.status)), "text"],
+    ["Agreement (AMI)", (r) => r.trust ?? null, (r) => figureOf(r, () => gauge(r.trust)), "number"],
     ["Weight", (r) => r.weight ?? null, (r) => figureOf(r, () => percent(r.weight, 1)), "number"],
-    ["By hand", (r) => state.weights[r.j] ?? r.influence ?? null, (r) => weightBox(r), "number"],
+    ["Manual", (r) => state.weights[r.j] ?? r.relative_weight ?? null, (r) => weightBox(r), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
-    ["Labels", (r) => r.coverage, (r) => percent(r.coverage), "number"],
-    ["Why", (r) => r.words || "", (r) => r.words || "", "long"],
+    ["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"],
+    ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => decimals(r.ncai)), "number"],
+    ["Reason", (r) => r.reason || "", (r) => r.reason || "", "long"],
   ], rows, { faded: (r) => !r.on });
 }
 function onBox(r) {
@@ -196,7 +196,7 @@ function onBox(r) {
   return box;
 }
 function weightBox(r) {
-  const box = el("input", { type: "number", class: "weight", min: 0, max: 1, step: 0.05, "aria-label": `How much ${memberName(r.j)} counts`, placeholder: r.now ? decimals(r.influence, 2) : "", "data-weight": r.j });
+  const box = el("input", { type: "number", class: "weight", min: 0, max: 1, step: 0.05, "aria-label": `Weight of ${memberName(r.j)}`, placeholder: r.now ? decimals(r.relative_weight, 2) : "", "data-weight": r.j });
   box.disabled = !r.on || !methodOf(state.method).weighted;
   if (state.weights[r.j] !== undefined) box.value = state.weights[r.j];
   box.addEventListener("change", () => {
@@ -211,11 +211,12 @@ function turn(members, on) {
   for (const j of members) if (on) off.delete(j); else off.add(j);
   if (off.size === S.members.length) {
     byId("error").hidden = false;
-    byId("error").textContent = "At least one member has to stay on.";
+    byId("error").textContent = "At least one member must be enabled.";
     return drawMembers();
   }
   state.off = [...off].sort((a, b) => a - b);
   state.cluster = state.bin = null;
+  drawMembers(); // ticks and fading appear before the new result
   follow();
 }
 const named = () => S.members.map((member, j) => j).filter((j) => S.members[j].name.toLowerCase().includes(byId("match").value.trim().toLowerCase()));
@@ -235,12 +236,12 @@ function takePair(one, other) {
 function drawPair() {
   const found = shown.pair;
   if (!found || state.tab !== "members") return;
-  byId("pair-note").textContent = `Agreement ${decimals(found.agreement)}. Rows are clusters of ${memberName(state.pair[0])}, columns those of ${memberName(state.pair[1])}.` +
+  byId("pair-note").textContent = `AMI ${decimals(found.agreement)}. Rows: clusters of ${memberName(state.pair[0])}; columns: clusters of ${memberName(state.pair[1])}.` +
     (found.right.length > 40 ? ` The first 40 of ${found.right.length} columns are shown.` : "");
   drawContingency(byId("pair"), found);
 }
 
-// The answer.
+// Headline and clusters.
 function drawAnswer() {
   const now = shown.answer;
   if (!now) return;
@@ -248,18 +249,20 @@ function drawAnswer() {
   drawControls();
   byId("k-now").textContent = now.k;
   byId("k").value = now.k;
-  const first = now.choosing ? `A first look at ${many(now.k, "cluster")}; how many there are is being chosen.` : "";
+  byId("headline").textContent = now.headline;
+  byId("notes").textContent = now.notes.join(" ");
+  const first = now.choosing ? `Preliminary result with ${many(now.k, "cluster")}; the number of clusters is being chosen.` : "";
   byId("caution").hidden = !now.caution && !first;
   byId("caution").textContent = [first, now.caution].filter(Boolean).join(" ");
   const sizes = now.clusters.map((cluster) => cluster.size);
   const tiles = [
     [String(now.k), now.k === 1 ? "cluster" : "clusters"], [count(Math.max(0, ...sizes)), "rows in the largest"], [count(Math.min(...sizes, Infinity)), "rows in the smallest"],
-    [percent(now.mean_confidence), "mean confidence of a row"], [percent(now.agreement), "agreement with the members"],
+    [percent(now.mean_confidence), "mean confidence"], [percent(now.agreement), "agreement with the members (AMI)"],
   ];
-  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows no member labels"]);
+  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without any label"]);
   if (now.scores) tiles.push([now.scores.ari.toFixed(3), "ARI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(tile));
-  drawTake();
+  drawExport();
   if (state.tab === "members") drawMembers();
   if (state.tab !== "answer") return;
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
@@ -269,7 +272,7 @@ function drawAnswer() {
     ["Rows", (r) => r.size, (r) => count(r.size), "number"],
     ["Share", (r) => r.size, (r) => share(r.size / total), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
-    ["Opposed most by", (r) => (r.opponents.length ? r.opponents[0][1] : 0), (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "nobody", "text"],
+    ["Opposed by", (r) => (r.opponents.length ? r.opponents[0][1] : 0), (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "none", "text"],
   ], now.clusters, { chosen: (r) => r.label === state.cluster });
   drawHistogram(byId("histogram"), now.histogram, { chosen: state.bin, pick: (bin) => { state.bin = bin; state.offset = 0; go("rows"); } });
 }
@@ -280,31 +283,34 @@ function drawChoice() {
   if (!found || state.tab !== "answer") return;
   byId("suggested").textContent = found.sentence;
   byId("by-k-figure").hidden = !found.curve.length;
-  const points = found.curve.map((one) => ({ k: one.k, values: { stability: one.stability }, evidence: one.score }));
-  if (points.length) drawByK(byId("by-k"), points, [["stability", "orange", ""]], { k: shown.answer.k, evidence: "evidence", pick: (k) => takeK(k) });
+  const points = found.curve.map((one) => ({ k: one.k, values: { "split-half stability (ARI)": one.stability }, score: one.score }));
+  if (points.length) drawByK(byId("by-k"), points, [["split-half stability (ARI)", "orange", ""]], { k: shown.answer.k, pick: (k) => takeK(k) });
 }
-function drawEvidence() {
-  const found = shown.evidence;
+function drawDiagnostics() {
+  const found = shown.diagnostics;
   if (!found || state.tab !== "answer") return;
   byId("tree-figure").hidden = !found.tree;
   byId("eigen-figure").hidden = !found.eigenvalues;
   if (found.tree) drawTree(byId("tree"), found.tree, { k: shown.answer.k, cluster: state.cluster, pick, cutAt: takeK });
+  byId("why-method").hidden = !found.candidates.length;
+  drawMethodTable(byId("methods"), found.candidates);
   if (found.eigenvalues) drawEigenvalues(byId("eigen"), found.eigenvalues, { k: shown.answer.k, cutAt: (k) => takeK(k) });
 }
 function drawMatrixNow() {
   if (shown.matrix && state.tab === "answer") drawMatrix(byId("matrix"), shown.matrix, { cluster: state.cluster, pick });
 }
 
-// Two answers beside each other.
+// Comparison of two results.
 function drawCompare() {
   const found = shown.compare;
   if (!found || state.tab !== "compare") return;
   const names = { ari: "ARI", ami: "AMI", nmi_sqrt: "NMI" };
-  byId("compare-note").textContent = `${shorten(found.left.title, 100)} beside ${shorten(found.right.title, 100)}: ${count(found.moved)} of ${many(found.compared, "row")} moved to a cluster that is not the partner of their own.`;
-  byId("compare-tiles").replaceChildren(...(found.scores ? Object.entries(names).map(([key, name]) => tile([found.scores[key].toFixed(3), name])) : []), tile([count(found.moved), "rows moved"]));
+  byId("compare-note").textContent = `${shorten(found.left.title, 100)} and ${shorten(found.right.title, 100)}: ${count(found.moved)} of ${many(found.compared, "row")} change cluster after matching the two solutions.`;
+  byId("compare-tiles").replaceChildren(...(found.scores ? Object.entries(names).map(([key, name]) => tile([found.scores[key].toFixed(3), name])) : []), tile([count(found.moved), "rows change cluster"]));
   const side = (one, key) => ({ title: key, key, clusters: one.names.map((name, label) => ({ label, size: one.sizes[label], name })).filter((cluster) => cluster.size > 0) });
   drawRiver(byId("flow"), [side(found.left, "A"), side(found.right, "B")], [found.cells], { now: 0, gap: 150, pick: () => {} });
-  byId("moved-title").textContent = found.moved ? "Rows that moved" : "No row moved";
+  byId("moved-title").textContent = found.moved ? "Rows that change cluster" : "No row changes cluster";
+  byId("moved-note").textContent = found.rows.length < found.moved ? `The first ${count(found.rows.length)} of ${count(found.moved)} are shown.` : "";
   byId("moved").hidden = !found.moved;
   drawTable(byId("moved"), [
     [S.id || "Row", (r) => r.name, (r) => rowButton(r), "text"],
@@ -323,7 +329,7 @@ function drawRows() {
   const found = shown.rows;
   if (!found || state.tab !== "rows") return;
   const parts = [state.cluster === null ? "" : `of cluster ${state.cluster}`, state.polygon ? "in the selection" : "", state.find ? "with this name" : ""].filter(Boolean).join(" ");
-  byId("rows-note").textContent = `${many(found.total, "row")} ${parts}, the least certain first; ${found.total ? state.offset + 1 : 0} to ${Math.min(state.offset + page, found.total)} are shown.`.replace(" ,", ",");
+  byId("rows-note").textContent = `${many(found.total, "row")} ${parts}, least certain first; ${found.total ? state.offset + 1 : 0} to ${Math.min(state.offset + page, found.total)} are shown.`.replace(" ,", ",");
   byId("bin-chip").hidden = state.bin === null;
   if (state.bin !== null) byId("bin-chip").textContent = `Confidence ${(state.bin / 20).toFixed(2)} to ${((state.bin + 1) / 20).toFixed(2)} \u00d7`;
   drawTable(byId("rows"), [
@@ -342,20 +348,20 @@ function drawRow() {
   byId("row").hidden = state.row === null || !found;
   if (byId("row").hidden || state.tab !== "rows") return;
   byId("row-title").replaceChildren(shorten(found.name, 120), " is in cluster ", clusterName(found.label, pick));
-  const ahead = found.runner_up === null ? ", no evidence for any other cluster" : `, ${percent(found.margin, 1)} ahead of cluster ${found.runner_up}`;
-  byId("row-lead").textContent = `Confidence ${percent(found.confidence, 1)}${ahead}; ${many(found.alike, "row")} with the same labels.` + (found.truth ? ` Known class: ${found.truth}.` : "") + " Below, its mean evidence with the rows of each cluster.";
-  drawRowEvidence(byId("row-evidence"), found.evidence, found.label);
+  byId("row-lead").textContent = `${placement(found.confidence, found.margin, found.runner_up)} ${many(found.alike, "row")} with the same labels.` +
+    (found.truth ? ` Known class: ${found.truth}.` : "") + " Below: mean co-association with the rows of each cluster.";
+  drawRowCoassociation(byId("row-coassociation"), found.coassociation, found.label);
   drawTable(byId("votes"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
-    ["Its label", (r) => r.label, (r) => r.label ?? "says nothing", "text"],
-    ["Puts it with cluster", (r) => r.home && r.home[0], (r) => clusterName(r.home && r.home[0], pick), "number"],
-    ["Share of its label there", (r) => r.home && r.home[1], (r) => (r.home ? gauge(r.home[1], percent(r.home[1])) : ""), "number"],
+    ["Label", (r) => r.label, (r) => r.label ?? "none", "text"],
+    ["Cluster", (r) => r.home && r.home[0], (r) => clusterName(r.home && r.home[0], pick), "number"],
+    ["Share of label in cluster", (r) => r.home && r.home[1], (r) => (r.home ? gauge(r.home[1], percent(r.home[1])) : ""), "number"],
     ["Weight", (r) => r.weight, (r) => (r.weight === null ? "off" : percent(r.weight, 1)), "number"],
-  ], found.votes, { faded: (r) => !r.home || r.home[0] !== found.label });
+  ], found.votes, { faded: (r) => !r.weight, chosen: (r) => r.weight > 0 && r.home && r.home[0] !== found.label });
 }
 function drawPoints() {
   if (!S.points || !shown.points || state.tab !== "rows") return;
-  byId("picture-note").textContent = S.points.all ? "" : `${count(S.points.rows.length)} of ${count(S.rows)} rows are drawn, at even steps; a selection counts all.`;
+  byId("picture-note").textContent = S.points.all ? "" : `${count(S.points.rows.length)} of ${count(S.rows)} rows are drawn; a selection counts all rows.`;
   drawScatter(byId("scatter"), S.points, shown.points, { cluster: state.cluster, polygon: state.polygon, drawn: (polygon) => { state.polygon = polygon; state.offset = 0; writeAddress(); followTab(); } });
 }
 function drawSelection() {
@@ -365,12 +371,12 @@ function drawSelection() {
   drawSizes(byId("selection-sizes"), found.clusters.map((size, label) => ({ label, size, stability: shown.answer.clusters[label]?.stability })).filter((one) => one.size), { cluster: state.cluster, pick });
   drawTable(byId("selection-members"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
-    ["Its commonest labels there", (r) => (r.top.length ? r.top[0][1] : 0), (r) => r.top.map(([name, n]) => `${shorten(name, 40)} (${count(n)})`).join(", ") || "none", "long"],
+    ["Most frequent labels", (r) => (r.top.length ? r.top[0][1] : 0), (r) => r.top.map(([name, n]) => `${shorten(name, 40)} (${count(n)})`).join(", ") || "none", "long"],
   ], found.members);
 }
 
-// Take away.
-function drawTake() {
+// Export.
+function drawExport() {
   const now = shown.answer;
   byId("python").textContent = now.python;
   byId("command-box").hidden = !now.command;
@@ -378,7 +384,7 @@ function drawTake() {
   byId("address").textContent = location.href;
 }
 async function saveLabels(format) {
-  await get("labels", question({ format }), (blob) => saveFile(`consensus_${shown.answer.k}.${format}`, blob, blob.type));
+  await get("labels", withQuery({ format }), (blob) => saveFile(`consensus_${shown.answer.k}.${format}`, blob, blob.type));
 }
 async function saveFigure(kind) {
   const box = byId(byId("figure").value);
@@ -400,7 +406,7 @@ function drawAll() {
   if (state.tab === "members") { drawHeat(); drawPair(); }
   drawAnswer();
   drawChoice();
-  drawEvidence();
+  drawDiagnostics();
   drawMatrixNow();
   drawCompare();
   drawRows();
@@ -409,7 +415,7 @@ function drawAll() {
   drawSelection();
 }
 async function go(tab) {
-  dropSights();
+  cancelDetails();
   state.tab = tab;
   writeAddress();
   drawAll();
@@ -443,10 +449,10 @@ function listen() {
     });
   });
   on("all-on", "click", () => turn(S.members.map((_, j) => j), true));
-  on("doubted-off", "click", () => turn(shown.answer.members.filter((member) => member.trust === "hardly").map((member) => member.member), false));
+  on("unreliable-off", "click", () => turn(shown.answer.members.filter((member) => ["ignored", "unreliable"].includes(member.status)).map((member) => member.member), false));
   on("by", "change", (event) => setParam(methodOf(state.method).parameters.find((one) => one.name === "weights"), event.target.value));
   on("forget", "click", () => { state.weights = {}; follow(); });
-  on("ask-structure", "click", () => getStructure(true));
+  on("check-structure", "click", () => getStructure(true));
   on("match-on", "click", () => turn(named(), true));
   on("match-off", "click", () => turn(named(), false));
   on("one", "change", (event) => takePair(Number(event.target.value), state.pair[1]));
@@ -454,7 +460,7 @@ function listen() {
   on("against", "change", (event) => { state.against = event.target.value; byId("against-answer").hidden = state.against !== "answer"; writeAddress(); getCompare(); });
   on("other-method", "change", (event) => { state.otherMethod = event.target.value; writeAddress(); getCompare(); });
   on("other-k", "change", (event) => { state.otherK = event.target.value === "" ? null : Number(event.target.value); writeAddress(); getCompare(); });
-  on("pin", "click", () => { state.pinned = asked(S.members.length, { k: shown.answer.k }); state.against = "pinned"; fillAgainst(); writeAddress(); getCompare(); });
+  on("pin", "click", () => { state.pinned = query(S.members.length, { k: shown.answer.k }); state.against = "pinned"; fillAgainst(); writeAddress(); getCompare(); });
   on("find", "input", (event) => { state.find = event.target.value; state.offset = 0; writeAddress(); clearTimeout(waiting); waiting = setTimeout(getRows, 120); });
   on("back", "click", () => { state.offset = Math.max(0, state.offset - page); getRows(); });
   on("next", "click", () => { state.offset += page; getRows(); });
@@ -472,7 +478,7 @@ function options(id, pairs, chosen) {
 }
 function fillAgainst() {
   const members = S.members.map((_, j) => [String(j), `member ${shorten(S.members[j].name, 60)}`]);
-  options("against", [["answer", "another answer"], ...(state.pinned ? [["pinned", "the pinned answer"]] : []), ...(S.truth ? [["truth", `the known classes (${shorten(S.truth, 40)})`]] : []), ...members], String(state.against));
+  options("against", [["answer", "another result"], ...(state.pinned ? [["pinned", "the pinned result"]] : []), ...(S.truth ? [["truth", `the known classes (${shorten(S.truth, 40)})`]] : []), ...members], String(state.against));
   byId("against-answer").hidden = state.against !== "answer";
 }
 async function begin() {
@@ -482,8 +488,7 @@ async function begin() {
   const names = S.methods.map((method) => method.name);
   readAddress(S.members.length, names);
   document.title = `${shorten(S.name, 60)} \u2013 Quorate explorer`;
-  byId("title").textContent = shorten(S.name, 120);
-  byId("lead").textContent = `${many(S.rows, "row")}, clustered ${many(S.members.length, "time")}; ${count(S.patterns)} distinct rows of labels.`;
+  byId("title").textContent = `${shorten(S.name, 120)}: ${many(S.rows, "row")}, ${many(S.members.length, "clustering")}, ${count(S.patterns)} distinct rows of labels`;
   for (const id of ["method", "other-method"]) options(id, names.map((name) => [name, name === "auto" ? "auto (recommended)" : name]), id === "method" ? state.method : state.otherMethod);
   const members = S.members.map((_, j) => [String(j), shorten(S.members[j].name, 60)]);
   for (const id of ["one", "other"]) options(id, members, "0");

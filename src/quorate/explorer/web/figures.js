@@ -1,4 +1,4 @@
-// Figures the report has no use for: the dendrogram with a cut to drag, eigenvalues, evidence of a row, points to draw around.
+// Figures of the explorer only: a dendrogram with a movable cut, eigenvalues, co-association of a row, a scatter plot.
 import { canvasOf, el, hover, press, saveFile, shape, svgOf } from "./dom.js";
 import { clusterColor, css, inkOn, ramp } from "./colors.js";
 import { drawTable } from "./table.js";
@@ -27,7 +27,7 @@ export function drawTree(box, tree, { k, cluster, pick, cutAt }) {
     const label = tree.labels[from], fill = clusterColor(label);
     const bar = shape(node, "rect", { x: left + from * step + 1, y: bottom + 5, width: Math.max(1, (to - from) * step - 2), height: 18, rx: 3, fill });
     hover(bar, `Cluster ${label}`);
-    press(bar, `Look at cluster ${label}`, () => pick(label));
+    press(bar, `Select cluster ${label}`, () => pick(label));
     if ((to - from) * step > 14) shape(node, "text", { x: left + ((from + to) / 2) * step, y: bottom + 18, "text-anchor": "middle", style: `fill:${inkOn(fill)};pointer-events:none;font-size:11px` }, label);
     from = to;
   }
@@ -46,7 +46,7 @@ export function drawTree(box, tree, { k, cluster, pick, cutAt }) {
     note.setAttribute("y", py - 6);
     note.textContent = `k = ${dragged}`;
   });
-  handle.addEventListener("pointerup", () => { const wanted = dragged; dragged = null; if (wanted !== null && wanted !== k) cutAt(wanted); });
+  handle.addEventListener("pointerup", () => { const chosen = dragged; dragged = null; if (chosen !== null && chosen !== k) cutAt(chosen); });
   handle.addEventListener("keydown", (event) => {
     const more = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
     if (!more) return;
@@ -76,9 +76,9 @@ export function drawEigenvalues(box, values, { k, cutAt }) {
   });
 }
 
-export function drawRowEvidence(box, shares, label) {
+export function drawRowCoassociation(box, shares, label) {
   const shown = shares.map((value, c) => [c, value]).sort((a, b) => b[1] - a[1]).slice(0, 12);
-  const { node, width } = svgOf(box, shown.length * 24 + 4, "Evidence for each cluster");
+  const { node, width } = svgOf(box, shown.length * 24 + 4, "Co-association with each cluster");
   shown.forEach(([c, value], i) => {
     shape(node, "text", { x: 66, y: i * 24 + 17, "text-anchor": "end", "font-weight": c === label ? 700 : 400 }, `cluster ${c}`);
     shape(node, "rect", { x: 74, y: i * 24 + 4, width: Math.max(1, value * (width - 130)), height: 17, rx: 3, fill: clusterColor(c) });
@@ -86,7 +86,7 @@ export function drawRowEvidence(box, shares, label) {
   });
 }
 
-// found: {left, right, table}, the rows that the clusters of two members share; shaded by the share of their column.
+// found: {left, right, table}, the contingency table of two members; shading is the share of the column.
 export function drawContingency(box, found) {
   const columns = found.right.slice(0, 40);
   const totals = columns.map((_, j) => found.table.reduce((sum, row) => sum + row[j], 0));
@@ -95,7 +95,7 @@ export function drawContingency(box, found) {
     ...columns.map((name, j) => [shorten(name, 20), (r) => found.table[r][j], (r) => cell(found.table[r][j], j), "number"])], found.left.slice(0, 200).map((_, i) => i));
 }
 
-// points: {x, y, names}; colors: {kind, values, names}; drawn(polygon) when points were drawn around.
+// points: {x, y, names}; colors: {kind, values, names}; drawn(polygon) is called with a new selection.
 export function drawScatter(box, points, colors, { cluster = null, polygon = null, drawn }) {
   const width = Math.max(240, Math.floor(box.clientWidth)), height = Math.min(width, 560), pad = 34;
   const { canvas, pen } = canvasOf(box, width, height, "Rows as points");
@@ -151,7 +151,7 @@ export function drawScatter(box, points, colors, { cluster = null, polygon = nul
   });
 }
 
-// A figure as a file: drawings with their look written into them, pictures as they are.
+// A figure as a file: SVG with inlined styles, or the canvas as an image.
 function asSvg(box) {
   const drawing = box.querySelector("svg");
   if (!drawing) return null;

@@ -1,4 +1,4 @@
-// Questions to the server: the newest of a kind wins, older ones are dropped, and what takes long says so.
+// Requests to the server: a newer request for the same part replaces an older one.
 const tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 const newest = new Map();
 const waiting = new Set();
@@ -6,23 +6,23 @@ let watch = () => {};
 
 export const onWaiting = (action) => { watch = action; };
 
-export async function ask(part, question) {
+export async function request(part, data) {
   newest.get(part)?.abort();
   const stop = new AbortController();
   newest.set(part, stop);
   waiting.add(stop);
   watch(waiting.size);
   try {
-    const response = await send(part, { tab, question }, stop.signal);
+    const response = await send(part, { tab, request: data }, stop.signal);
     if (newest.get(part) !== stop) return null;
     if (response.status === 409) return null;
     if (!response.ok) throw new Error((await response.json()).error || `The server answered ${response.status}.`);
     const kind = response.headers.get("content-type") || "";
-    const found = kind.startsWith("application/json") ? await response.json() : await response.blob();
-    return newest.get(part) === stop ? found : null;
+    const result = kind.startsWith("application/json") ? await response.json() : await response.blob();
+    return newest.get(part) === stop ? result : null;
   } catch (error) {
     if (error.name === "AbortError") return null;
-    if (error instanceof TypeError) throw new Error("The explorer does not answer. Is it still running?");
+    if (error instanceof TypeError) throw new Error("The explorer does not respond. Is it still running?");
     throw error;
   } finally {
     waiting.delete(stop);
@@ -31,8 +31,8 @@ export async function ask(part, question) {
 }
 const send = (part, body, signal) => fetch(`api/${part}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
 
-// What was asked for the sight that is left is given up; the server notices, and ends the work.
-export function dropSights() {
+// Cancel the requests for details of the tab that is left; the server notices and ends their work.
+export function cancelDetails() {
   for (const [part, stop] of newest) if (part !== "answer" && part !== "labels") stop.abort();
 }
 export async function progress() {

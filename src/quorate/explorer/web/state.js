@@ -1,20 +1,20 @@
-// What is asked for and looked at, kept in the address: it can be bookmarked, and the way back works.
+// All settings, stored in the address: it can be bookmarked, and the browser's back button works.
 export const state = {
   tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, row: null,
   pair: [0, 1], against: "answer", otherMethod: "weac", otherK: null, pinned: null, color: "cluster", find: "", offset: 0, polygon: null,
 };
-const KEPT = Object.keys(state).filter((name) => !["offset"].includes(name));
-const first = JSON.parse(JSON.stringify(state));
+const STORED = Object.keys(state).filter((name) => !["offset"].includes(name));
+const defaults = JSON.parse(JSON.stringify(state));
 
 export function readAddress(nMembers, methodNames) {
-  const given = new URLSearchParams(location.hash.slice(1));
-  for (const name of KEPT) {
-    state[name] = JSON.parse(JSON.stringify(first[name]));
-    try { if (given.has(name)) state[name] = JSON.parse(given.get(name)); } catch { /* an address typed wrongly */ }
+  const stored = new URLSearchParams(location.hash.slice(1));
+  for (const name of STORED) {
+    state[name] = JSON.parse(JSON.stringify(defaults[name]));
+    try { if (stored.has(name)) state[name] = JSON.parse(stored.get(name)); } catch { /* ignore an invalid address */ }
   }
   const member = (j) => Number.isInteger(j) && j >= 0 && j < nMembers;
-  if (!methodNames.includes(state.method)) state.method = first.method;
-  if (!methodNames.includes(state.otherMethod)) state.otherMethod = first.otherMethod;
+  if (!methodNames.includes(state.method)) state.method = defaults.method;
+  if (!methodNames.includes(state.otherMethod)) state.otherMethod = defaults.otherMethod;
   state.off = Array.isArray(state.off) ? state.off.filter(member) : [];
   if (state.off.length >= nMembers) state.off = [];
   if (!Array.isArray(state.pair) || !state.pair.every(member) || state.pair.length !== 2) state.pair = [0, Math.min(1, nMembers - 1)];
@@ -23,14 +23,14 @@ export function readAddress(nMembers, methodNames) {
   if (typeof state.find !== "string") state.find = "";
 }
 export function writeAddress() {
-  const kept = new URLSearchParams();
-  for (const name of KEPT) {
+  const fields = new URLSearchParams();
+  for (const name of STORED) {
     const text = JSON.stringify(state[name]);
-    if (text !== JSON.stringify(first[name])) kept.set(name, text);
+    if (text !== JSON.stringify(defaults[name])) fields.set(name, text);
   }
-  history.replaceState(null, "", "#" + kept.toString());
+  history.replaceState(null, "", "#" + fields.toString());
 }
-export function asked(nMembers, more = {}) {
+export function query(nMembers, more = {}) {
   const members = Array.from({ length: nMembers }, (_, j) => j).filter((j) => !state.off.includes(j));
   return { method: state.method, k: state.k, members, weights: state.weights, params: state.params, ...more };
 }

@@ -1,4 +1,4 @@
-// What takes longer than a moment says what it is at, and can be cancelled.
+// Requests that take longer than 0.4 seconds show their stage and can be cancelled.
 import { byId } from "./dom.js";
 import { onWaiting, progress } from "./server.js";
 
@@ -12,8 +12,8 @@ onWaiting((n) => {
       if (seconds < 0.4) return;
       document.body.classList.add("busy");
       byId("cancel").hidden = false;
-      const found = await progress().catch(() => []);
-      if (timer) byId("status").textContent = `${found[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s`;
+      const jobs = await progress().catch(() => []);
+      if (timer) byId("status").textContent = `${jobs[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s`;
     }, 200);
   }
   if (!n) {
@@ -22,6 +22,6 @@ onWaiting((n) => {
     document.body.classList.remove("busy");
     byId("cancel").hidden = true;
     const took = performance.now() - since;
-    byId("status").textContent = took < 995 ? `${Math.round(took)} ms` : `${(took / 1000).toFixed(1)} s`;
+    byId("status").textContent = took < 995 ? "" : `updated in ${(took / 1000).toFixed(1)} s`;
   }
 });

@@ -1,4 +1,4 @@
-// Cluster sizes as one bar, and how confidence is spread over rows.
+// Cluster sizes as one bar, and a histogram of confidence.
 import { hover, press, shape, svgOf } from "./dom.js";
 import { clusterColor, css, inkOn } from "./colors.js";
 import { count, decimals, percent, share } from "./words.js";
@@ -13,7 +13,7 @@ export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
     const fill = clusterColor(one.label);
     const faded = cluster !== null && cluster !== one.label;
     const bar = shape(node, "rect", { x, y: 1, width: Math.max(wide - 1, 0.6), height: tall - 2, rx: wide > 8 ? 3 : 0, fill, stroke: css("--line"), "stroke-width": 0.5, opacity: faded ? 0.25 : 1, "data-cluster": one.label });
-    const text = `Cluster ${one.label}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}` + (one.chance === undefined ? "" : ` (by chance ${decimals(one.chance)})`);
+    const text = `Cluster ${one.label}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}` + (one.chance === undefined ? "" : ` (expected ${decimals(one.chance)})`);
     hover(bar, text);
     if (pick) press(bar, text, () => pick(one.label));
     if (wide > 22) {
@@ -26,8 +26,8 @@ export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
 
 export function drawHistogram(box, bins, { chosen = null, pick, chance = null } = {}) {
   const total = bins.reduce((sum, n) => sum + n, 0) || 1;
-  const { node, width } = svgOf(box, 176, "Rows by confidence");
-  const left = 44, bottom = 148, top = 10, right = width - 10;
+  const { node, width } = svgOf(box, 182, "Rows by confidence");
+  const left = 44, bottom = 154, top = 16, right = width - 10;
   const most = Math.max(...bins) / total || 1;
   for (const tick of [0, 0.5, 1]) {
     const y = bottom - tick * (bottom - top);
@@ -46,7 +46,7 @@ export function drawHistogram(box, bins, { chosen = null, pick, chance = null } 
   if (chance !== null) {
     const x = left + chance * (right - left);
     shape(node, "line", { x1: x, x2: x, y1: top, y2: bottom, stroke: css("--quiet"), "stroke-dasharray": "4 3", style: "pointer-events:none" });
-    shape(node, "text", { x: x + (chance > 0.8 ? -5 : 5), y: top + 10, "text-anchor": chance > 0.8 ? "end" : "start", class: "quiet", style: "pointer-events:none" }, "two rows at random");
+    shape(node, "text", { x: x + (chance > 0.8 ? -5 : 5), y: top - 3, "text-anchor": chance > 0.8 ? "end" : "start", class: "quiet", style: "pointer-events:none" }, "random rows");
   }
   for (const tick of [0, 0.25, 0.5, 0.75, 1])
     shape(node, "text", { x: left + tick * (right - left), y: bottom + 18, "text-anchor": tick === 1 ? "end" : tick === 0 ? "start" : "middle", class: "quiet" }, tick);

@@ -1,4 +1,4 @@
-// Colors: of clusters, of shares from nothing to all, and of the page.
+// Colors of clusters, of values from 0 to 1, and of the page.
 let palette = { clusters: ["#0a4f79"], light: ["#ffffff", "#000000"], dark: ["#000000", "#ffffff"] };
 
 export function setColors(given) {
@@ -10,7 +10,7 @@ export const clusterColor = (c) => (c === null || c === undefined || c < 0 ? "#9
 const part = (hex, j) => parseInt(hex.slice(j, j + 2), 16);
 const brightness = (hex) => 0.299 * part(hex, 1) + 0.587 * part(hex, 3) + 0.114 * part(hex, 5);
 
-// On a dark page dark colors are mixed with white until they can be told from it.
+// On a dark page, mix dark colors with white until they contrast with the background.
 function onPage(hex) {
   const least = 100, now = brightness(hex);
   if (!dark() || now >= least) return hex;
@@ -32,7 +32,7 @@ export const INKS = {
   green: () => (dark() ? "#58c99a" : "#16956e"),
 };
 
-// Light or dark: as the system says, until somebody chooses.
+// Light or dark: follow the system until the user chooses.
 export function followTheme(button, redraw) {
   const set = (theme) => {
     document.documentElement.dataset.theme = theme;

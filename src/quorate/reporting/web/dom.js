@@ -1,4 +1,4 @@
-// Elements and drawings. Text only ever enters a page as text, never as markup.
+// Elements and drawings. Text enters the page only as text, never as markup.
 const SVG = "http://www.w3.org/2000/svg";
 
 export const byId = (id) => document.getElementById(id);
@@ -40,7 +40,7 @@ export function canvasOf(box, width, height, label) {
   return { canvas, pen };
 }
 
-// Something that can be clicked, reached by keyboard too.
+// Make a shape clickable, also by keyboard.
 export function press(node, label, action) {
   node.setAttribute("role", "button");
   node.setAttribute("tabindex", "0");

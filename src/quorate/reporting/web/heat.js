@@ -1,4 +1,4 @@
-// Heat maps, each with its scale: how members agree, and how often members put rows together.
+// Heat maps with their scale: agreement of members, and co-association of rows.
 import { canvasOf, el, hideTip, showTip } from "./dom.js";
 import { clusterColor, css, inkOn, ramp } from "./colors.js";
 import { count, decimals, shorten } from "./words.js";
@@ -11,15 +11,15 @@ function framed(box) {
   box.replaceChildren(inner, el("div", { class: "scale" }, "0", bar, "1", el("span", {}, box.dataset.scale || "")));
   return inner;
 }
-function fitText(pen, text, room) {
+function fitText(pen, text, space) {
   for (let most = text.length; most > 3; most--) {
     const short = shorten(text, most);
-    if (pen.measureText(short).width <= room) return short;
+    if (pen.measureText(short).width <= space) return short;
   }
   return shorten(text, 3);
 }
 
-// names and values[i][j] in the order drawn; pick(i, j) when a cell is clicked.
+// names and values[i][j] in drawing order; a click on a cell calls pick(i, j).
 export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
   const inner = framed(box);
   const n = names.length;
@@ -34,7 +34,7 @@ export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
   const wide = (width - margin - 2) / n;
   const tall = Math.min(wide, Math.max(labeled ? 13 : 2, 620 / n));
   const height = Math.ceil(tall * n + top + 2);
-  const { canvas, pen } = canvasOf(inner, width, height, "Agreement of every two members");
+  const { canvas, pen } = canvasOf(inner, width, height, "Agreement of every two members (AMI)");
   for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
     pen.fillStyle = ramp(values[i][j]);
     pen.fillRect(margin + j * wide, top + i * tall, wide + 0.3, tall + 0.3);
@@ -75,7 +75,7 @@ export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
   canvas.addEventListener("pointermove", (event) => {
     const cell = cellAt(event);
     if (!cell) return hideTip();
-    showTip(event, `${shorten(names[cell[0]], 200)}\n${shorten(names[cell[1]], 200)}\nagreement ${decimals(values[cell[0]][cell[1]])}`);
+    showTip(event, `${shorten(names[cell[0]], 200)}\n${shorten(names[cell[1]], 200)}\nAMI ${decimals(values[cell[0]][cell[1]])}`);
   });
   canvas.addEventListener("pointerleave", hideTip);
   if (!pick) return;
@@ -83,8 +83,8 @@ export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
   canvas.addEventListener("click", (event) => { const cell = cellAt(event); if (cell) pick(...cell); });
 }
 
-// Samples of rows ordered by their cluster, each as wide as the rows it stands for; evidence in hundredths.
-export function drawMatrix(box, { rows, evidence, labels }, { cluster = null, pick } = {}) {
+// Sampled rows ordered by cluster; widths are the numbers of rows they represent, values are hundredths.
+export function drawMatrix(box, { rows, values, labels }, { cluster = null, pick } = {}) {
   const inner = framed(box);
   const order = labels.map((_, i) => i).sort((a, b) => labels[a] - labels[b] || a - b);
   const width = Math.max(240, Math.floor(box.clientWidth));
@@ -95,7 +95,7 @@ export function drawMatrix(box, { rows, evidence, labels }, { cluster = null, pi
   for (const i of order) ends.push(ends[ends.length - 1] + rows[i] / total);
   const { canvas, pen } = canvasOf(inner, width, at + tall + 1, "Consensus matrix");
   order.forEach((i, a) => order.forEach((j, b) => {
-    pen.fillStyle = ramp(evidence[i][j] / 100);
+    pen.fillStyle = ramp(values[i][j] / 100);
     pen.fillRect(at + ends[b] * wide, at + ends[a] * tall, (ends[b + 1] - ends[b]) * wide + 0.3, (ends[a + 1] - ends[a]) * tall + 0.3);
   }));
   pen.textAlign = "center";
@@ -121,7 +121,7 @@ export function drawMatrix(box, { rows, evidence, labels }, { cluster = null, pi
     if (label === cluster) veil(pen, at, wide, tall, from, to);
     a = b;
   }
-  const find = (place) => { let i = 0; while (i < order.length - 1 && ends[i + 1] <= place) i++; return order[i]; };
+  const find = (share) => { let i = 0; while (i < order.length - 1 && ends[i + 1] <= share) i++; return order[i]; };
   const cellAt = (event) => {
     const x = (event.offsetX - at) / wide, y = (event.offsetY - at) / tall;
     return x > 1 || y > 1 || (x < 0 && y < 0) ? null : [find(Math.max(0, y)), find(Math.max(0, x))];
@@ -130,7 +130,7 @@ export function drawMatrix(box, { rows, evidence, labels }, { cluster = null, pi
     const cell = cellAt(event);
     if (!cell) return hideTip();
     const [i, j] = cell;
-    showTip(event, `Evidence ${(evidence[i][j] / 100).toFixed(2)}\ncluster ${labels[i]}: ${count(rows[i])} rows\ncluster ${labels[j]}: ${count(rows[j])} rows`);
+    showTip(event, `Co-association ${(values[i][j] / 100).toFixed(2)}\ncluster ${labels[i]}: ${count(rows[i])} rows\ncluster ${labels[j]}: ${count(rows[j])} rows`);
   });
   canvas.addEventListener("pointerleave", hideTip);
   if (!pick) return;
@@ -140,7 +140,7 @@ export function drawMatrix(box, { rows, evidence, labels }, { cluster = null, pi
     if (cell) pick(labels[event.offsetY < at ? cell[1] : cell[0]]);
   });
 }
-// What belongs to other clusters alone steps back.
+// Dim the blocks that do not involve the selected cluster.
 function veil(pen, at, wide, tall, from, to) {
   pen.save();
   pen.globalAlpha = 0.78;

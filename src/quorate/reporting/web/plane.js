@@ -1,4 +1,4 @@
-// Rows as points in a plane, by cluster or by confidence; and the features that set each cluster apart.
+// Rows as points in a plane, colored by cluster or confidence; and the distinctive features of each cluster.
 import { canvasOf, el, hideTip, shape, showTip, svgOf, hover } from "./dom.js";
 import { clusterColor, css, INKS, ramp } from "./colors.js";
 import { figure, percent, shorten } from "./words.js";
@@ -29,7 +29,7 @@ export function drawPlane(box, { points, axes, labels, confidence }, { by, clust
   pen.strokeRect(0.5, 0.5, width - 1, height - 1);
   const most = Math.max(...confidence, 1);
   const order = places.map((_, i) => i);
-  // What is looked at is drawn last, above the rest.
+  // Draw the selected cluster last, on top.
   if (cluster !== null) order.sort((a, b) => (labels[a] === cluster) - (labels[b] === cluster) || a - b);
   for (const i of order) {
     const faded = cluster !== null && labels[i] !== cluster;
@@ -56,12 +56,12 @@ export function drawPlane(box, { points, axes, labels, confidence }, { by, clust
   pen.fillText(shorten(axes[1], 40), 0, 0);
   pen.restore();
   const nearest = (event) => {
-    let best = 64, found = null;
+    let best = 64, closest = null;
     places.forEach(([x, y], i) => {
-      const apart = (x - event.offsetX) ** 2 + (y - event.offsetY) ** 2;
-      if (apart < best) [best, found] = [apart, i];
+      const distance = (x - event.offsetX) ** 2 + (y - event.offsetY) ** 2;
+      if (distance < best) [best, closest] = [distance, i];
     });
-    return found;
+    return closest;
   };
   canvas.addEventListener("pointermove", (event) => {
     const i = nearest(event);
@@ -77,19 +77,19 @@ export function drawPlane(box, { points, axes, labels, confidence }, { by, clust
   box.append(el("div", { class: "scale" }, "0", bar, (most / 100).toFixed(2), el("span", {}, "confidence")));
 }
 
-// For each cluster, bars to the left or right: by how many standard deviations its mean differs from the others'.
-export function drawApart(box, clusters, { names, most, cluster = null, pick } = {}) {
+// For each cluster, bars to the left or right: difference of its mean from the other rows, in standard deviations.
+export function drawDistinctive(box, clusters, { names, most, cluster = null, pick } = {}) {
   const shown = clusters.map((features, label) => ({ features, label })).filter((one) => one.features.length && (cluster === null || one.label === cluster));
   box.replaceChildren(...shown.map(({ label }) => el("div", { class: "panel" }, el("h4", {}, clusterName(label, pick)), el("div", { class: "chart" }))));
   shown.forEach(({ features, label }, place) => {
     const tall = 20;
-    const { node, width } = svgOf(box.children[place].lastChild, features.length * tall + 4, `Features that set cluster ${label} apart`);
-    const room = Math.min(0.46 * width, 150), middle = room + (width - room) / 2, half = (width - room) / 2 - 42;
+    const { node, width } = svgOf(box.children[place].lastChild, features.length * tall + 4, `Distinctive features of cluster ${label}`);
+    const space = Math.min(0.46 * width, 150), middle = space + (width - space) / 2, half = (width - space) / 2 - 42;
     shape(node, "line", { x1: middle, x2: middle, y1: 0, y2: features.length * tall + 4, class: "grid" });
     features.forEach((one, i) => {
       const y = 2 + i * tall, wide = (Math.abs(one.difference) / most) * half, right = one.difference >= 0;
       const name = names[one.feature];
-      shape(node, "text", { x: room - 6, y: y + 14, "text-anchor": "end" }, shorten(name, Math.floor(room / 6.6)));
+      shape(node, "text", { x: space - 6, y: y + 14, "text-anchor": "end" }, shorten(name, Math.floor(space / 6.6)));
       shape(node, "rect", { x: right ? middle : middle - wide, y: y + 3, width: Math.max(wide, 0.5), height: tall - 6, rx: 2, fill: right ? INKS.blue() : INKS.orange() });
       const end = right ? middle + wide + 4 : middle - wide - 4;
       shape(node, "text", { x: end, y: y + 14, "text-anchor": right ? "start" : "end", class: "quiet" }, signed(one.difference));

@@ -1,13 +1,13 @@
-// The report: everything that is shown follows the number of clusters and the cluster looked at.
+// The report: all figures follow the selected number of clusters and the selected cluster.
 import { byId, el, hideTip, saveFile } from "./dom.js";
 import { clusterColor, followTheme, setColors } from "./colors.js";
-import { count, csvCell, decimals, figure, many, percent, share, shorten } from "./words.js";
-import { clusterName, drawTable, gauge } from "./table.js";
+import { count, csvCell, decimals, figure, many, percent, placement, share, shorten } from "./words.js";
+import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK } from "./byk.js";
 import { drawRiver } from "./river.js";
-import { drawApart, drawPlane, signed } from "./plane.js";
+import { drawDistinctive, drawPlane, signed } from "./plane.js";
 
 const S = JSON.parse(byId("summary").textContent);
 setColors(JSON.parse(byId("colors").textContent));
@@ -16,7 +16,7 @@ const state = { k: S.choice.k, cluster: null, row: null };
 const answerAt = (k) => S.answers[ks.indexOf(k)];
 const FOLDED_FROM = 12;
 
-// The answer.
+// Headline and clusters.
 function drawAnswer() {
   const now = answerAt(state.k);
   const sizes = now.clusters.map((cluster) => cluster.size);
@@ -24,138 +24,138 @@ function drawAnswer() {
     [String(now.k), now.k === 1 ? "cluster" : "clusters"],
     [count(Math.max(...sizes)), "rows in the largest"],
     [count(Math.min(...sizes)), "rows in the smallest"],
-    [percent(now.mean_confidence), `mean confidence of a row; by chance ${percent(now.chance_confidence)}`],
-    [percent(now.agreement), "agreement with the members"],
+    [percent(now.mean_confidence), `mean confidence (random rows: ${percent(now.chance_confidence)})`],
+    [percent(now.agreement), "agreement with the members (AMI)"],
   ];
-  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows no member labels"]);
-  if (now.scores) tiles.push([now.scores.nmi_sqrt.toFixed(3), "NMI with the known classes"]);
+  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without any label"]);
+  if (now.scores) tiles.push([now.scores.ami.toFixed(3), "AMI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(([big, small]) => el("div", { class: "tile" }, el("b", {}, big), el("span", {}, small))));
-  const asked = state.k === S.choice.k;
-  byId("choice").textContent = asked ? "Click a cluster here or in any figure, and all of them follow it."
-    : `You are looking at ${many(state.k, "cluster")}; the answer that was written has ${S.choice.k}.`;
-  byId("k-note").textContent = asked ? "as written" : `the answer written has ${S.choice.k}`;
+  const written = state.k === S.choice.k;
+  byId("headline").textContent = written ? S.headline : `${now.finding} The written result has ${many(S.choice.k, "cluster")}.`;
+  byId("structure").hidden = !written;
+  byId("choice").textContent = "Click a cluster to highlight it in all figures.";
+  byId("k-note").textContent = written ? "as written" : `written: ${S.choice.k}`;
   byId("outlook").textContent = now.outlook.sentences.join(" ");
-  byId("beside-chance").textContent = ` ${now.beside_chance}`;
+  byId("confidence-sentence").textContent = now.confidence_sentence;
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
   drawTable(byId("clusters"), [
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ["Rows", (r) => r.size, (r) => count(r.size), "number"],
     ["Share", (r) => r.share, (r) => share(r.share), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
-    ["By chance", (r) => r.chance, (r) => decimals(r.chance), "number"],
+    ["Expected", (r) => r.chance, (r) => decimals(r.chance), "number"],
     ["Nearest", (r) => r.nearest, (r) => clusterName(r.nearest, pick), "number"],
-    ["Cost to merge", (r) => r.merge_cost, (r) => (r.nearest === null ? "" : gauge(r.merge_cost, percent(r.merge_cost))), "number"],
-    ["Opposed most by", (r) => (r.opponents.length ? r.opponents[0][1] : 0),
-      (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "nobody", "text"],
+    ["Separation", (r) => r.merge_cost, (r) => (r.nearest === null ? "" : gauge(r.merge_cost, percent(r.merge_cost))), "number"],
+    ["Opposed by", (r) => (r.opponents.length ? r.opponents[0][1] : 0),
+      (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "none", "text"],
   ], now.clusters, { chosen: (r) => r.label === state.cluster });
 }
 
-// Rows in the plane of their features, and what sets clusters apart.
+// Rows in the plane of their features, and the distinctive features of clusters.
 function drawFeatures() {
   const F = S.features;
   if (!F) return;
   const labels = F.labels[state.k];
   byId("planes").hidden = !labels;
   byId("no-plane").hidden = Boolean(labels);
-  const clusters = F.apart[state.k] || [];
+  const clusters = F.distinctive[state.k] || [];
   if (labels) {
-    const rows = { points: F.points, axes: F.main ? F.axes.map((axis) => `${axis} direction`) : F.axes, labels, confidence: F.confidence[state.k] };
+    const rows = { points: F.points, axes: F.axes, labels, confidence: F.confidence[state.k] };
     drawPlane(byId("plane-clusters"), rows, { by: "cluster", cluster: state.cluster, pick });
     drawPlane(byId("plane-confidence"), rows, { by: "confidence", cluster: state.cluster, pick });
-  } else byId("no-plane").textContent = `The clusters of these rows are known for the answer written, ${S.choice.k}, only.`;
+  } else byId("no-plane").textContent = `Labels of these rows are available only for the written result, ${many(S.choice.k, "cluster")}.`;
   const lines = clusters.flatMap((features, label) => features.map((one) => ({ ...one, label })));
   const most = Math.max(...lines.map((one) => Math.abs(one.difference)), 1e-9);
-  drawApart(byId("apart"), clusters, { names: F.names, most, cluster: state.cluster, pick });
-  drawTable(byId("apart-table"), [
+  drawDistinctive(byId("distinctive"), clusters, { names: F.names, most, cluster: state.cluster, pick });
+  drawTable(byId("distinctive-table"), [
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ["Feature", (r) => F.names[r.feature], (r) => shorten(F.names[r.feature], 80), "text"],
     ["Difference", (r) => r.difference, (r) => signed(r.difference), "number"],
-    ["Mean in the cluster", (r) => r.inside, (r) => figure(r.inside), "number"],
-    ["Mean of the others", (r) => r.outside, (r) => figure(r.outside), "number"],
+    ["Mean in cluster", (r) => r.inside, (r) => figure(r.inside), "number"],
+    ["Mean of other rows", (r) => r.outside, (r) => figure(r.outside), "number"],
   ], lines, { chosen: (r) => r.label === state.cluster });
 }
 
-// Members: those to doubt first, the trusted ones folded if they are many.
+// Members: unreliable ones first, reliable ones folded if they are many.
 function drawMembers() {
-  const low = S.members.filter((member) => member.trust === "hardly");
-  byId("trust-note").textContent = low.length === 0 ? "No member stands apart from the crowd."
-    : `${low.length} of ${S.members.length} ${low.length === 1 ? "agrees" : "agree"} with hardly any other: ` +
+  const low = S.members.filter((member) => member.status === "ignored" || member.status === "unreliable");
+  byId("members-note").textContent = low.length === 0 ? "No member is an outlier."
+    : `${low.length} of ${many(S.members.length, "member")} ${low.length === 1 ? "is" : "are"} unreliable or ignored: ` +
       shorten(low.map((member) => member.name).join(", "), 160) + ".";
   const split = state.cluster === null ? null : answerAt(state.k).separated;
   const columns = [
     ["Member", (r) => r.name, (r) => shorten(r.name, 200), "text"],
-    ["Trust", (r) => r.influence, (r) => el("span", { class: r.trust }, r.called), "text"],
-    ["Agreement beyond chance", (r) => r.trust_index, (r) => gauge(r.trust_index), "number"],
-    ["NCAI", (r) => r.ncai, (r) => gauge(r.ncai), "number"],
-    ["Agreement", (r) => r.agreement, (r) => decimals(r.agreement), "number"],
+    ["Reliability", (r) => r.trust, (r) => statusLabel(r.status), "text"],
+    ["Agreement (AMI)", (r) => r.trust, (r) => gauge(r.trust), "number"],
     ["Weight", (r) => r.weight, (r) => percent(r.weight, 1), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
-    ...(S.source.missing ? [["Labels", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
-    ...(split ? [[`Splits cluster ${state.cluster}`, (r) => split[state.cluster][r.place], (r) => gauge(split[state.cluster][r.place] / 100, `${split[state.cluster][r.place]}%`), "number"]] : []),
-    ["Why", (r) => r.words, (r) => r.words, "long"],
+    ...(S.source.missing ? [["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
+    ...(split ? [[`Splits cluster ${state.cluster}`, (r) => split[state.cluster][r.position], (r) => gauge(split[state.cluster][r.position] / 100, `${split[state.cluster][r.position]}%`), "number"]] : []),
+    ["NCAI", (r) => r.ncai, (r) => decimals(r.ncai), "number"],
+    ["Reason", (r) => r.reason, (r) => r.reason, "long"],
   ];
-  const ranked = S.members.map((member, place) => ({ ...member, place })).sort((a, b) => a.trust_index - b.trust_index || a.influence - b.influence);
-  const trusted = ranked.filter((member) => member.trust === "trusted");
-  const folded = trusted.length > FOLDED_FROM;
+  const ranked = S.members.map((member, position) => ({ ...member, position })).sort((a, b) => a.trust - b.trust || a.weight - b.weight);
+  const reliable = ranked.filter((member) => member.status === "reliable");
+  const folded = reliable.length > FOLDED_FROM;
   byId("fold").hidden = !folded;
-  drawTable(byId("members"), columns, folded ? ranked.filter((member) => member.trust !== "trusted") : ranked);
+  drawTable(byId("members"), columns, folded ? ranked.filter((member) => member.status !== "reliable") : ranked);
   if (!folded) return;
-  byId("fold-title").textContent = `The ${trusted.length} trusted members`;
-  byId("members").hidden = trusted.length === ranked.length;
-  drawTable(byId("trusted"), columns, trusted);
+  byId("fold-title").textContent = `${reliable.length} reliable members`;
+  byId("members").hidden = reliable.length === ranked.length;
+  drawTable(byId("reliable"), columns, reliable);
 }
 function drawHeat() {
   drawAgreement(byId("agreement"), S.agreement);
-  drawMatrix(byId("matrix"), { rows: S.matrix.rows, evidence: S.matrix.evidence, labels: S.matrix.labels[state.k] }, { cluster: state.cluster, pick });
+  drawMatrix(byId("matrix"), { rows: S.matrix.rows, values: S.matrix.values, labels: S.matrix.labels[state.k] }, { cluster: state.cluster, pick });
 }
 
-// Rows: the least certain, those of the cluster looked at, and any one with all its votes.
-const alike = new Map();
-S.rows.pattern.forEach((pattern, row) => { if (!alike.has(pattern)) alike.set(pattern, row); });
+// Rows: the least certain, those of the selected cluster, and a single row with the label of every member.
+const firstRow = new Map();
+S.rows.pattern.forEach((pattern, row) => { if (!firstRow.has(pattern)) firstRow.set(pattern, row); });
 function rowsOfCluster() {
   const labels = S.rows.labels[state.k], confidence = S.rows.confidence[state.k];
-  return [...alike].filter(([pattern]) => labels[pattern] === state.cluster)
+  return [...firstRow].filter(([pattern]) => labels[pattern] === state.cluster)
     .sort(([p], [q]) => confidence[p] - confidence[q] || p - q).slice(0, 12)
     .map(([pattern, row]) => ({ example: S.rows.names[row], rows: S.rows.counts[pattern], label: state.cluster, confidence: confidence[pattern] / 100, margin: S.rows.margin[state.k][pattern] / 100, runner_up: S.rows.runner_up[state.k][pattern] }));
 }
 function drawUncertain() {
   const chosen = state.cluster !== null;
-  byId("uncertain-title").textContent = chosen ? `The least certain rows of cluster ${state.cluster}` : "The least certain rows";
-  const from = chosen && !S.rows.all ? ` Taken from the ${count(S.rows.names.length)} rows that this file holds, of ${count(S.source.rows)}.` : "";
-  byId("uncertain-note").textContent = from;
-  const place = new Map(S.rows.names.map((name, row) => [name, row]));
+  byId("uncertain-title").textContent = chosen ? `Least certain rows of cluster ${state.cluster}` : "Least certain rows";
+  const restricted = chosen && !S.rows.all ? ` Only the ${count(S.rows.names.length)} searchable rows are listed.` : "";
+  byId("uncertain-note").textContent = restricted;
+  const rowOf = new Map(S.rows.names.map((name, row) => [name, row]));
   drawTable(byId("uncertain"), [
-    [S.source.id || "Row", (r) => r.example, (r) => rowButton(r.example, place.get(r.example)), "text"],
-    ["Rows alike", (r) => r.rows, (r) => count(r.rows), "number"],
+    [S.source.id || "Row", (r) => r.example, (r) => rowButton(r.example, rowOf.get(r.example)), "text"],
+    ["Identical rows", (r) => r.rows, (r) => count(r.rows), "number"],
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ["Confidence", (r) => r.confidence, (r) => gauge(r.confidence), "number"],
     ["Runner-up", (r) => r.runner_up, (r) => clusterName(r.runner_up, pick), "number"],
     ["Margin", (r) => r.margin, (r) => decimals(r.margin), "number"],
-  ], chosen ? rowsOfCluster() : answerAt(state.k).uncertain);
+  ], (chosen ? rowsOfCluster() : answerAt(state.k).uncertain).slice(0, window.innerWidth < 640 ? 6 : 12));
 }
 function rowButton(name, row) {
   if (row === undefined) return shorten(name, 80);
   const button = el("button", { type: "button", class: "plain link" }, shorten(name, 80));
-  button.addEventListener("click", () => { lookAt(row); byId("row").scrollIntoView({ block: "nearest" }); });
+  button.addEventListener("click", () => { selectRow(row); byId("row").scrollIntoView({ block: "nearest" }); });
   return button;
 }
-function lookAt(row) {
+function selectRow(row) {
   state.row = row;
   drawRow();
 }
 function findRows(text) {
-  const wanted = text.trim().toLowerCase();
-  if (!wanted) return byId("found").replaceChildren();
+  const query = text.trim().toLowerCase();
+  if (!query) return byId("found").replaceChildren();
   const hits = [];
   for (const exact of [true, false]) {
     S.rows.names.forEach((name, row) => {
-      const same = name.toLowerCase() === wanted || name.toLowerCase() === `row ${wanted}`;
-      if (hits.length < 12 && (exact ? same : !same && name.toLowerCase().includes(wanted))) hits.push(row);
+      const same = name.toLowerCase() === query || name.toLowerCase() === `row ${query}`;
+      if (hits.length < 12 && (exact ? same : !same && name.toLowerCase().includes(query))) hits.push(row);
     });
   }
-  const none = S.rows.all ? "No row has this name." : `Not among the ${count(S.rows.names.length)} rows that this file holds, of ${count(S.source.rows)}.`;
+  const none = S.rows.all ? "No row has this name." : `Not among the ${count(S.rows.names.length)} searchable rows (of ${count(S.source.rows)}).`;
   byId("found").replaceChildren(...(hits.length ? hits.map((row) => el("li", {}, rowButton(S.rows.names[row], row))) : [el("li", { class: "quiet" }, none)]));
-  if (hits.length) lookAt(hits[0]);
+  if (hits.length) selectRow(hits[0]);
 }
 function drawRow() {
   byId("row").hidden = state.row === null;
@@ -171,51 +171,50 @@ function drawRow() {
   for (const vote of votes) if (vote.home !== null) weights.set(vote.home, (weights.get(vote.home) || 0) + vote.member.weight);
   const ranked = [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   byId("row-title").replaceChildren(shorten(S.rows.names[state.row], 120), " is in cluster ", clusterName(label, pick));
-  const runnerUp = S.rows.runner_up[state.k][pattern];
-  byId("row-lead").textContent = `Confidence ${percent(S.rows.confidence[state.k][pattern] / 100)}` +
-    (runnerUp < 0 ? ", no evidence for any other cluster" : `, ${percent(S.rows.margin[state.k][pattern] / 100)} ahead of cluster ${runnerUp}`) + `; ${many(S.rows.counts[pattern], "row")} with the same labels. ` +
-    `By weight the members put it with ${ranked.slice(0, 3).map(([c, w]) => `cluster ${c} (${percent(w)})`).join(", ") || "nobody"}.`;
+  byId("row-lead").textContent = placement(S.rows.confidence[state.k][pattern] / 100, S.rows.margin[state.k][pattern] / 100, S.rows.runner_up[state.k][pattern]) +
+    ` ${many(S.rows.counts[pattern], "row")} with the same labels. ` +
+    `Weighted votes: ${ranked.slice(0, 3).map(([c, w]) => `cluster ${c} (${percent(w)})`).join(", ") || "none"}.`;
   drawTable(byId("votes"), [
     ["Member", (r) => r.member.name, (r) => shorten(r.member.name, 200), "text"],
-    ["Its label", (r) => r.level, (r) => r.level ?? "says nothing", "text"],
-    ["Puts it with cluster", (r) => r.home, (r) => clusterName(r.home, pick), "number"],
-    ["Share of its label there", (r) => r.part, (r) => (r.part === null ? "" : gauge(r.part, percent(r.part))), "number"],
+    ["Label", (r) => r.level, (r) => r.level ?? "none", "text"],
+    ["Cluster", (r) => r.home, (r) => clusterName(r.home, pick), "number"],
+    ["Share of label in cluster", (r) => r.part, (r) => (r.part === null ? "" : gauge(r.part, percent(r.part))), "number"],
     ["Weight", (r) => r.member.weight, (r) => percent(r.member.weight, 1), "number"],
-  ], votes.sort((a, b) => b.member.weight - a.member.weight), { faded: (r) => r.home !== label });
+  ], votes.sort((a, b) => b.member.weight - a.member.weight), { faded: (r) => r.member.weight === 0, chosen: (r) => r.member.weight > 0 && r.home !== label });
 }
 
 // The number of clusters.
 function drawChoice() {
-  const series = [["mean confidence", "blue", ""], ["the same of rows at random", "blue", "1 3"], ["agreement with the members", "orange", "6 3"]];
-  if (S.answers[0].scores) series.push(["NMI with the known classes", "green", "2 3"]);
+  const series = [["mean confidence", "blue", ""], ["random rows", "blue", "1 3"], ["agreement with the members (AMI)", "orange", "6 3"]];
+  if (S.answers[0].scores) series.push(["AMI with the known classes", "green", "2 3"]);
   const points = S.answers.map((a) => ({
-    k: a.k, evidence: S.choice.values[a.k],
-    values: { "mean confidence": a.mean_confidence, "the same of rows at random": a.chance_confidence, "agreement with the members": a.agreement, "NMI with the known classes": a.scores && a.scores.nmi_sqrt },
+    k: a.k, score: S.choice.scores[a.k],
+    values: { "mean confidence": a.mean_confidence, "random rows": a.chance_confidence, "agreement with the members (AMI)": a.agreement, "AMI with the known classes": a.scores && a.scores.ami },
   }));
   if (S.choice.candidates.length) drawCandidates();
-  drawByK(byId("by-k"), points, series, { k: state.k, evidence: S.choice.criterion, pick: (k) => choose(k) });
+  drawByK(byId("by-k"), points, series, { k: state.k, pick: (k) => choose(k) });
   const layers = S.answers.map((a) => ({ title: String(a.k), key: a.k, clusters: a.clusters }));
   drawRiver(byId("river"), layers, S.steps, { now: ks.indexOf(state.k), cluster: state.cluster, pick: (k, c) => { if (k === state.k) pick(c); else choose(k, c); } });
 }
 
 function drawCandidates() {
   const largest = Math.max(1e-12, ...S.choice.candidates.map((candidate) => candidate.score));
-  const known = (value) => (value === null ? "unknown" : decimals(value));
+  const orNone = (value) => (value === null ? "not available" : decimals(value));
   const number = (k) => {
     if (!ks.includes(k)) return String(k);
-    const button = el("button", { type: "button", class: "plain link", "aria-label": `Look at ${k} clusters` }, String(k));
+    const button = el("button", { type: "button", class: "plain link", "aria-label": `Show ${k} clusters` }, String(k));
     button.addEventListener("click", () => choose(k));
     return button;
   };
   drawTable(byId("candidates"), [
     ["Clusters", (r) => r.k, (r) => number(r.k), "number"],
-    ["Evidence", (r) => r.score, (r) => gauge(r.score / largest, decimals(r.score)), "number"],
-    ["Eigenvalues fall by", (r) => r.eigengap, (r) => known(r.eigengap), "number"],
-    ["Halves of the members repeat it", (r) => r.stability, (r) => known(r.stability), "number"],
+    ["Score", (r) => r.score, (r) => gauge(r.score / largest, decimals(r.score)), "number"],
+    ["Eigengap", (r) => r.eigengap, (r) => orNone(r.eigengap), "number"],
+    ["Split-half stability (ARI)", (r) => r.stability, (r) => orNone(r.stability), "number"],
   ], S.choice.candidates, { chosen: (r) => r.k === state.k });
 }
 
-// Known classes and kept columns, by cluster.
+// Known classes and other columns, by cluster.
 function drawClasses() {
   if (!S.source.classes) return;
   const now = answerAt(state.k);
@@ -225,7 +224,8 @@ function drawClasses() {
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
     ...S.source.classes.map((name, j) => [shorten(name, 40), (r) => now.classes[r.label][j], (r) => shaded(now.classes[r.label][j], j), "number"]),
   ], now.clusters, { chosen: (r) => r.label === state.cluster });
-  const names = { nmi_sqrt: "NMI (sqrt)", nmi_max: "NMI (max)", ari: "ARI", ami: "AMI", purity: "Purity" };
+  const names = { ami: "AMI", ari: "ARI", nmi_sqrt: "NMI (sqrt)", nmi_max: "NMI (max)", purity: "Purity" };
+  byId("scores-note").textContent = `${many(now.k, "cluster")}: ${Object.entries(names).map(([key, title]) => `${title} ${decimals(now.scores[key])}`).join(", ")}.`;
   drawTable(byId("scores"), [
     ["Clusters", (r) => r.k, (r) => String(r.k), "number"],
     ...Object.entries(names).map(([key, title]) => [title, (r) => r.scores[key], (r) => decimals(r.scores[key]), "number"]),
@@ -235,10 +235,10 @@ function drawColumns() {
   if (!byId("columns")) return;
   const now = answerAt(state.k);
   const content = (column, c) => {
-    const found = column.clusters[c];
-    if (!found || found.length === 0) return "no cell";
-    if (column.kind === "values") return found.map(([value, part]) => `${shorten(value, 40)} (${percent(part)})`).join(", ");
-    return `${figure(found.mean)} \u00b1 ${figure(found.sd)} (${figure(found.least)} to ${figure(found.most)})`;
+    const cells = column.clusters[c];
+    if (!cells || cells.length === 0) return "no value";
+    if (column.kind === "values") return cells.map(([value, part]) => `${shorten(value, 40)} (${percent(part)})`).join(", ");
+    return `${figure(cells.mean)} \u00b1 ${figure(cells.sd)} (${figure(cells.min)} to ${figure(cells.max)})`;
   };
   const value = (column, c) => (column.kind === "values" ? content(column, c) : column.clusters[c] && column.clusters[c].mean);
   drawTable(byId("columns"), [
@@ -246,17 +246,18 @@ function drawColumns() {
     ...now.columns.map((column) => [shorten(column.name, 40), (r) => value(column, r.label), (r) => content(column, r.label), "text"]),
   ], now.clusters, { chosen: (r) => r.label === state.cluster });
 }
-function drawTakeAway() {
+function drawExport() {
+  drawMethodTable(byId("methods"), S.method.candidates);
   byId("labels-command").textContent = answerAt(state.k).command;
-  byId("labels").textContent = `Save the labels at ${many(state.k, "cluster")} (CSV)`;
+  byId("labels").textContent = `Save the labels for ${many(state.k, "cluster")} (CSV)`;
   byId("labels").hidden = !S.rows.all;
-  byId("labels-note").textContent = S.rows.all ? "or write them again by this:"
-    : `This file holds ${count(S.rows.names.length)} of ${count(S.source.rows)} rows; all labels at ${many(state.k, "cluster")} are written by this:`;
+  byId("labels-note").textContent = S.rows.all ? "or run:"
+    : `This file contains ${count(S.rows.names.length)} of ${count(S.source.rows)} rows. To write all labels for ${many(state.k, "cluster")}, run:`;
 }
 function saveLabels() {
-  const labels = S.rows.labels[state.k], named = S.source.id;
-  const lines = S.rows.pattern.map((pattern, row) => `${csvCell(named ? S.rows.names[row] : row)},${labels[pattern]}`);
-  saveFile(`consensus_${state.k}.csv`, [`${csvCell(named || "row")},consensus`, ...lines].join("\n") + "\n", "text/csv");
+  const labels = S.rows.labels[state.k], idColumn = S.source.id;
+  const lines = S.rows.pattern.map((pattern, row) => `${csvCell(idColumn ? S.rows.names[row] : row)},${labels[pattern]}`);
+  saveFile(`consensus_${state.k}.csv`, [`${csvCell(idColumn || "row")},consensus`, ...lines].join("\n") + "\n", "text/csv");
 }
 
 // Controls.
@@ -280,7 +281,7 @@ function drawAll() {
     chip.textContent = `Cluster ${state.cluster} \u00d7`;
     chip.style.borderColor = clusterColor(state.cluster);
   }
-  for (const draw of [drawAnswer, drawFeatures, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawTakeAway]) draw();
+  for (const draw of [drawAnswer, drawFeatures, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawExport]) draw();
   const now = answerAt(state.k);
   drawHistogram(byId("histogram"), now.confidence_histogram, { chance: now.chance_confidence });
 }

@@ -1,11 +1,11 @@
-// How clusters split and join over numbers of clusters: one bar per number, bands as wide as the rows they carry.
+// How clusters split and merge over numbers of clusters: one bar per number, bands as wide as their rows.
 import { hover, press, shape, svgOf } from "./dom.js";
 import { clusterColor, css, inkOn } from "./colors.js";
 import { count, decimals, shorten } from "./words.js";
 
 // layers: [{title, key, clusters: [{label, size, stability?}]}]; steps[i]: [[from, to, rows]] between layers i and i + 1.
-export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: wanted }) {
-  const thick = 17, gap = wanted || Math.max(6, Math.min(26, 1100 / layers.length - thick));
+export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: givenGap }) {
+  const thick = 17, gap = givenGap || Math.max(6, Math.min(26, 1100 / layers.length - thick));
   const left = 30, top = 4;
   const { node, width } = svgOf(box, top + layers.length * thick + (layers.length - 1) * gap + 4, "Clusters by number of clusters");
   const rows = layers.map((layer, i) => placed(layer, i, { left, width: width - left - 2, y: top + i * (thick + gap) }));
@@ -39,7 +39,7 @@ function stand(row) {
   let x = row.left;
   for (const part of row.parts) { part.x = x; x += part.wide + row.space; }
 }
-// Clusters stand below the rows they come from, so that bands cross little.
+// Place clusters below the clusters their rows come from, so that few bands cross.
 function arrange(row, above, cells) {
   const center = new Map(), weight = new Map();
   const from = new Map(above.parts.map((part) => [part.label, part]));
@@ -52,7 +52,7 @@ function arrange(row, above, cells) {
   row.parts.sort((p, q) => place(p) - place(q) || p.label - q.label);
   stand(row);
 }
-// All layers wear the colors of the answer looked at: each cluster that of the one it shares most rows with.
+// Colors follow the selected layer: a cluster takes the color of the cluster with which it shares most rows.
 function paint(rows, steps, now) {
   for (const part of rows[now].parts) part.family = part.label;
   const spread = (to, from, cells, flip) => {

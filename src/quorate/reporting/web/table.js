@@ -1,11 +1,11 @@
-// Tables that can be sorted; on a phone each row is a card. A column: [title, value for sorting, content, class].
+// Sortable tables; on a phone each row is a card. A column: [title, value for sorting, content, class].
 import { el } from "./dom.js";
 import { clusterColor } from "./colors.js";
 import { decimals, percent } from "./words.js";
 
 export function drawTable(table, columns, rows, { chosen, faded } = {}) {
   if (!table) return;
-  const kept = table.dataset.sort ? JSON.parse(table.dataset.sort) : null;
+  const sorted = table.dataset.sort ? JSON.parse(table.dataset.sort) : null;
   const head = el("tr");
   const body = el("tbody");
   columns.forEach(([title, , , kind], j) => {
@@ -44,7 +44,7 @@ export function drawTable(table, columns, rows, { chosen, faded } = {}) {
   }
   body.append(...rows.map(lineOf));
   table.replaceChildren(el("thead", {}, head), body);
-  if (kept && kept[0] < columns.length) sortBy(kept[0], kept[1]);
+  if (sorted && sorted[0] < columns.length) sortBy(sorted[0], sorted[1]);
 }
 export function gauge(value, text) {
   const inner = el("b");
@@ -57,7 +57,18 @@ export function clusterName(c, pick) {
   swatch.style.background = clusterColor(c);
   const text = c < 0 ? "none" : String(c);
   if (!pick) return el("span", { class: "cluster" }, swatch, text);
-  const button = el("button", { type: "button", class: "cluster plain", "aria-label": `Look at cluster ${c}` }, swatch, text);
+  const button = el("button", { type: "button", class: "cluster plain", "aria-label": `Select cluster ${c}` }, swatch, text);
   button.addEventListener("click", () => pick(c));
   return button;
+}
+// How reliable a member is: reliable, partly reliable, unreliable or ignored.
+export const statusLabel = (status) => el("span", { class: `status ${status.split(" ")[0]}` }, status);
+// The methods that the default compared.
+export function drawMethodTable(table, candidates) {
+  drawTable(table, [
+    ["Method", (r) => r.method, (r) => r.method, "text"],
+    ["Agreement with the members (AMI)", (r) => r.agreement, (r) => gauge(r.agreement), "number"],
+    ["Clusters", (r) => r.n_clusters, (r) => String(r.n_clusters), "number"],
+    ["Chosen", (r) => Number(r.chosen), (r) => (r.chosen ? "chosen" : ""), "short"],
+  ], candidates, { chosen: (r) => r.chosen });
 }

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Numbers and short sentences for people.
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 export const count = (n) => whole.format(Number(n));
 export const percent = (x, digits = 0) => (100 * x).toFixed(digits) + "%";
@@ -7,7 +7,14 @@ export const decimals = (x, digits = 3) => (x === null || x === undefined ? "" :
 export const figure = (x) => Number(Number(x).toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
 export const shorten = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 export const many = (n, one, more) => `${count(n)} ${n === 1 ? one : more || one + "s"}`;
-// A cell of a CSV file; what a spreadsheet would take for a formula is quoted as text.
+// How well a row fits its cluster: "Confidence 4.8%; cluster 1 fits better by 25 points."
+export function placement(confidence, margin, runnerUp) {
+  const none = runnerUp === null || runnerUp < 0;
+  const points = Math.round(100 * Math.abs(margin));
+  const next = none ? "no other cluster has support" : margin < 0 ? `cluster ${runnerUp} fits better by ${many(points, "point")}` : `${many(points, "point")} ahead of cluster ${runnerUp}`;
+  return `Confidence ${percent(confidence, 1)}; ${next}.`;
+}
+// A cell of a CSV file.
 export function csvCell(value) {
   const text = String(value);
   return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;

@@ -8,11 +8,11 @@ import pytest
 
 import quorate as qt
 from browser import Page, open_browser
-from quorate import QuorateError
 from quorate.cli import main
 from quorate.cli.repeat_command import cluster_command
 from quorate.reporting.clustered_files import summarize_clusters
 from quorate.reporting.feature_view import FeatureRows, choose_points, features_of, view_features
+from support import raises
 
 NAMES = ("x", "y")
 SQUARE = np.array([[0.0, 5], [0, 5], [10, 5], [10, 6]])
@@ -30,15 +30,24 @@ def cut(k):
 def test_features_that_set_a_cluster_apart():
     view = view_features(rows_of(SQUARE, [0, 0, 1, 1]), [cut(2)])
     # x is 0 and 10 in halves: mean 5, deviation 5; the means differ by 10 = 2 deviations
-    assert view["apart"]["2"][0][0] == {"feature": 0, "difference": -2.0, "inside": 0.0, "outside": 10.0}
-    assert view["apart"]["2"][1][0] == {"feature": 0, "difference": 2.0, "inside": 10.0, "outside": 0.0}
-    assert [one["feature"] for one in view["apart"]["2"][0]] == [0, 1]
+    assert view["distinctive"]["2"][0][0] == {"feature": 0, "difference": -2.0, "inside": 0.0, "outside": 10.0}
+    assert view["distinctive"]["2"][1][0] == {"feature": 0, "difference": 2.0, "inside": 10.0, "outside": 0.0}
+    assert [one["feature"] for one in view["distinctive"]["2"][0]] == [0, 1]
 
 
-def test_rows_that_stand_for_several():
+def test_principal_components_are_named_with_their_share_of_variance():
+    view = view_features(rows_of(SQUARE, [0, 0, 1, 1]), [cut(2)])
+    assert view["components"]
+    assert [axis[:4] for axis in view["axes"]] == ["PC1 ", "PC2 "]
+    shares = [int(axis.split("(")[1].split("%")[0]) for axis in view["axes"]]
+    assert shares[0] >= shares[1]
+    assert sum(shares) == 100  # of two features
+
+
+def test_rows_that_represent_several():
     once = view_features(rows_of(np.repeat(SQUARE, [1, 2, 3, 1], axis=0), [0, 0, 0, 1, 1, 1, 1]), [cut(2)])
     weighted = view_features(rows_of(SQUARE, [0, 0, 1, 1], [1, 2, 3, 1]), [cut(2)])
-    assert weighted["apart"] == once["apart"]
+    assert weighted["distinctive"] == once["distinctive"]
     assert weighted["rows"] == once["rows"] == 7
 
 
@@ -46,9 +55,9 @@ def test_missing_numbers_rows_without_a_cluster_and_a_constant_feature():
     values = np.array([[0.0, 1], [np.nan, 1], [4, 1], [9, 1]])
     view = view_features(rows_of(values, [0, 0, 1, -1]), [cut(2)])
     assert np.isfinite(view["points"]).all()
-    assert [one["difference"] for one in view["apart"]["2"][0] if one["feature"] == 1] == [0.0]
+    assert [one["difference"] for one in view["distinctive"]["2"][0] if one["feature"] == 1] == [0.0]
     alone = view_features(rows_of(values, [0, 0, 0, 0]), [cut(1)])
-    assert alone["apart"]["1"] == [[]]  # nothing to be apart from
+    assert alone["distinctive"]["1"] == [[]]  # nothing to be apart from
 
 
 def test_a_plane_of_two_columns():
@@ -56,12 +65,12 @@ def test_a_plane_of_two_columns():
     rows = rows_of(values, [0, 0, 1, 1], names=("x", "u", "v"))
     view = view_features(rows.in_plane(("v", "u")), [cut(2)])
     assert view["points"][3] == [7.0, 6.0]
-    assert (view["axes"], view["names"], view["main"]) == (["v", "u"], ["x"], False)
+    assert (view["axes"], view["names"], view["components"]) == (["v", "u"], ["x"], False)
     both = rows_of(SQUARE, [0, 0, 1, 1]).in_plane(NAMES)
     assert both.names == NAMES  # there is no other feature
-    with pytest.raises(QuorateError, match="plane names 'w', which is no column"):
+    with raises("unknown-column", "plane"):
         rows.in_plane(("v", "w"))
-    with pytest.raises(QuorateError, match="plane must name two columns"):
+    with raises("two-columns", "plane"):
         rows.in_plane("v")
 
 
@@ -100,7 +109,7 @@ def test_an_estimator_brings_its_features(wine):
     result = qt.consensus(labels, 3)
     assert features_of(result) is None
     assert features_of(result, frame.assign(name="text")).names == tuple(frame.columns)
-    with pytest.raises(QuorateError, match=r"features must have a line for each of 178 rows; got 177"):
+    with raises("length", "features"):
         features_of(result, frame[1:])
 
 
@@ -139,7 +148,7 @@ def test_a_clustered_file_is_told_in_numbers_of_all_rows(tmp_path):
     assert abs(sum(cluster["size"] for cluster in other["clusters"]) - 3000) <= 1
     # the rows of the sample are found again in the file
     np.testing.assert_allclose(found.sample.rows, values[found.trace.numbers])
-    with pytest.raises(QuorateError, match="truth cannot be given for a file"):
+    with raises("rows-not-in-memory", "truth"):
         qt.report(found, tmp_path / "report.html", truth=group)
     assert qt.report(found, tmp_path / "report.html").exists()
 
@@ -156,8 +165,8 @@ def test_the_page_draws_them(wine, tmp_path):
     with open_browser() as browser, Page(browser) as page:
         page.open(path)
         page.page.wait_for_selector("html[data-drawn=true]")
-        assert page.run("document.querySelectorAll('#apart .panel').length") == 3
-        assert len(page.column("apart-table", 0)) == 15
+        assert page.run("document.querySelectorAll('#distinctive .panel').length") == 3
+        assert len(page.column("distinctive-table", 0)) == 15
         inked = """(() => { const canvas = document.querySelector('#plane-clusters canvas');
             const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
             const colors = new Set();
@@ -165,9 +174,9 @@ def test_the_page_draws_them(wine, tmp_path):
             return colors.size; })()"""
         assert page.run(inked) > 3
         page.page.click("#sizes [data-cluster='1']")
-        assert page.run("document.querySelectorAll('#apart .panel').length") == 1
+        assert page.run("document.querySelectorAll('#distinctive .panel').length") == 1
         page.page.click("#fewer")
-        assert page.run("document.querySelectorAll('#apart .panel').length") == 2
+        assert page.run("document.querySelectorAll('#distinctive .panel').length") == 2
         assert page.problems == []
 
 

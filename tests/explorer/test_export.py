@@ -13,7 +13,7 @@ from quorate.cli.explore import open_bench  # noqa: E402
 from quorate.cli.table_source import Source  # noqa: E402
 from quorate.explorer.server import make_app  # noqa: E402
 
-ASKS = [
+QUERIES = [
     {},
     {"k": 3, "members": [0, 2, 3, 4]},
     {"method": "weac", "k": 5, "params": {"linkage": "complete", "beta": 3.5}},
@@ -35,24 +35,24 @@ def table():
     return pd.DataFrame(found)
 
 
-def page_labels(source, ask):
+def page_labels(source, query):
     """Return the labels, the code and the command that the page of a table has for an answer."""
     bench = open_bench(source, None, None, quiet=True)
     with testclient.TestClient(make_app(bench, "secret"), base_url="http://127.0.0.1") as client:
-        post = lambda part, question: client.post(f"/secret/api/{part}", json={"tab": "t", "question": question})  # noqa: E731
-        answer = post("answer", {"ask": ask}).json()
-        saved = post("labels", {"ask": ask, "format": "csv"})
+        post = lambda part, question: client.post(f"/secret/api/{part}", json={"tab": "t", "request": question})  # noqa: E731
+        answer = post("answer", {"query": query}).json()
+        saved = post("labels", {"query": query, "format": "csv"})
     return pd.read_csv(pd.io.common.BytesIO(saved.content)), answer["python"], answer["command"]
 
 
 @pytest.mark.parametrize(
-    ("ask", "kind", "noise"), [*((ask, "csv", "missing") for ask in ASKS), (ASKS[3], "parquet", "cluster")]
+    ("query", "kind", "noise"), [*((query, "csv", "missing") for query in QUERIES), (QUERIES[3], "parquet", "cluster")]
 )
-def test_code_and_command_give_the_labels_of_the_page(table, tmp_path, monkeypatch, ask, kind, noise):
+def test_code_and_command_give_the_labels_of_the_page(table, tmp_path, monkeypatch, query, kind, noise):
     monkeypatch.chdir(tmp_path)
     file = f"my labels' table.{kind}"
     table.to_csv(file, index=False) if kind == "csv" else table.to_parquet(file)
-    shown, code, command = page_labels(Source(file, id_column="cell id", noise=noise), ask)
+    shown, code, command = page_labels(Source(file, id_column="cell id", noise=noise), query)
     assert shown["cell id"].tolist() == table["cell id"].tolist()
 
     space = {}

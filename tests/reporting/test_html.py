@@ -7,15 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from tools import bundle_report
 
 import quorate as qt
 from browser import Page, open_browser
 from quorate.ensemble import member_codes
 from quorate.reporting import Origin, known_classes, render_report, summarize
+from quorate.reporting.html import BUNDLE, web_text
 from quorate.reporting.row_facts import facts_in_memory
 from quorate.reporting.table_facts import facts_in_table
 from quorate.tables.counted_table import CountedTable
 from quorate.tables.io import open_table
+from support import raises
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 
@@ -34,16 +37,17 @@ def ensemble(n_rows=300, n_classes=3, n_members=6, seed=0, names=None):
 def nasty():
     """A report full of text that would like to be markup."""
     truth, ens = ensemble(names=[*"abcde", NASTY])
+    ids = [f"{NASTY}{row}" for row in range(300)]
     origin = Origin(
         name=NASTY, classes=known_classes(ens, truth, NASTY), command=NASTY,
-        look=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=[f"{NASTY}{row}" for row in range(300)]),
+        row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids),
     )  # fmt: skip
     return summarize(qt.GPMGLA("auto").fit(ens), origin)
 
 
 def test_the_summary_is_plain_json_and_the_same_every_time(nasty):
     assert json.loads(json.dumps(nasty, allow_nan=False)) == nasty
-    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 4)
+    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 5)
     _, ens = ensemble()
     first, second = (json.dumps(summarize(qt.WEAC(3).fit(ens))) for _ in range(2))
     assert first == second
@@ -78,37 +82,66 @@ def test_the_summary_says_what_the_estimator_says(method):
     assert least["runner_up"] == (fitted.runner_up[row] if fitted.runner_up[row] >= 0 else None)
 
 
-def test_agreement_of_an_answer_with_members():
+def test_agreement_of_a_result_with_members():
     _, ens = ensemble()
     fitted = qt.WEAC(3).fit(ens)
     facts = summarize(fitted, n_clusters=[3])
-    expected = [qt.evaluate(fitted.labels_, ens.cluster_member[0] + ens.patterns[ens.row_pattern, j]).nmi_sqrt
-                for j in range(ens.n_members)]  # fmt: skip
-    assert facts["answers"][0]["agreement"] == pytest.approx(fitted.member_weights_ @ expected, abs=1e-4)
+    with_result = ens.add_members([fitted.labels_], names=["result"])
+    expected = qt.agreement(with_result, measure="ami")[-1, :-1]
+    assert facts["answers"][0]["agreement"] == pytest.approx(fitted.member_weights_ @ expected, abs=1e-3)
 
 
-def test_trust_in_plain_words():
+def test_the_report_shows_why_a_method_was_chosen(chromium, tmp_path):
     _, ens = ensemble()
-    members = summarize(qt.GPMGLA(3).fit(ens))["members"]
-    assert members[-1]["trust"] == "hardly"
-    assert members[-1]["words"].startswith("Agrees with the others no more than chance would; counts ")
-    assert {member["trust"] for member in members[:-1]} == {"trusted"}
+    result = qt.consensus(ens, 3)
+    with Page(chromium) as browser:
+        browser.open(qt.report(result, tmp_path / "r.html"))
+        shown = dict(zip(browser.column("methods", 0), browser.column("methods", 1), strict=True))
+        expected = {c.method: f"{c.agreement:.3f}" for c in result.estimator.candidates_}
+        assert shown == expected
+        chosen = next(c.method for c in result.estimator.candidates_ if c.chosen)
+        assert browser.page.inner_text("#methods tr.chosen td").strip() == chosen
+        assert browser.problems == []
 
 
-def test_chance_is_said_first_and_copies_are_named():
+def test_members_have_a_status_and_a_reason():
+    _, ens = ensemble()
+    members = summarize(qt.GPMGLA(3, weights="trust").fit(ens))["members"]
+    assert members[-1]["status"] == "ignored"
+    assert (members[-1]["weight"], members[-1]["beyond_chance"]) == (0, False)
+    assert members[-1]["reason"].endswith("weight 0.")
+    assert {member["status"] for member in members[:-1]} == {"reliable"}
+    equal = summarize(qt.EAC(3).fit(ens))["members"]
+    assert equal[-1]["status"] == "unreliable"
+
+
+def test_members_of_weight_0_are_ignored_and_do_not_oppose_clusters():
+    rng = np.random.default_rng(7)
+    _, ens = ensemble()
+    constant = ens.add_members([np.zeros(300), np.zeros(300), rng.integers(0, 3, 300)], names=["c", "d", "random"])
+    facts = summarize(qt.GPMGLA(3, weights="trust").fit(constant), n_clusters=[3])
+    ignored = {member["name"] for member in facts["members"] if member["status"] == "ignored"}
+    assert {"c", "d", "random"} <= ignored == {m["name"] for m in facts["members"] if m["weight"] == 0}
+    opponents = {name for cluster in facts["answers"][0]["clusters"] for name, _ in cluster["opponents"]}
+    assert opponents
+    assert not opponents & ignored
+
+
+def test_agreement_by_chance_and_copies_are_reported():
     random = np.random.default_rng(0)
     junk = qt.Ensemble([random.integers(0, k, 120) for k in range(3, 11)])
     facts = summarize(qt.HBGF(3).fit(junk))
-    assert facts["verdict"].startswith("No agreement beyond chance")
-    assert {member["trust"] for member in facts["members"]} == {"hardly"}
+    assert facts["reliability"]["verdict"] == "no more than chance"
+    assert facts["headline"].startswith("3 clusters (")
+    assert "The members agree no better than random clusterings." in facts["headline"]
+    assert {member["status"] for member in facts["members"]} == {"unreliable"}
     _, ens = ensemble()
     twice = ens.add_members([ens.patterns[ens.row_pattern, 0]], names=["again"])
-    fitted = qt.WEAC(3).fit(twice)
-    facts = summarize(fitted)
-    assert any({ens.names[0], "again"} <= set(group["members"]) for group in facts["crowd"]["copies"])
+    facts = summarize(qt.WEAC(3).fit(twice))
+    assert any({ens.names[0], "again"} <= set(group["members"]) for group in facts["reliability"]["copies"])
     page = render_report(facts)
-    assert "again are (nearly) the same clustering; together they have" in page
-    assert facts["crowd"]["note"] in page
+    assert all(note in page for note in facts["reliability"]["notes"])
+    assert len(facts["reliability"]["notes"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -126,11 +159,11 @@ def test_chance_is_said_first_and_copies_are_named():
 def test_degenerate_ensembles_have_reports(labels, method):
     facts = summarize(method("auto").fit(labels))
     page = render_report(json.loads(json.dumps(facts, allow_nan=False)))
-    assert "The answer" in page
+    assert facts["headline"] in page.replace("&#39;", "'")
 
 
 def test_rows_that_no_member_labels():
-    with pytest.warns(qt.QuorateWarning, match="1 row"):
+    with pytest.warns(qt.QuorateWarning):
         fitted = qt.WEAC(2).fit([[0, 0, 1, 1, None], [0, 0, 1, 1, None]])
     facts = summarize(fitted)
     assert facts["answers"][0]["unlabeled"] == 1
@@ -147,7 +180,7 @@ def test_a_million_rows_make_a_small_report():
 
 
 def test_an_old_summary_is_refused(nasty):
-    with pytest.raises(qt.QuorateError, match="version 4.*Make it anew"):
+    with raises("summary-version", "summary"):
         render_report({**nasty, "version": 0})
 
 
@@ -174,16 +207,36 @@ def test_a_report_is_one_call_from_a_result_or_an_estimator(tmp_path):
     assert qt.report(model, tmp_path / "c.html").exists()
 
 
-def test_a_report_refuses_what_it_cannot_show(tmp_path):
-    with pytest.raises(qt.QuorateError, match="got Ensemble. Pass what quorate.consensus"):
+def test_a_report_rejects_invalid_input(tmp_path):
+    fitted = qt.WEAC(3).fit(ensemble()[1])
+    with raises("not-a-consensus"):
         qt.report(ensemble()[1], tmp_path / "a.html")
     with pytest.raises(NotFittedError):
         qt.report(qt.WEAC(2), tmp_path / "a.html")
-    with pytest.raises(qt.QuorateError, match="one class for each of 300 rows; got 2"):
-        qt.report(qt.WEAC(3).fit(ensemble()[1]), tmp_path / "a.html", truth=[1, 2])
-    with pytest.raises(qt.QuorateError, match="does not exist"):
-        qt.report(qt.WEAC(3).fit(ensemble()[1]), tmp_path / "nowhere" / "a.html")
+    with raises("length", "truth"):
+        qt.report(fitted, tmp_path / "a.html", truth=[1, 2])
+    with raises("length", "ids"):
+        qt.report(fitted, tmp_path / "a.html", ids=[1, 2])
+    with raises("no-features", "plane"):
+        qt.report(fitted, tmp_path / "a.html", plane=["a", "b"])
+    with pytest.raises(qt.QuorateError):
+        qt.report(fitted, tmp_path / "missing" / "a.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_replaces_a_file_only_with_force(tmp_path):
+    fitted = qt.WEAC(3).fit(ensemble()[1])
+    path = qt.report(fitted, tmp_path / "a.html")
+    before = path.read_bytes()
+    with pytest.raises(qt.QuorateError):
+        qt.report(fitted, path, name="other")
+    assert path.read_bytes() == before
+    qt.report(fitted, path, name="other", force=True)
+    assert path.read_bytes() != before
+
+
+def test_the_bundled_script_is_up_to_date():
+    assert web_text(BUNDLE) == bundle_report.bundle()
 
 
 # In a real browser --------------------------------------------------------------------------------------------------
@@ -203,7 +256,7 @@ def page(tmp_path_factory, shown):
     columns = pd.DataFrame({"size": np.arange(400.0), "kind": np.where(truth > 1, "big", NASTY)})
     origin = Origin(
         name=NASTY, id_column="name", classes=known_classes(fitted.ensemble_, truth, "class"), command=f"q {NASTY}",
-        look=lambda patterns, most: facts_in_memory(fitted.ensemble_, patterns, most, ids=ids, columns=columns),
+        row_facts=lambda patterns, most: facts_in_memory(fitted.ensemble_, patterns, most, ids=ids, columns=columns),
     )  # fmt: skip
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render_report(summarize(fitted, origin)), encoding="utf-8")
@@ -292,7 +345,7 @@ def check_choosing_k(browser):
     assert browser.run(shown) == "2"
     assert len(browser.column("clusters", 0)) == 2
     assert browser.run(matrix) != before
-    assert "You are looking at 2 clusters" in browser.run("document.getElementById('choice').textContent")
+    assert browser.run("document.getElementById('headline').textContent").startswith("2 clusters (")
     browser.run("document.getElementById('more').click()")
     assert browser.run(shown) == "3"
     browser.run("document.querySelector('#by-k [data-k=\"6\"]').dispatchEvent(new Event('click'))")
@@ -304,7 +357,7 @@ def check_choosing_k(browser):
 def check_hover(browser):
     browser.page.hover("#matrix canvas")
     assert browser.run("document.getElementById('tip').hidden") is False
-    assert "Evidence" in browser.run("document.getElementById('tip').textContent")
+    assert "Co-association" in browser.run("document.getElementById('tip').textContent")
 
 
 def check_following_a_cluster(browser):
@@ -324,7 +377,7 @@ def check_following_a_cluster(browser):
     assert browser.run(river) == 0
 
 
-def test_rows_are_found_with_every_vote(chromium, page, shown):
+def test_rows_are_found_with_the_label_of_every_member(chromium, page, shown):
     _, fitted = shown
     ens = fitted.ensemble_
     with Page(chromium) as browser:
@@ -341,7 +394,7 @@ def test_rows_are_found_with_every_vote(chromium, page, shown):
         assert browser.problems == []
 
 
-def test_labels_tables_and_commands_at_the_k_shown(chromium, page, shown):
+def test_labels_tables_and_commands_at_the_selected_k(chromium, page, shown):
     truth, fitted = shown
     with Page(chromium) as browser:
         browser.open(page)
@@ -359,42 +412,47 @@ def test_labels_tables_and_commands_at_the_k_shown(chromium, page, shown):
         means = [float(text.split()[0]) for text in browser.column("columns", 1)]
         assert means == pytest.approx([np.arange(400.0)[labels == c].mean() for c in range(3)], rel=1e-3)
         shares = [np.mean(truth[labels == c] > 1) for c in range(3)]
-        told = browser.column("columns", 2)
-        assert all((f"big ({share:.0%})" in text) == (share > 0) for share, text in zip(shares, told, strict=True))
+        cells = browser.column("columns", 2)
+        assert all((f"big ({share:.0%})" in text) == (share > 0) for share, text in zip(shares, cells, strict=True))
         assert browser.problems == []
 
 
-def test_many_trusted_members_are_folded_and_the_others_come_first(chromium, tmp_path):
+def test_many_reliable_members_are_folded_and_the_others_come_first(chromium, tmp_path):
     _, ens = ensemble(n_members=20)
     with Page(chromium) as browser:
         browser.open(qt.report(qt.WEAC(3).fit(ens), tmp_path / "r.html"))
         assert browser.column("members", 0) == ["member_19"]
-        assert not browser.page.is_visible("#trusted")
+        assert not browser.page.is_visible("#reliable")
         browser.page.click("#fold-title")
-        assert sorted(browser.column("trusted", 0)) == sorted(f"member_{j}" for j in range(19))
+        assert sorted(browser.column("reliable", 0)) == sorted(f"member_{j}" for j in range(19))
         assert browser.run("document.getElementById('members').scrollHeight") == browser.run(
             "document.getElementById('members').clientHeight"
         )
 
 
-def test_a_large_table_says_that_it_holds_a_sample(chromium, tmp_path):
+def test_a_large_table_shows_that_only_a_sample_is_searchable(chromium, tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 9, (40_000, 8))
     with Page(chromium) as browser:
         browser.open(qt.report(qt.HBGF(3).fit(labels), tmp_path / "r.html", n_clusters=[2, 3]))
         text = browser.page.inner_text("body")
-        assert re.search(r"This file holds [\d,]+ of 40,000 rows, taken at even steps", text)
+        assert re.search(r"Only [\d,]+ of 40,000 rows are searchable here", text)
         assert not browser.page.is_visible("#labels")
         assert (tmp_path / "r.html").stat().st_size < 1_000_000
 
 
-def test_the_verdict_is_one_plain_sentence_after_the_doubt(nasty):
-    doubt, said = nasty["verdict"].split(". ")
-    assert doubt == "Whether there are clusters here is doubtful"
-    assert said.startswith("6 clusterings combined make 3 clusters of ")
-    assert "agrees with hardly any other and hardly counts" in nasty["verdict"]
+def test_the_headline_leads_with_clusters_and_sizes(nasty):
+    sizes = [int(c["size"]) for c in next(a for a in nasty["answers"] if a["k"] == 3)["clusters"]]
+    assert nasty["headline"].startswith(f"3 clusters ({sizes[0]}, {sizes[1]} and {sizes[2]} rows) from 6 clusterings. ")
     one = summarize(qt.WEAC(1).fit([[0, 0, 1], [0, 1, 1]]), n_clusters=[1])
-    assert one["verdict"].startswith("2 clusterings combined make one cluster")
+    assert one["headline"].startswith("One cluster from 2 clusterings")
+
+
+def test_a_phone_report_is_short(chromium, page):
+    with Page(chromium, 390, 844, phone=True) as browser:
+        browser.open(page)
+        assert not browser.page.is_visible("#scores")
+        assert browser.run("document.documentElement.scrollHeight") < 12_000
 
 
 def test_facts_of_a_table_are_those_in_memory(tmp_path):

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate.reporting import plot, views
+from quorate.reporting import plot
+from quorate.reporting.cut_views import sweep_view
+from quorate.reporting.figure_views import MATRIX_SAMPLES, flow_view, matrix_view, tree_view
+from quorate.reporting.fitted_input import fitted_method
+from quorate.reporting.member_views import agreement_view, member_rows
 from quorate.reporting.palette import cluster_colors
+from support import raises
 
 mpl.use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -30,11 +35,11 @@ def answer(request):
 
 DRAWINGS = {
     "agreement": lambda truth, method, ax: plot.agreement(method.ensemble_, ax=ax),
-    "crowd": lambda truth, method, ax: plot.crowd(method.ensemble_, ax=ax),
+    "trust": lambda truth, method, ax: plot.trust(method.ensemble_, ax=ax),
     "consensus_matrix": lambda truth, method, ax: plot.consensus_matrix(method, ax=ax),
     "dendrogram": lambda truth, method, ax: plot.dendrogram(method, ax=ax),
     "cluster_sizes": lambda truth, method, ax: plot.cluster_sizes(method, ax=ax),
-    "choice": lambda truth, method, ax: plot.choice(method, ax=ax),
+    "choose_k": lambda truth, method, ax: plot.choose_k(method, ax=ax),
     "by_n_clusters": lambda truth, method, ax: plot.by_n_clusters(method, [2, 3, 40], truth=truth, ax=ax),
     "flow": lambda truth, method, ax: plot.flow(method, 0, ax=ax),
 }
@@ -78,7 +83,7 @@ def test_figures_accept_axes_and_return_them(name):
 
 def test_a_graph_has_no_dendrogram():
     _, method = fitted(3, 5, n_rows=60, method=qt.GPMGLA)
-    with pytest.raises(qt.QuorateError, match="gp-mgla makes no dendrogram. Use a method that does"):
+    with raises("no-dendrogram"):
         plot.dendrogram(method)
 
 
@@ -86,14 +91,14 @@ def test_a_tree_whose_leaves_are_rows_is_drawn_over_patterns():
     labels = np.array([[1, -1, 0], [1, 1, -1], [0, -1, 1], [0, -1, 1], [0, 0, 1], [0, 1, 1], [0, 1, 0], [0, 1, 1]])
     method = qt.SRS(2).fit(labels)
     assert len(method.dendrogram_.leaf_pattern) > method.ensemble_.n_patterns
-    assert views.tree_view(method).rows.sum() == len(labels)
+    assert tree_view(method.solution_, method.n_clusters_).rows.sum() == len(labels)
 
 
 def test_without_matplotlib_the_extra_is_named():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "import quorate as qt\n"
-        "try: qt.plot.crowd([[0, 0, 1, 1], [0, 1, 1, 1]])\n"
+        "try: qt.plot.trust([[0, 0, 1, 1], [0, 1, 1, 1]])\n"
         "except qt.QuorateError as error: print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -105,8 +110,8 @@ def test_without_matplotlib_the_extra_is_named():
 
 def test_the_matrix_is_the_evidence_of_its_patterns(answer):
     _, method = answer
-    view = views.matrix_view(method)
-    assert len(view.rows) <= views.MATRIX_SAMPLES + method.n_clusters_
+    view = matrix_view(method)
+    assert len(view.rows) <= MATRIX_SAMPLES + method.n_clusters_
     assert view.rows.sum() == method.ensemble_.n_rows
     assert np.array_equal(view.labels, np.sort(view.labels))
     assert np.array_equal(view.labels, method.pattern_labels_[view.patterns])
@@ -114,28 +119,43 @@ def test_the_matrix_is_the_evidence_of_its_patterns(answer):
     assert np.array_equal(sizes, [cluster.size for cluster in method.clusters_])
     if method.ensemble_.n_patterns < 1000:
         evidence = qt.coassociation(method.ensemble_, method.member_weights_)
-        assert view.evidence == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
+        assert view.coassociation == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
 
 
 def test_the_matrix_of_rows_with_gaps():
     labels = [[0, 0, 1, None, 1], [0, None, 1, 1, 1], [None, 2, 2, 3, 3]]
     method = qt.WEAC(2).fit(labels)
-    view = views.matrix_view(method)
+    view = matrix_view(method)
     evidence = qt.coassociation(method.ensemble_, method.member_weights_)
-    assert view.evidence == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
+    assert view.coassociation == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
 
 
-def test_similar_members_stand_side_by_side():
+def test_constant_columns_do_not_rank_first():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 200)
+    good = [np.where(rng.random(200) < 0.1, rng.integers(0, 3, 200), truth) for _ in range(4)]
+    ens = qt.Ensemble([np.zeros(200), *good, np.zeros(200)])
+    ax = plot.trust(ens)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    pyplot.close(ax.figure)
+    assert set(names[-2:]) == {"member_0", "member_5"}
+    assert [row.trust for row in member_rows(ens)][::5] == [0, 0]
+    view = agreement_view(ens, order=False)
+    assert view.values[0, 5] == 0  # two constant columns share no information
+    assert agreement_view(ens, order=False, measure="nmi").values[0, 5] == 1
+
+
+def test_similar_members_are_neighbors():
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
-    view = views.agreement_view([one, other, one, other, one])
+    view = agreement_view([one, other, one, other, one])
     assert sorted("".join("a" if j % 2 == 0 else "b" for j in view.order)) == list("aaabb")
     assert "".join("a" if j % 2 == 0 else "b" for j in view.order) in ("aaabb", "bbaaa")
 
 
 def test_the_tree_stands_on_all_rows_and_is_cut_between_clusters(answer):
     _, method = answer
-    view = views.tree_view(method)
+    view = tree_view(method.solution_, method.n_clusters_)
     k = method.n_clusters_
     assert view.rows.sum() == method.ensemble_.n_rows
     assert set(view.labels) == set(range(k))
@@ -146,18 +166,18 @@ def test_the_tree_stands_on_all_rows_and_is_cut_between_clusters(answer):
 
 def test_flows_keep_all_rows():
     _, method = fitted(5, 4)
-    view = views.flow_view(method, "member_1")
+    view = flow_view(method, "member_1")
     assert view.table.sum() == 800
     assert view.table.sum(axis=0).tolist() == [cluster.size for cluster in method.clusters_]
     many = qt.WEAC(3).fit([np.arange(200) // 2, np.arange(200) // 70])
-    view = views.flow_view(many, 0)
+    view = flow_view(many, 0)
     assert view.table.sum() == 200
     assert any(name.endswith("others") for name in view.left)
 
 
 def test_answers_by_k_are_those_of_sweep():
     _, method = fitted(6, 6)
-    view = views.sweep_view(method, [2, 4, 6])
+    view = sweep_view(method, [2, 4, 6])
     swept = method.sweep([2, 4, 6])
     for cut, labels in zip(view.cuts, swept.T, strict=True):
         assert np.array_equal(cut.labels[method.ensemble_.row_pattern], labels)
@@ -201,13 +221,13 @@ def test_figures_take_results_and_estimators_from_features():
         plot.consensus_matrix,
         plot.dendrogram,
         plot.cluster_sizes,
-        plot.choice,
+        plot.choose_k,
         plot.by_n_clusters,
         plot.agreement,
-        plot.crowd,
+        plot.trust,
     ):
         pyplot.close(draw(result).figure)
     pyplot.close(plot.flow(result, 0).figure)
-    assert np.array_equal(views.matrix_view(views.fitted_method(result)).labels, views.matrix_view(method).labels)
+    assert np.array_equal(matrix_view(fitted_method(result)).labels, matrix_view(method).labels)
     model = qt.ConsensusClustering(3, n_members=3, random_state=0).fit(qt.datasets.load("wine").features)
     pyplot.close(plot.cluster_sizes(model).figure)

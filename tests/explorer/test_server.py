@@ -1,4 +1,4 @@
-"""The explorer: what its server answers is what the library answers, and nothing else is to be had from it."""
+"""The explorer's server returns the results of the library, and rejects all other requests."""
 
 import json
 import random
@@ -23,10 +23,11 @@ pytest.importorskip("uvicorn")
 import httpx  # noqa: E402
 
 from quorate.explorer.launch import Explorer, coordinates  # noqa: E402
-from quorate.explorer.requests import parse_ask  # noqa: E402
+from quorate.explorer.requests import parse_query  # noqa: E402
 from quorate.explorer.server import VIEWS, make_app  # noqa: E402
-from quorate.explorer.workbench import Workbench  # noqa: E402
+from quorate.explorer.workbench import Workbench, is_large  # noqa: E402
 from quorate.numerics.transfer_cut import DENSE_NODES  # noqa: E402
+from support import raises  # noqa: E402
 
 TOKEN = "secret"
 BASE = "http://127.0.0.1"
@@ -61,7 +62,7 @@ def client(bench):
 
 
 def post(client, part, question=None, *, tab="t", **more):
-    return client.post(f"/{TOKEN}/api/{part}", json={"tab": tab, "question": question or {}}, **more)
+    return client.post(f"/{TOKEN}/api/{part}", json={"tab": tab, "request": question or {}}, **more)
 
 
 def asked(client, part, question=None):
@@ -77,27 +78,27 @@ def own_answer(bench, method="auto", k="auto", members=None, **params):
 
 # Answers ------------------------------------------------------------------------------------------------------------
 
-ASKS = [
+QUERIES = [
     ({}, {}),
     ({"k": 3}, {"k": 3}),
     ({"method": "weac", "k": 5}, {"method": "weac", "k": 5}),
     ({"method": "weac", "k": 4, "members": [0, 2, 3]}, {"method": "weac", "k": 4, "members": [0, 2, 3]}),
-    ({"k": 4, "params": {"beta": 3.0, "theta": 0.6}}, {"k": 4, "beta": 3.0, "theta": 0.6}),
+    ({"k": 4, "params": {"beta": 3.0}}, {"k": 4, "beta": 3.0}),
 ]
 
 
-@pytest.mark.parametrize(("ask", "own"), ASKS)
-def test_answers_are_those_of_the_library(client, bench, ask, own):
-    found, result = asked(client, "answer", {"ask": ask}), own_answer(bench, **own)
+@pytest.mark.parametrize(("query", "own"), QUERIES)
+def test_answers_are_those_of_the_library(client, bench, query, own):
+    found, result = asked(client, "answer", {"query": query}), own_answer(bench, **own)
     assert found["k"] == result.n_clusters
     assert [c["size"] for c in found["clusters"]] == [c.size for c in result.clusters]
     assert [c["stability"] for c in found["clusters"]] == pytest.approx(
         [c.stability for c in result.clusters], abs=1e-4
     )
     assert [m["ncai"] for m in found["members"]] == pytest.approx(result.ncai.tolist(), abs=1e-6)
-    assert [m["trust_index"] for m in found["members"]] == pytest.approx(result.trust.tolist(), abs=1e-6)
+    assert [m["trust"] for m in found["members"]] == pytest.approx(result.trust.tolist(), abs=1e-6)
     assert [m["weight"] for m in found["members"]] == pytest.approx(result.member_weights.tolist(), abs=1e-6)
-    table = pd.read_csv(pd.io.common.BytesIO(post(client, "labels", {"ask": ask, "format": "csv"}).content))
+    table = pd.read_csv(pd.io.common.BytesIO(post(client, "labels", {"query": query, "format": "csv"}).content))
     assert table["consensus"].tolist() == result.labels.tolist()
     assert table["cell"].tolist() == list(bench.ids)
     assert table["confidence"].to_numpy() == pytest.approx(result.confidence, abs=1e-6)
@@ -116,20 +117,20 @@ def test_many_moves_give_what_the_library_gives_from_the_start():
     moves += [{"params": {"beta": beta}} for beta in (1.0, 3.5)]
     moves += [{"k": 12}, {"members": [0, 1, 4, 5, 9], "params": {"beta": 1.3}}, {"k": 5}]
     for move in moves:
-        ask = parse_ask({"method": "gp-mgla", "k": 9, **move}, 12)
-        own = qt.consensus(labels[:, list(ask.members)], ask.k, "gp-mgla", **dict(ask.params))
-        answer = bench.answer(ask)
+        query = parse_query({"method": "gp-mgla", "k": 9, **move}, 12)
+        own = qt.consensus(labels[:, list(query.members)], query.k, "gp-mgla", **dict(query.params))
+        answer = bench.answer(query)
         assert answer.row_labels.tolist() == own.labels.tolist(), move
         assert np.array_equal(answer.row_confidence, own.confidence), move
 
 
 def test_a_number_of_clusters_asked_for_does_not_become_the_automatic_one(client, bench):
-    asked(client, "answer", {"ask": {"method": "eac", "k": 3}})
-    assert asked(client, "answer", {"ask": {"method": "eac"}})["k"] == own_answer(bench, "eac").n_clusters
+    asked(client, "answer", {"query": {"method": "eac", "k": 3}})
+    assert asked(client, "answer", {"query": {"method": "eac"}})["k"] == own_answer(bench, "eac").n_clusters
 
 
 def test_weights_by_hand_count_beside_those_of_the_crowd(client, bench):
-    found = asked(client, "answer", {"ask": {"k": 3, "weights": {"1": 0.25}}})
+    found = asked(client, "answer", {"query": {"k": 3, "weights": {"1": 0.25}}})
     influence = own_answer(bench, k=3).member_weights
     influence = influence / influence.max()
     influence[1] = 0.25
@@ -138,67 +139,73 @@ def test_weights_by_hand_count_beside_those_of_the_crowd(client, bench):
     assert [c["size"] for c in found["clusters"]] == [c.size for c in expected.clusters]
 
 
-@pytest.mark.parametrize(("ask", "own"), [*ASKS, ({"k": 3, "weights": {"1": 0.25}}, None)])
-def test_the_code_gives_the_answer(client, bench, ask, own):
-    code = asked(client, "answer", {"ask": ask})["python"]
+@pytest.mark.parametrize(("query", "own"), [*QUERIES, ({"k": 3, "weights": {"1": 0.25}}, None)])
+def test_the_code_gives_the_answer(client, bench, query, own):
+    code = asked(client, "answer", {"query": query})["python"]
     labels = pd.DataFrame(
         {name: bench.ensemble.levels[j][member_codes(bench.ensemble, j)[bench.ensemble.row_pattern]]
          for j, name in enumerate(bench.ensemble.names)}
     )  # fmt: skip
     space = {"labels": labels}
     exec(code, space)
-    response = post(client, "labels", {"ask": ask, "format": "parquet"})
+    response = post(client, "labels", {"query": query, "format": "parquet"})
     table = pd.read_parquet(pd.io.common.BytesIO(response.content))
     assert table["consensus"].tolist() == space["result"].labels.tolist()
 
 
 def test_the_number_of_clusters_comes_with_its_evidence(client, bench):
-    found, choice = asked(client, "choice", {"ask": {"k": 7}}), qt.choose_k(bench.ensemble)
+    found, choice = asked(client, "choice", {"query": {"k": 7}}), qt.choose_k(bench.ensemble)
     assert (found["k"], found["sentence"]) == (choice.n_clusters, choice.sentence)
     assert [one["k"] for one in found["candidates"]] == [one.n_clusters for one in choice.candidates]
     assert [one["score"] for one in found["curve"]] == pytest.approx([one.score for one in choice.curve], abs=1e-6)
-    best = asked(client, "choice", {"ask": {"method": "best-member"}})
+    best = asked(client, "choice", {"query": {"method": "best-member"}})
     assert "of its own" in best["sentence"]
 
 
 def test_weights_by_trust_and_what_does_not_go_together(client, bench):
-    found = asked(client, "answer", {"ask": {"k": 3, "params": {"weights": "trust"}}})
+    found = asked(client, "answer", {"query": {"k": 3, "params": {"weights": "trust"}}})
     expected = own_answer(bench, k=3, weights="trust")
     assert [m["weight"] for m in found["members"]] == pytest.approx(expected.member_weights.tolist(), abs=1e-6)
     local = {"k": 3, "weights": {"1": 0.2}, "params": {"weights": "local"}}
-    assert "Forget those by hand" in post(client, "answer", {"ask": local}).json()["error"]
-    assert "weights must be" in post(client, "answer", {"ask": {"params": {"weights": "much"}}}).json()["error"]
+    assert "Reset the manual weights" in post(client, "answer", {"query": local}).json()["error"]
+    assert "weights must be" in post(client, "answer", {"query": {"params": {"weights": "much"}}}).json()["error"]
 
 
 def test_whether_there_is_anything_to_find(client, bench):
-    found = asked(client, "structure", {"ask": {"members": [0, 1, 2, 3, 5]}})
+    found = asked(client, "structure", {"query": {"members": [0, 1, 2, 3, 5]}})
     assert found["sentence"] == qt.label_structure(bench.ensemble.select([0, 1, 2, 3, 5])).sentence
-    assert asked(client, "structure", {"ask": {"members": [0, 1]}})["verdict"] == "unknown"
+    assert asked(client, "structure", {"query": {"members": [0, 1]}})["verdict"] == "unknown"
 
 
 def test_a_first_look_says_so_and_is_replaced(bench, monkeypatch):
     monkeypatch.setattr(sys.modules[Workbench.__module__], "_LARGE", 0)
-    ask = {"ask": {"members": [0, 1, 2, 5]}}
+    query = {"query": {"members": [0, 1, 2, 5]}}
     with testclient.TestClient(make_app(Workbench(bench.ensemble), TOKEN), base_url=BASE) as client:
-        first = asked(client, "answer", ask)
+        first = asked(client, "answer", query)
         gaps = -np.diff(qt.GPMGLA(2).fit(bench.ensemble.select([0, 1, 2, 5])).eigenvalues_[1:])
         assert (first["choosing"], first["k"]) == (True, 2 + np.argmax(gaps[:30]))
-        chosen = asked(client, "choice", ask)["k"]
+        chosen = asked(client, "choice", query)["k"]
         assert chosen == own_answer(bench, members=[0, 1, 2, 5]).n_clusters
-        exact = asked(client, "answer", ask)
+        exact = asked(client, "answer", query)
         assert (exact["choosing"], exact["k"]) == (False, chosen)
-        assert not asked(client, "answer", {"ask": {"k": 3}})["choosing"]
+        assert not asked(client, "answer", {"query": {"k": 3}})["choosing"]
 
 
 def test_tree_eigenvalues_and_matrix(client, bench):
-    found = asked(client, "evidence", {"ask": {"method": "weac", "k": 4}})
+    found = asked(client, "diagnostics", {"query": {"method": "weac", "k": 4}})
     tree = qt.WEAC("auto").fit(bench.ensemble).dendrogram_
     assert found["tree"]["heights"][:3] == pytest.approx(tree.heights[::-1][:3].tolist(), abs=1e-9)
     assert found["eigenvalues"] is None
-    graph = asked(client, "evidence", {"ask": {"k": 4}})
-    values = own_answer(bench, k=4).estimator.eigenvalues_
+    graph = asked(client, "diagnostics", {"query": {"method": "lwgp", "k": 4}})
+    values = own_answer(bench, "lwgp", 4).estimator.eigenvalues_
     assert graph["eigenvalues"][:4] == pytest.approx(values[:4].tolist(), abs=1e-8)
-    matrix = asked(client, "matrix", {"ask": {"k": 4}})
+    assert graph["candidates"] == []
+    default = asked(client, "diagnostics", {"query": {"k": 4}})
+    assert default["eigenvalues"] is not None
+    candidates = own_answer(bench, k=4).estimator.candidates_
+    assert {one["method"] for one in default["candidates"]} == {candidate.method for candidate in candidates}
+    assert [one["chosen"] for one in default["candidates"]] == [True] + [False] * (len(candidates) - 1)
+    matrix = asked(client, "matrix", {"query": {"k": 4}})
     assert sum(matrix["rows"]) == bench.ensemble.n_rows
 
 
@@ -206,18 +213,18 @@ def test_two_members_beside_each_other(client, bench):
     labels, _ = labels_and_truth()
     found = asked(client, "contingency", {"one": 0, "other": 2})
     assert found["table"] == pd.crosstab(labels[:, 0], labels[:, 2]).to_numpy().tolist()
-    assert found["agreement"] == pytest.approx(qt.agreement(bench.ensemble)[0, 2], abs=1e-6)
+    assert found["agreement"] == pytest.approx(qt.agreement(bench.ensemble, measure="ami")[0, 2], abs=1e-6)
 
 
 def test_comparing_with_another_answer_a_member_and_the_truth(client, bench):
     labels, truth = labels_and_truth()
     mine = own_answer(bench, k=4).labels
     for right, other in (
-        ({"ask": {"method": "weac", "k": 3}}, own_answer(bench, "weac", 3).labels),
+        ({"query": {"method": "weac", "k": 3}}, own_answer(bench, "weac", 3).labels),
         ({"member": 1}, labels[:, 1]),
         ({"truth": True}, truth),
     ):
-        found = asked(client, "compare", {"left": {"ask": {"k": 4}}, "right": right})
+        found = asked(client, "compare", {"left": {"query": {"k": 4}}, "right": right})
         scores = qt.evaluate(mine, other)
         assert found["scores"]["ari"] == pytest.approx(scores.ari, abs=1e-6)
         assert found["scores"]["ami"] == pytest.approx(scores.ami, abs=1e-6)
@@ -236,20 +243,20 @@ def _matched(table):
 
 def test_rows_are_listed_found_and_told(client, bench):
     result = own_answer(bench, k=4)
-    found = asked(client, "rows", {"ask": {"k": 4}, "limit": 7})
+    found = asked(client, "rows", {"query": {"k": 4}, "limit": 7})
     order = np.lexsort((np.arange(240), result.confidence))
     assert [row["row"] for row in found["rows"]] == order[:7].tolist()
     assert [row["runner_up"] for row in found["rows"]] == result.runner_up[order[:7]].tolist()
     assert [row["margin"] for row in found["rows"]] == pytest.approx(result.margin[order[:7]].tolist(), abs=1e-4)
-    of_two = asked(client, "rows", {"ask": {"k": 4}, "cluster": 2, "offset": 3, "limit": 5})
+    of_two = asked(client, "rows", {"query": {"k": 4}, "cluster": 2, "offset": 3, "limit": 5})
     expected = [row for row in order if result.labels[row] == 2]
     assert [row["row"] for row in of_two["rows"]] == expected[3:8]
     assert of_two["total"] == len(expected)
     full = np.argmax(np.histogram(result.confidence, bins=20, range=(0, 1))[0])
-    in_bin = asked(client, "rows", {"ask": {"k": 4}, "bin": int(full)})
+    in_bin = asked(client, "rows", {"query": {"k": 4}, "bin": int(full)})
     assert in_bin["total"] == np.sum(np.minimum((result.confidence * 20).astype(int), 19) == full)
-    assert [row["row"] for row in asked(client, "rows", {"ask": {"k": 4}, "find": f"{NASTY}17"})["rows"]] == [17]
-    told = asked(client, "row", {"ask": {"k": 4, "members": [0, 1, 2]}, "row": 17})
+    assert [row["row"] for row in asked(client, "rows", {"query": {"k": 4}, "find": f"{NASTY}17"})["rows"]] == [17]
+    told = asked(client, "row", {"query": {"k": 4, "members": [0, 1, 2]}, "row": 17})
     labels, _ = labels_and_truth()
     assert [vote["label"] for vote in told["votes"]] == [str(label) for label in labels[17]]
     assert [vote["weight"] is None for vote in told["votes"]] == [False] * 3 + [True] * 3
@@ -266,25 +273,25 @@ def test_a_selection_counts_all_rows_inside(client, bench):
     polygon = [[-0.5, -3.0], [1.5, -3.0], [1.4, 3.0], [0.3, 0.2], [-0.5, 3.0]]
     inside = Polygon(polygon).contains_points(bench.xy)
     result = own_answer(bench, k=4)
-    found = asked(client, "selection", {"ask": {"k": 4}, "polygon": polygon})
+    found = asked(client, "selection", {"query": {"k": 4}, "polygon": polygon})
     assert found["rows"] == inside.sum()
     assert found["clusters"] == np.bincount(result.labels[inside], minlength=4).tolist()
-    rows = asked(client, "rows", {"ask": {"k": 4}, "polygon": polygon, "limit": 200})
+    rows = asked(client, "rows", {"query": {"k": 4}, "polygon": polygon, "limit": 200})
     assert sorted(row["row"] for row in rows["rows"]) == np.flatnonzero(inside)[:200].tolist()
-    points = asked(client, "points", {"ask": {"k": 4}, "color": "cluster"})
+    points = asked(client, "points", {"query": {"k": 4}, "color": "cluster"})
     assert points["values"] == result.labels.tolist()
 
 
 def test_missing_labels_and_a_method_without_dendrogram(bench):
     labels = [[0, 0, 1, 1, None], [0, 0, 1, None, None], [0, 1, 1, 1, None]]
     with testclient.TestClient(make_app(Workbench(qt.Ensemble(labels)), TOKEN), base_url=BASE) as client:
-        found = asked(client, "answer", {"ask": {"k": 2}})
+        found = asked(client, "answer", {"query": {"k": 2}})
         assert found["unlabeled"] == 1
-        assert asked(client, "rows", {"ask": {"k": 2}, "find": "4"})["rows"][0]["label"] == -1
-        told = asked(client, "row", {"ask": {"k": 2}, "row": 4})
+        assert asked(client, "rows", {"query": {"k": 2}, "find": "4"})["rows"][0]["label"] == -1
+        told = asked(client, "row", {"query": {"k": 2}, "row": 4})
         assert [vote["label"] for vote in told["votes"]] == [None] * 3
-        assert post(client, "compare", {"left": {"ask": {}}, "right": {"truth": True}}).status_code == 422
-        assert post(client, "points", {"ask": {}}).status_code == 422
+        assert post(client, "compare", {"left": {"query": {}}, "right": {"truth": True}}).status_code == 422
+        assert post(client, "points", {"query": {}}).status_code == 422
 
 
 # Who is let in ------------------------------------------------------------------------------------------------------
@@ -309,7 +316,7 @@ def test_missing_labels_and_a_method_without_dendrogram(bench):
 def test_strangers_get_nothing(client, path, headers, method):
     response = client.request(method, path, headers=headers, json={"tab": "t"} if method == "POST" else None)
     assert response.status_code == 404
-    assert response.json() == {"error": "There is nothing here."}
+    assert response.json() == {"error": "Not found."}
 
 
 def test_pages_carry_a_strict_policy_and_load_nothing_from_elsewhere(client):
@@ -334,9 +341,9 @@ def test_wrong_kinds_of_requests_are_refused(client):
     big = client.post(f"/{TOKEN}/api/answer", content=b" " * (1 << 21), headers=HEADERS)
     assert big.status_code == 400
     assert "at most" in big.json()["error"]
-    wrong = post(client, "answer", {"ask": {"method": "waec"}})
+    wrong = post(client, "answer", {"query": {"method": "waec"}})
     assert (wrong.status_code, "Did you mean 'weac'?" in wrong.json()["error"]) == (422, True)
-    assert "Switch one on" in post(client, "answer", {"ask": {"members": []}}).json()["error"]
+    assert "Enable a member" in post(client, "answer", {"query": {"members": []}}).json()["error"]
 
 
 # Work ---------------------------------------------------------------------------------------------------------------
@@ -356,17 +363,17 @@ def test_the_newest_question_of_a_tab_wins_and_tabs_do_not_disturb_each_other(be
 
     monkeypatch.setitem(VIEWS, "answer", slow)
     with Explorer(bench).start() as running, httpx.Client(timeout=60) as client, ThreadPoolExecutor(4) as pool:
-        ask = lambda question, tab: client.post(f"{running.url}api/answer", json={"tab": tab, "question": question})  # noqa: E731
-        old = pool.submit(ask, {"wait": True}, "one")
+        query = lambda question, tab: client.post(f"{running.url}api/answer", json={"tab": tab, "request": question})  # noqa: E731
+        old = pool.submit(query, {"wait": True}, "one")
         assert begun.wait(20)
         stage = client.post(f"{running.url}api/progress", json={"tab": "one"}).json()
         assert stage[0]["stage"] == "waiting for the test"
-        assert ask({"n": 2}, "two").json() == {"n": 2}
+        assert query({"n": 2}, "two").json() == {"n": 2}
         assert not old.done()
-        assert ask({"n": 1}, "one").json() == {"n": 1}
+        assert query({"n": 1}, "one").json() == {"n": 1}
         assert old.result(20).status_code == 409
         begun.clear()
-        again = pool.submit(ask, {"wait": True}, "three")
+        again = pool.submit(query, {"wait": True}, "three")
         assert begun.wait(20)
         assert client.post(f"{running.url}api/cancel", json={"tab": "three"}).json() == {"cancelled": 1}
         assert again.result(20).status_code == 409
@@ -374,13 +381,13 @@ def test_the_newest_question_of_a_tab_wins_and_tabs_do_not_disturb_each_other(be
 
 
 def working(ended):
-    """Return a question whose work is many small tasks, and which tells that it ended before them."""
+    """Return a question whose work is many small tqueries, and which tells that it ended before them."""
 
     def work(bench, data, job):
         if not data.get("long"):
             return b"{}"
         try:
-            job.at("working")
+            job.enter("working")
             report_progress("Half of it", 0.5)
             threads.in_threads(lambda _: time.sleep(0.01), range(4000))
         except BaseException as error:
@@ -396,7 +403,7 @@ def test_work_ends_when_nobody_waits_for_it(bench, monkeypatch, how):
     ended = []
     monkeypatch.setitem(VIEWS, "answer", working(ended))
     with Explorer(bench).start() as running, httpx.Client(timeout=60) as client, ThreadPoolExecutor(1) as pool:
-        body = {"tab": "one", "question": {"long": True}}
+        body = {"tab": "one", "request": {"long": True}}
         if how == "gone":
             with pytest.raises(httpx.ReadTimeout):
                 httpx.post(f"{running.url}api/answer", json=body, timeout=0.5)
@@ -415,7 +422,7 @@ def test_work_ends_when_nobody_waits_for_it(bench, monkeypatch, how):
 
 
 @pytest.mark.parametrize("method", ["gp-mgla", "weac", "lwgp"])
-def test_methods_can_be_stopped_between_their_tasks(method):
+def test_methods_can_be_stopped_between_their_tqueries(method):
     class Stop(BaseException):
         pass
 
@@ -434,18 +441,20 @@ def test_methods_can_be_stopped_between_their_tasks(method):
 
 
 def test_many_clients_lose_no_answer_and_mix_none_up(bench):
-    asks = [{"k": k, "method": method, "members": [j for j in range(6) if j != off]}
+    queries = [{"k": k, "method": method, "members": [j for j in range(6) if j != off]}
             for k in (2, 3, 4) for method in ("gp-mgla", "weac") for off in (0, 3)]  # fmt: skip
-    expected = [[c.size for c in own_answer(bench, ask["method"], ask["k"], ask["members"]).clusters] for ask in asks]
+    expected = [
+        [c.size for c in own_answer(bench, query["method"], query["k"], query["members"]).clusters] for query in queries
+    ]
     with Explorer(bench).start() as running:
 
         def client(number):
             rng = random.Random(number)
             with httpx.Client(timeout=120) as web:
                 for _ in range(6):
-                    i = rng.randrange(len(asks))
+                    i = rng.randrange(len(queries))
                     found = web.post(
-                        f"{running.url}api/answer", json={"tab": f"c{number}", "question": {"ask": asks[i]}}
+                        f"{running.url}api/answer", json={"tab": f"c{number}", "request": {"query": queries[i]}}
                     )
                     assert found.status_code == 200
                     assert [c["size"] for c in found.json()["clusters"]] == expected[i]
@@ -475,7 +484,7 @@ def test_an_interrupt_ends_the_command_cleanly_in_the_middle_of_work(tmp_path):
     ):
         try:
             url = server.stdout.readline().strip()
-            body = {"tab": "t", "question": {"ask": {"method": "weac", "k": 3}}}
+            body = {"tab": "t", "request": {"query": {"method": "weac", "k": 3}}}
             waiting = pool.submit(httpx.post, f"{url}api/answer", json=body, timeout=60)
             while not any("tree" in one["stage"] for one in client.post(f"{url}api/progress", json=body).json()):
                 assert not waiting.done()
@@ -488,13 +497,58 @@ def test_an_interrupt_ends_the_command_cleanly_in_the_middle_of_work(tmp_path):
             server.kill()  # where it still runs, a check has failed
 
 
-def test_explore_refuses_what_does_not_fit():
+def test_explore_rejects_invalid_input():
     labels, _ = labels_and_truth()
-    with pytest.raises(qt.QuorateError, match="truth must hold one value for each of 240 rows; got 3"):
+    with raises("length", "truth"):
         qt.explore(labels, truth=[1, 2, 3], open_browser=False)
-    with pytest.raises(qt.QuorateError, match="two columns; got 3"):
+    with raises("two-columns", "xy"):
         qt.explore(labels, xy=np.zeros((240, 3)), open_browser=False)
-    with pytest.raises(qt.QuorateError, match="numbers only"):
+    with raises("not-numeric", "features"):
         qt.explore(labels, features=np.full((240, 2), "a"), open_browser=False)
+    with raises("length", "features"):
+        qt.explore(labels, features=np.zeros((1, 3)), open_browser=False)
     with qt.explore(labels, features=np.random.default_rng(0).normal(size=(240, 4)), open_browser=False) as running:
         assert running.url.startswith("http://127.0.0.1:")
+
+
+def test_results_have_a_headline_and_name_copies():
+    labels, _ = labels_and_truth()
+    ens = qt.Ensemble(np.column_stack([labels, labels[:, 0]]), names=[*"abcdef", "copy"])
+    with testclient.TestClient(make_app(Workbench(ens), TOKEN), base_url=BASE) as client:
+        found = asked(client, "answer", {"query": {"k": 4}})
+        sizes = [int(cluster["size"]) for cluster in found["clusters"]]
+        assert found["headline"].startswith(
+            f"4 clusters ({sizes[0]}, {sizes[1]}, {sizes[2]} and {sizes[3]} rows) from 7"
+        )
+        assert any("a and copy are (nearly) identical" in note for note in found["notes"])
+        assert {member["status"] for member in found["members"] if member["weight"] == 0} <= {"ignored"}
+
+
+def test_features_are_drawn_by_principal_components():
+    labels, truth = labels_and_truth()
+    features = np.column_stack([truth * 5.0, np.random.default_rng(0).normal(size=240)])
+    drawn = coordinates(qt.Ensemble(labels), features=features)
+    assert drawn["xy"].shape == (240, 2)
+    assert [name[:4] for name in drawn["xy_names"]] == ["PC1 ", "PC2 "]
+
+
+def test_moved_rows_are_counted_in_full_and_listed_in_part(client, bench):
+    rng = np.random.default_rng(0)
+    ens = qt.Ensemble(np.stack([rng.integers(0, 3, 400) for _ in range(4)], axis=1))
+    with testclient.TestClient(make_app(Workbench(ens), TOKEN), base_url=BASE) as other:
+        found = asked(other, "compare", {"left": {"query": {"k": 3}}, "right": {"member": 0}})
+        assert found["moved"] > len(found["rows"]) == 50
+
+
+def test_a_member_switch_cuts_once_and_does_not_choose_k_first():
+    """The first result of a large ensemble does not wait for the automatic choice of k."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 6, 3000)
+    labels = np.stack([np.where(rng.random(3000) < 0.3, rng.integers(0, 6, 3000), truth) for _ in range(30)], axis=1)
+    bench = Workbench(qt.Ensemble(labels))
+    assert is_large(bench.ensemble)
+    query = parse_query({"members": list(range(29))}, 30)
+    first = bench.answer(query, first_look=True)
+    assert first.choosing
+    assert ("choice", query.solved_by) not in bench._solved
+    assert bench.answer(query).cut.n_clusters == qt.choose_k(labels[:, :29]).n_clusters

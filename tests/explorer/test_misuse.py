@@ -24,10 +24,10 @@ TOKEN = "secret"
 NASTY = "</script><b>\"&'"
 HEADERS = {"content-type": "application/json"}
 SECONDS = 30  # what takes longer counts as a hang; far more than any of these needs on a busy machine
-FIELDS = ["ask", "row", "k", "method", "members", "weights", "params", "cluster", "bin", "find", "polygon", "offset",
+FIELDS = ["query", "row", "k", "method", "members", "weights", "params", "cluster", "bin", "find", "polygon", "offset",
           "limit", "color", "one", "other", "left", "right", "format", "member", NASTY]  # fmt: skip
 JUNK = [None, True, -1, 0, 1e308, "x", "\u202e", [], {}, [[]], {"a": 1}, 10**30, "y" * 2000, -0.5, [1, 2], "\ud800"]
-BODIES = [b"", b"{", b"[" * 5000, b"NaN", b'{"tab":"a","question":Infinity}', b"\xff\xfe", b'{"tab":"a"}' * 2]
+BODIES = [b"", b"{", b"[" * 5000, b"NaN", b'{"tab":"a","request":Infinity}', b"\xff\xfe", b'{"tab":"a"}' * 2]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ def malformed(rng):
     question = {rng.choice(FIELDS): thing(rng) for _ in range(rng.randrange(4))}
     if kind < 0.6:
         names = ["k", "method", "members", "weights", "params", "x"]
-        question["ask"] = {rng.choice(names): thing(rng) for _ in range(2)}
-    return part, json.dumps({"tab": "f", "question": question} if kind < 0.9 else thing(rng)).encode()
+        question["query"] = {rng.choice(names): thing(rng) for _ in range(2)}
+    return part, json.dumps({"tab": "f", "request": question} if kind < 0.9 else thing(rng)).encode()
 
 
 def thing(rng, depth=0):
@@ -156,7 +156,7 @@ def test_connections_that_say_nothing_do_not_keep_others_waiting(bench):
         for connection in silent[::2]:
             connection.sendall(b"POST /x HTTP/1.1\r\nHost: 127.0")
         asked = httpx.post(
-            f"{running.url}api/answer", json={"tab": "t", "question": {"ask": {"k": 3}}}, timeout=SECONDS
+            f"{running.url}api/answer", json={"tab": "t", "request": {"query": {"k": 3}}}, timeout=SECONDS
         )
         assert asked.json()["k"] == 3
         began = time.monotonic()

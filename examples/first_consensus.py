@@ -2,8 +2,8 @@
 A first consensus
 =================
 
-Ten k-means clusterings of the handwritten digits, each with a different number of clusters. Their consensus is closer to
-the true digits than the best of them, and you do not need to know which one is the best.
+Ten k-means clusterings of the handwritten digits, each with a different number of clusters. Their consensus is closer
+to the true digits than the best of them, and you do not need to know which one is the best.
 """
 
 import matplotlib.pyplot as plt

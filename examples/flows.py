@@ -2,8 +2,8 @@
 From a member's clusters to the consensus
 =========================================
 
-Bands show which clusters of a member were merged, split or preserved. A member with far more clusters than the consensus
-is mostly merged. Its clusters that are split show where the other members disagree.
+Bands show which clusters of a member were merged, split or preserved. A member with far more clusters than the
+consensus is mostly merged. Its clusters that are split show where the other members disagree.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 From features to a consensus
 ============================
 
-If you have features and no clusterings, `ConsensusClustering` generates members of different kinds and combines them. It
-suggests the number of clusters, works in a scikit-learn pipeline and labels new rows.
+If you have features and no clusterings, `ConsensusClustering` generates members of different kinds and combines them.
+It suggests the number of clusters, works in a scikit-learn pipeline and labels new rows.
 """
 
 import matplotlib.pyplot as plt

@@ -18,6 +18,7 @@ from .algorithms.kcc import KCC
 from .algorithms.lce import LCE
 from .algorithms.lwea import LWEA
 from .algorithms.lwgp import LWGP
+from .algorithms.majority import Majority
 from .algorithms.mcla import MCLA
 from .algorithms.median import MedianPartition
 from .algorithms.mixture import MixtureModel
@@ -123,6 +124,7 @@ __all__ = [
     "HardVoting",
     "LabelMatch",
     "LabelStructure",
+    "Majority",
     "MedianPartition",
     "MemberReliability",
     "MethodInfo",

@@ -27,6 +27,7 @@ from quorate.algorithms.kcc import KCC
 from quorate.algorithms.lce import LCE
 from quorate.algorithms.lwea import LWEA
 from quorate.algorithms.lwgp import LWGP
+from quorate.algorithms.majority import Majority
 from quorate.algorithms.mcla import MCLA
 from quorate.algorithms.median import MedianPartition
 from quorate.algorithms.mixture import MixtureModel
@@ -72,6 +73,7 @@ METHODS: dict[str, type[ConsensusMethod]] = {
         SEC,
         HardVoting,
         BestMember,
+        Majority,
     )
 }
 

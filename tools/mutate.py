@@ -35,10 +35,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quorate"
 KMEANS = ["tests/test_kmeans.py"]
 BLOCKS = ["tests/test_tables.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
-LINKAGE = ["tests/test_linkage.py", "tests/test_field.py", "tests/test_notebooks.py"]
+METHODS = [f"tests/algorithms/test_{name}.py" for name in ("ecpcs_hc", "lce", "pta", "srs", "tree", "wct")]
+LINKAGE = ["tests/test_linkage.py", "tests/algorithms/test_lwea.py", "tests/test_notebooks.py"]
 LINKAGE += ["-k", "test_linkage or (local and linked) or dendrogram"]
-CROWD = ["tests/test_crowd.py", "tests/test_field.py", "-k", "test_crowd or certainty"]
-LINKS = ["tests/test_links.py", "tests/test_linkage.py", "tests/test_baselines.py", "tests/test_field.py"]
+CROWD = ["tests/test_crowd.py", "tests/algorithms/test_lwea.py", "-k", "test_crowd or certainty"]
+LINKS = ["tests/test_links.py", "tests/test_linkage.py", *METHODS]
 LINKS += ["-k", "test_links or rounds or nearest_group or walks or simrank or running_example and triples or dense_way"]
 PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
 TESTS = {
@@ -56,7 +57,7 @@ TESTS = {
     "random_walks.py": LINKS,
     "cluster_similarity.py": LINKS,
     "_kernels/neighbor_sums.py": LINKS,
-    "numerics/transfer_cut.py": ["tests/test_tcut.py", "tests/test_baselines.py", "-k", "test_tcut or hybrid"],
+    "numerics/transfer_cut.py": ["tests/test_tcut.py", "tests/algorithms/test_hbgf.py"],
     "patterns.py": PATTERNS,
     "_kernels/row_hashing.py": PATTERNS,
     "overlaps.py": PATTERNS,

@@ -76,7 +76,7 @@ small = oracles.label_matrices(missing=True, max_rows=14, max_members=4)
 @every_case
 @given(labels=small, k=st.integers(1, 4), seed=st.integers(0, 9))
 @few
-def test_the_order_of_rows_changes_nothing(case, labels, k, seed):
+def test_order_of_rows_does_not_matter(case, labels, k, seed):
     ens = Ensemble(list(labels.T))
     assume(k <= largest_k(case, ens))
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -121,7 +121,7 @@ def most_clusters(fitted, k, n_known):
 @every_case
 @given(labels=small, k=st.integers(1, 3))
 @few
-def test_the_same_seed_gives_the_same_labels(case, labels, k):
+def test_same_seed_gives_the_same_labels(case, labels, k):
     ens = Ensemble(list(labels.T))
     assume(k <= largest_k(case, ens))
     estimator = CASES[case][0].estimator
@@ -150,7 +150,7 @@ def planted(seed, noise):
 @cases_with("clear answers")
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=8)
-def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(case, seed):
+def test_names_and_order_of_members_do_not_matter_for_clear_answers(case, seed):
     # Mislabeled rows tie everywhere under complete link, and vanish from a completed matrix.
     noisy = "complete" not in case and "ecmc" not in case
     labels, truth = planted(seed, 0.02 if noisy else 0.0)
@@ -171,7 +171,7 @@ def test_names_and_order_of_members_change_nothing_where_the_answer_is_clear(cas
 @every_case
 @given(labels=small, seed=st.integers(0, 9))
 @few
-def test_names_and_order_of_members_change_nothing_but_ties(case, labels, seed):
+def test_names_and_order_of_members_matter_only_for_ties(case, labels, seed):
     """What no tie can change: single-link heights, eigenvalues, objectives."""
     random = np.random.default_rng(seed)
     order = random.permutation(labels.shape[1])
@@ -189,7 +189,7 @@ def test_names_and_order_of_members_change_nothing_but_ties(case, labels, seed):
 @every_case
 @given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), n_members=st.integers(1, 4))
 @few
-def test_a_unanimous_ensemble_returns_its_partition(case, sizes, n_members):
+def test_unanimous_members_give_their_partition(case, sizes, n_members):
     truth = np.repeat(np.arange(len(sizes)), sizes)
     fitted = fit(case, np.stack([truth] * n_members, axis=1), len(sizes))
     assert oracles.partition(fitted.labels_) == oracles.partition(truth)
@@ -213,7 +213,7 @@ def test_components_of_the_graph_are_found(case, labels):
 @every_case
 @given(labels=oracles.label_matrices(max_rows=14, min_members=2, max_members=4), k=st.integers(1, 3))
 @few
-def test_a_trivial_member_has_no_weight_and_breaks_nothing(case, labels, k):
+def test_trivial_member_has_no_weight(case, labels, k):
     labels[:2] = [[0], [1]]  # no other member is trivial
     with_it, without = np.column_stack([labels, np.zeros(len(labels))]), Ensemble(list(labels.T))
     assume(k <= largest_k(case, without))
@@ -264,7 +264,7 @@ def test_degenerate_ensembles(case, degenerate):
 
 @every_case
 @pytest.mark.parametrize("weights", [[0, 1, 0], [1, 0, 2], [1e-9, 1, 1]])
-def test_some_members_may_weigh_nothing(case, weights):
+def test_members_of_weight_zero(case, weights):
     members = [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, None], [0, 1, 2, 0, 1, 2]]
     fitted = fit(case, Ensemble(members), 2, weights=weights)
     assert_sound(fitted)
@@ -273,7 +273,7 @@ def test_some_members_may_weigh_nothing(case, weights):
 
 
 @every_case
-def test_all_weight_on_a_member_that_says_nothing(case):
+def test_all_weight_on_a_member_without_labels(case):
     ens = Ensemble([[0, 0, 1, 1], [None, None, None, None]])
     fitted = fit(case, ens, 1, weights=[0.0, 1.0])
     assert set(fitted.labels_.tolist()) <= {-1, 0}
@@ -321,7 +321,7 @@ def test_scikit_learn_conventions(name, generated):
 
 
 @every_case
-def test_one_call_gives_what_the_estimator_gives(case, generated):
+def test_consensus_equals_the_estimator(case, generated):
     labels = generated
     info, params = CASES[case]
     with quiet():
@@ -333,7 +333,7 @@ def test_one_call_gives_what_the_estimator_gives(case, generated):
 
 
 @every_method
-def test_the_registry_tells_what_there_is_to_know(name):
+def test_registry_describes_the_method(name):
     info = METHODS[name]
     assert info.estimator.name == name
     assert info.weighted == (info.parameters["weights"] in ("ncai", "trust"))
@@ -347,15 +347,15 @@ def test_the_registry_tells_what_there_is_to_know(name):
     assert undocumented == []
 
 
-def test_the_readme_names_every_method():
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
+def test_readme_names_every_method():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
     table = readme[readme.index("## Which method?") :].partition("\n\n`quorate methods`")[0]
     named = re.findall(r"`([a-z-]+)`", "".join(line.split("|")[1] for line in table.splitlines() if line[:1] == "|"))
     assert [name for name in METHODS if name not in named] == []
     assert sorted(named) == sorted(["auto", *METHODS])
 
 
-def test_the_methods_of_the_paper_are_there():
+def test_methods_of_the_paper_are_registered():
     assert {"gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "srs", "wct"} <= set(METHODS)
     assert [name for name in METHODS if METHODS[name].weighted] == ["portfolio", "gp-mgla", "weac"]
 
@@ -381,13 +381,13 @@ def test_the_methods_of_the_paper_are_there():
         (qt.EAC, {"linkage": "ward"}, "linkage must be one of 'average', 'complete', 'single'"),
     ],
 )
-def test_bad_parameters_are_refused(running_example, method, params, message):
+def test_invalid_parameters_raise(running_example, method, params, message):
     with pytest.raises(qt.QuorateError, match=message):
         method(n_clusters=2, **params).fit(running_example)
 
 
 @every_case
-def test_memory_is_refused_in_time_and_what_is_advised_fits(case):
+def test_memory_limit_is_checked_first_and_the_advice_works(case):
     random = np.random.default_rng(0)
     ens = Ensemble(random.integers(0, 12, (3000, 4)))
     qt.cai(ens)  # the co-occurrence is part of the ensemble
@@ -403,7 +403,7 @@ def test_memory_is_refused_in_time_and_what_is_advised_fits(case):
 
 
 @pytest.mark.parametrize("method", [qt.HBGF, qt.WCC, qt.GPMGLA])
-def test_an_embedding_that_does_not_fit_is_refused(method):
+def test_embedding_beyond_the_memory_limit_raises(method):
     ens = Ensemble(np.random.default_rng(0).integers(0, 12, (3000, 4)))
     with (
         qt.memory_limit("300kB"),

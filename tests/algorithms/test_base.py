@@ -47,7 +47,7 @@ def noisy_blobs():
 
 
 @both
-def test_shuffled_rows_get_the_very_same_labels(method, noisy_blobs):
+def test_shuffled_rows_get_the_same_labels(method, noisy_blobs):
     order = np.random.default_rng(1).permutation(len(noisy_blobs))
     labels = method(n_clusters=5).fit_predict(noisy_blobs)
     assert np.array_equal(method(n_clusters=5).fit_predict(noisy_blobs[order]), labels[order])
@@ -86,7 +86,7 @@ def test_renamed_labels_and_reordered_members_give_the_same_partition(generated,
 
 
 @both
-def test_threads_change_nothing(method):
+def test_number_of_threads_does_not_matter(method):
     random = np.random.default_rng(0)
     labels = random.integers(0, 6, (40_000, 5)) + (np.arange(40_000) // 8000)[:, None]
     threads = numba.get_num_threads()
@@ -102,7 +102,7 @@ def test_threads_change_nothing(method):
 
 @both
 @given(labels=oracles.label_matrices(missing=True))
-def test_exactly_k_clusters_or_as_many_as_there_are(method, labels):
+def test_exactly_k_clusters_or_as_many_as_patterns(method, labels):
     ens = Ensemble(list(labels.T))
     with quiet():
         fitted = method(n_clusters=1).fit(ens)
@@ -140,7 +140,7 @@ def test_confidence_is_the_share_of_votes_for_the_cluster(method, labels):
 
 
 @both
-def test_new_rows_go_where_the_evidence_is(method, noisy_blobs):
+def test_new_rows_join_the_nearest_cluster(method, noisy_blobs):
     fitted = method(n_clusters=5).fit(noisy_blobs)
     known = noisy_blobs[3].copy()
     partly = known.copy()
@@ -153,7 +153,7 @@ def test_new_rows_go_where_the_evidence_is(method, noisy_blobs):
 
 
 @both
-def test_unanimous_members_are_followed(method):
+def test_unanimous_members_give_their_partition(method):
     truth = np.repeat([3, 1, 2], [5, 4, 3])
     fitted = method(n_clusters=3).fit([truth, truth, truth])
     assert fitted.labels_.tolist() == [0] * 5 + [1] * 4 + [2] * 3
@@ -161,7 +161,7 @@ def test_unanimous_members_are_followed(method):
     assert fitted.confidence_.tolist() == [1.0] * 12
 
 
-def test_a_trivial_member_changes_nothing_in_weac(noisy_blobs):
+def test_trivial_member_has_no_influence_in_weac(noisy_blobs):
     trivial = np.column_stack([noisy_blobs, np.zeros(200)])
     with_it, without = (qt.WEAC(n_clusters=5).fit(labels) for labels in (trivial, noisy_blobs))
     assert with_it.ncai_[-1] == 0
@@ -196,14 +196,14 @@ def test_degenerate_ensembles(method, labels, k):
 
 
 @both
-def test_fewer_patterns_than_clusters_is_said(method):
+def test_fewer_patterns_than_clusters_warns(method):
     with warns("fewer-clusters"):
         fitted = method(n_clusters=3).fit([[0, 0, 1, 1], [0, 0, 1, 1]])
     assert fitted.n_clusters_ == 2
 
 
 @both
-def test_rows_nobody_labels_are_said(method):
+def test_rows_without_labels_warn(method):
     with warns("rows-without-labels"):
         fitted = method(n_clusters=2).fit([[0, 0, 1, 1, None], [0, 0, 1, 1, None]])
     assert fitted.labels_.tolist() == [0, 0, 1, 1, -1]
@@ -228,14 +228,14 @@ def test_scikit_learn_conventions(method, noisy_blobs):
 
 @both
 @pytest.mark.filterwarnings("ignore:The eigengap")  # one member alone cannot tell its clusters from one more
-def test_weights_may_be_given(method, noisy_blobs):
+def test_given_weights(method, noisy_blobs):
     one_only = method(n_clusters=5, weights=[0, 0, 3, 0, 0]).fit(noisy_blobs[~np.isnan(noisy_blobs[:, 2])])
     assert one_only.member_weights_.tolist() == [0, 0, 1, 0, 0]
     equal, given_equal = (method(n_clusters=5, weights=w).fit_predict(noisy_blobs) for w in ("equal", [0.2] * 5))
     assert np.array_equal(equal, given_equal)
 
 
-def test_a_frame_is_an_ensemble_and_clusters_are_described(noisy_blobs):
+def test_frames_are_accepted_and_clusters_described(noisy_blobs):
     frame = pd.DataFrame(noisy_blobs, columns=list("abcde"))
     fitted = qt.WEAC(n_clusters=5).fit(frame)
     table = pd.DataFrame(fitted.clusters_)
@@ -271,7 +271,7 @@ def test_new_rows_are_matched_by_the_names_of_members(noisy_blobs):
 
 
 @pytest.mark.parametrize("method", [qt.GPMGLA, qt.WEAC])
-def test_a_trusted_member_that_says_nothing(method):
+def test_all_weight_on_a_member_that_labels_nothing(method):
     with pytest.warns(qt.QuorateWarning) as said:
         fitted = method(2, weights=[0, 1]).fit([[0, 1, 0, 2], [None] * 4])
     assert said[0].message.code == "rows-without-labels"
@@ -279,7 +279,7 @@ def test_a_trusted_member_that_says_nothing(method):
     assert fitted.predict([[0, 1], [5, None]]).tolist() == [-1, -1]
 
 
-def test_the_tree_cannot_be_cut_into_nothing(running_example):
+def test_tree_needs_at_least_one_cluster(running_example):
     tree = qt.WEAC(2).fit(running_example).dendrogram_
     for k in (0, -3, 1.5):
         with pytest.raises(qt.QuorateError, match="k must be an integer of at least 1"):
@@ -311,7 +311,7 @@ def test_coassociation_by_name_of_weights(running_example):
     ],
 )
 @both
-def test_bad_parameters_are_refused(running_example, method, params, message):
+def test_invalid_parameters_raise(running_example, method, params, message):
     with pytest.raises(qt.QuorateError, match=message):
         method(**{"n_clusters": 2, **params}).fit(running_example)
 
@@ -325,12 +325,12 @@ def test_bad_parameters_are_refused(running_example, method, params, message):
         (qt.GPMGLA, {"n_init": 0}, "n_init must be an integer of at least 1"),
     ],
 )
-def test_bad_parameters_of_one_method_are_refused(running_example, method, params, message):
+def test_invalid_parameters_of_one_method_raise(running_example, method, params, message):
     with pytest.raises(qt.QuorateError, match=message):
         method(n_clusters=2, **params).fit(running_example)
 
 
-def test_a_graph_has_no_more_clusters_than_its_members():
+def test_graph_methods_are_limited_by_the_number_of_clusters():
     labels = [[0, 0, 0, 1, 1, 1]]
     with raises("more-clusters-than-members-have", "n_clusters"):
         qt.GPMGLA(n_clusters=3).fit(labels)
@@ -352,7 +352,7 @@ def test_consensus_in_one_call(noisy_blobs):
         qt.consensus(noisy_blobs, method="weac", link="single")
 
 
-def test_the_registry_describes_every_method():
+def test_registry_describes_every_method():
     for info in qt.methods():
         assert info.estimator(n_clusters=2).get_params().keys() == {*info.parameters, "n_clusters"}
         assert info.citation
@@ -376,7 +376,7 @@ def test_scores_of_a_clustering():
         qt.evaluate([0, None], [None, 1])
 
 
-def test_a_result_can_be_gone_on_with(tmp_path):
+def test_result_can_be_swept_predicted_and_pickled(tmp_path):
     ens = qt.Ensemble([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
     result = qt.consensus(ens, 2, "weac", linkage="single")
     assert np.array_equal(result.estimator.labels_, result.labels)
@@ -403,7 +403,7 @@ def test_warnings_point_at_the_users_line():
 
 
 @both
-def test_what_fitting_finds_is_said_to_be_missing_before(method):
+def test_fitted_attributes_before_fit_raise(method):
     unfitted = method(n_clusters=2)
     with pytest.raises(
         AttributeError, match=f"This {method.__name__} is not fitted yet, so it has no labels_. Call fit"

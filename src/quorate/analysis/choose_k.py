@@ -29,7 +29,7 @@ from quorate.ensemble import (
 )
 from quorate.errors import QuorateError
 from quorate.graphs import bipartite_graph
-from quorate.numerics.linkage import link_coassociation
+from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.numerics.transfer_cut import leading_spectrum
 from quorate.reliability import crowd_trust, trusted_influence
 
@@ -228,19 +228,24 @@ def sample_rows(ens: Clusterings) -> Ensemble:
 def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
     """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; the mean over all splits.
 
-    Members count by the influence they have in the whole; in a half where none has any, all count the same.
+    Members count by the influence they have in the whole.
     """
 
     def cut(half: Half) -> Ints:
-        of_members = influence[half.members]
-        tree = link_coassociation(
-            half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average"
-        )
+        tree = tree_of_half(half, influence)
         return np.stack([tree.cut(int(k)) for k in ks], axis=1)
 
+    return halves.agreement(cut)
+
+
+def tree_of_half(half: Half, influence: Floats) -> Dendrogram:
+    """Return the WEAC tree of half of the members, by their influence in the whole; equal where none has any."""
+    of_members = influence[half.members]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a tree of all patterns would take does not concern these
-        return halves.agreement(cut)
+        return link_coassociation(
+            half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average"
+        )
 
 
 def _rand(one: Ints, other: Ints, counts: Floats) -> float:
@@ -285,11 +290,11 @@ def choose_k(labels: Any) -> Choice:
 
 @cached_per_object
 def _chosen(ens: Clusterings) -> Choice:
-    influence = _influence(ens)
+    influence = member_influence(ens)
     return choose(ens, _eigenvalues(ens, influence) if ens.n_members > 1 else None, influence)
 
 
-def _influence(ens: Clusterings) -> Floats:
+def member_influence(ens: Clusterings) -> Floats:
     """(M,) trust, squared; all the same where the memory does not hold the agreement of all members."""
     try:
         return trusted_influence(crowd_trust(ens), _BETA)

@@ -167,7 +167,7 @@ def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
             "truth": truth,
         },
         "method": {"name": resolve_method(request.method)},
-        "structure": structure_values(ens),
+        "structure": structure_values(ens, found.n_clusters),
         "choice": {
             "k": found.n_clusters,
             "explanation": f"{choice_sentence(found.n_clusters, found.choice, automatic=found.choice is not None)} "

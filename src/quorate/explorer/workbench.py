@@ -155,7 +155,8 @@ class Workbench:
     def structure(self, query: Query, job: Job | None = None) -> dict[str, Any]:
         """Return the check for cluster structure by the labels."""
         report_stage(job, "checking for cluster structure")
-        return self._solved.get(("structure", query.members), lambda: structure_values(self.selected(query)))
+        key = ("structure", query.members, query.k)
+        return self._solved.get(key, lambda: structure_values(self.selected(query), query.k or "auto"))
 
     def members(self, query: Query, answer: Answer) -> tuple[MemberRow, ...]:
         """Return the figures of each enabled member, with its weight in a result."""

@@ -13,13 +13,13 @@ import numpy as np
 
 from quorate._utils.array_types import Floats
 from quorate.algorithms.portfolio import CandidateAnswer
-from quorate.analysis.choose_k import Candidate, Choice, split_in_halves
+from quorate.analysis.choose_k import Candidate, Choice
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import label_structure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
 from quorate.ensemble import Clusterings
-from quorate.reliability import NO_AGREEMENT, CrowdTrust, crowd_trust
+from quorate.reliability import NO_AGREEMENT, CrowdTrust
 from quorate.reporting.member_views import MemberRow
 from quorate.reporting.sentences import (
     copy_sentences,
@@ -87,40 +87,36 @@ def candidate_values(candidates: Sequence[CandidateAnswer]) -> list[dict[str, An
     ]
 
 
-def structure_values(ens: Clusterings, features: Structure | None = None) -> dict[str, Any]:
+def structure_values(
+    ens: Clusterings, n_clusters: int | str = "auto", features: Structure | None = None
+) -> dict[str, Any]:
     """Return whether there is cluster structure: by the features if their test is given, else by the labels.
 
-    `verdict` is one of "clear", "weak", "none" and "unknown"; `limits` is what the check can miss.
+    `verdict` is one of "clear", "weak", "none" and "unknown"; `k` is the number of clusters that was checked, and
+    `limits` is what the check can miss.
     """
     if features is not None:
         return {
             "from": "features",
             "verdict": features.verdict,
+            "k": features.n_clusters,
             "value": None,
             "p_value": round(features.p_value, 6),
             "sentence": features.sentence,
             "limits": FEATURE_LIMITS,
             "nodes": [asdict(node) for node in features.nodes],
         }
-    structure = label_structure(ens)
+    structure = label_structure(ens, n_clusters)
     return {
         "from": "labels",
-        "verdict": "unknown" if structure is None else structure.verdict,
-        "value": None if structure is None else round(structure.value, 6),
+        "verdict": structure.verdict,
+        "k": structure.n_clusters,
+        "value": None if structure.stability is None else round(structure.stability, 6),
         "p_value": None,
-        "sentence": _no_label_structure(ens) if structure is None else structure.sentence,
-        "limits": None if structure is None else structure.limits,
+        "sentence": structure.sentence,
+        "limits": structure.limits,
         "nodes": [],
     }
-
-
-def _no_label_structure(ens: Clusterings) -> str:
-    """Return why structure cannot be checked by labels alone."""
-    if split_in_halves(ens) is None:
-        return f"Too few members ({ens.n_members}) for a split-half check; at least 4 are needed."
-    if crowd_trust(ens).verdict == "too few rows to tell":
-        return "Too few rows for a check of cluster structure by labels alone."
-    return "Too few members agree with any other for a split-half check; at least 4 are needed."
 
 
 def member_values(row: MemberRow) -> dict[str, Any]:

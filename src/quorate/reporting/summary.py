@@ -87,7 +87,7 @@ def summarize(
             "parameters": _parameters(fitted),
             "candidates": candidate_values(fitted.candidates_) if isinstance(fitted, Portfolio) else [],
         },
-        "structure": structure_values(ens, origin.structure),
+        "structure": structure_values(ens, fitted.n_clusters_, origin.structure),
         "choice": _choice(fitted, sweep, origin.requested),
         "members": [member_values(row) for row in members],
         "reliability": reliability_values(fitted.crowd_, ens.names, fitted.member_weights_),

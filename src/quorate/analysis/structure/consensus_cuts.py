@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
-import numpy as np
-
-from quorate._utils.array_types import Ints, Labels
+from quorate._utils.array_types import Labels
+from quorate.algorithms.base import Solution
 from quorate.algorithms.gp_mgla import GPMGLA
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
@@ -16,18 +14,17 @@ KS = range(2, 9)
 """Numbers of clusters at which structure in the features is tested next to the answer."""
 
 
-def cuts(ens: Ensemble, ks: Sequence[int]) -> Ints:
-    """(m, ks) labels of patterns by GP-MGLA, cut into several numbers of clusters."""
+def solve(ens: Ensemble) -> Solution:
+    """Return the graph cuts of an ensemble by GP-MGLA, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answers = GPMGLA(min(2, ens.n_clusters)).solve(ens).answers(ks)
-        return np.stack([answers[k].labels for k in ks], axis=1)
+        return GPMGLA(min(2, ens.n_clusters)).solve(ens)
 
 
 def cuts_of_rows(ens: Ensemble) -> dict[int, Labels]:
     """Return the labels of all rows by GP-MGLA, by number of clusters."""
     ks = [k for k in KS if k <= min(ens.n_clusters, ens.n_patterns)]
     if not ks:
-        raise InputError("The members contain a single cluster: there is no gap to test.")
-    rows = ens.row_pattern
-    return {k: labels[rows] for k, labels in zip(ks, cuts(ens, ks).T, strict=True)}
+        raise InputError("The members contain a single cluster: there is no gap to test.", code="one-cluster")
+    answers = solve(ens).answers(ks)
+    return {k: answers[k].labels[ens.row_pattern] for k in ks}

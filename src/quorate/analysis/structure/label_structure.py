@@ -1,4 +1,4 @@
-"""Is there anything to find? Asked of features and of labels alone, through consensus partitions."""
+"""Is there cluster structure, as far as labels show it? Stability of the consensus between halves of the members."""
 
 from __future__ import annotations
 
@@ -7,105 +7,133 @@ from typing import Any
 
 import numpy as np
 
-from quorate._utils.array_types import Floats, Labels
+from quorate._utils.array_types import Ints
+from quorate._utils.checks import check_integer
 from quorate._utils.weak_cache import cached_per_object
-from quorate.analysis.choose_k import sample_rows, split_in_halves, without_rows
-from quorate.analysis.structure.consensus_cuts import KS, cuts
-from quorate.ensemble import Clusterings, Ensemble, as_clusterings
+from quorate.algorithms.base import Solution
+from quorate.analysis.choose_k import (
+    Half,
+    Halves,
+    choose_k,
+    member_influence,
+    sample_rows,
+    split_in_halves,
+    tree_of_half,
+    without_rows,
+)
+from quorate.analysis.structure.consensus_cuts import solve
+from quorate.analysis.structure.wording import describe_label_structure, label_limits
+from quorate.ensemble import Clusterings, as_clusterings
 from quorate.errors import QuorateError
-from quorate.reliability import crowd_trust, ratio, shared_information
-from quorate.row_similarity import shared_rows
+from quorate.numerics.linkage import Dendrogram
+from quorate.reliability import crowd_trust
 
-CLEAR, WEAK = 0.926, 0.3
-"""From which value on labels alone speak of structure. Of clouds that members cut, one in twenty passes the first; of
-sets with clusters, one in twenty stays below the second even if each member errs in three rows of ten, on its own
-(docs/trust.md)."""
+CLEAR, WEAK = 0.87, 0.3
+"""Split-half stability from which clusters are clear, or evidence of them is weak (docs/measurements.md)."""
 
 
 @dataclass(frozen=True)
 class LabelStructure:
-    """What the labels alone say about structure: how far halves of the members find the same, and members say it."""
+    """What labels show about structure: whether halves of the members find the same clusters."""
 
-    repeated: float
-    """Mean ARI over rows between the consensus of two halves of the members."""
-    shared: float
-    """What single members tell of the consensus: mutual information over the smaller entropy, in [0, 1]; the mean over
-    members, by their trust."""
     n_clusters: int
-    """The number of clusters at which the product of both is largest."""
-
-    @property
-    def value(self) -> float:
-        """T in [0, 1]: the product of both."""
-        return max(self.repeated * self.shared, 0.0)
+    """The number of clusters at which it was checked."""
+    stability: float | None
+    """Mean ARI over rows between the consensus of two halves of the members; None if it cannot be checked."""
+    n_members: int
+    """Members that were split in halves: those that agree with any other."""
+    reason: str | None = None
+    """Why it cannot be checked: "one cluster", "too few members", "too few agreeing members" or "too few rows"."""
 
     @property
     def verdict(self) -> str:
-        """One of "clear", "weak" and "none"."""
-        if self.value >= CLEAR:
-            return "clear"
-        return "weak" if self.value >= WEAK else "none"
+        """One of "clear", "weak", "none" and "unknown"."""
+        if self.stability is None:
+            return "unknown"
+        return "clear" if self.stability >= CLEAR else "weak" if self.stability >= WEAK else "none"
 
     @property
     def sentence(self) -> str:
-        """What it means, in plain words; never a p-value, which labels alone cannot give."""
-        says = {
-            "clear": "Clusters are clear",
-            "weak": "Evidence of clusters is weak",
-            "none": "No evidence of clusters",
-        }
-        return (
-            f"{says[self.verdict]}: halves of the members repeat each other's clusters with ARI {self.repeated:.2f}, "
-            f"and single members carry {self.shared:.0%} of them (together {self.value:.2f} of 1, by labels alone)."
-        )
+        """The verdict in words; never a p-value, which labels cannot give."""
+        return describe_label_structure(self)
 
     @property
-    def limits(self) -> str:
-        """What this can and cannot tell."""
-        told = "Labels alone tell whether members repeat one another, not why they do: "
-        if self.verdict == "none":
-            return told + "many clusters, or clusters that members miss or cut much finer, look like none."
-        return told + "one long cloud that all of them cut alike looks like clusters."
+    def limits(self) -> str | None:
+        """What labels cannot show; None if nothing was checked."""
+        return label_limits(self)
 
 
-def label_structure(labels: Any) -> LabelStructure | None:
-    """Return what the labels alone say about structure; None with too few rows, or fewer than four members that agree.
+def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructure:
+    """Check whether halves of the members find the same clusters.
 
-    T = max over k of stab(k) times the mean over members of MI(c, m) / min(H(c), H(m)), with c the consensus into k
-    clusters and stab the mean ARI over rows between the consensus of two halves of the members. Members count in the
-    mean by their trust, and those that agree with no other beyond chance not at all, so that made-up ones do not make
-    clear clusters doubtful. Labels cannot tell a long thin cloud from clusters, nor why members agree.
+    The members are split in halves in four ways. Each half is combined by a graph cut (GP-MGLA) and by a tree (WEAC)
+    into `n_clusters` clusters. The stability is the mean adjusted Rand index between the two halves, over rows, of the
+    method that is more stable. Members that agree with no other more than chance are ignored.
+
+    Clusters are "clear" from a stability of 0.87 on; evidence is "weak" from 0.3 on. Labels show whether members repeat
+    one another, not why: members that cut one elongated group alike are stable too.
+
+    Parameters
+    ----------
+    labels : Ensemble or anything `Ensemble` takes
+    n_clusters : int or "auto"
+        The number of clusters to check; "auto" is that of `choose_k`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rows = np.arange(300)
+    >>> qt.label_structure([rows // 100, rows // 100, (rows + 3) // 100 % 3, rows // 50], 3).sentence
+    'Clear clusters, judged by labels only (split-half stability 0.97 at 3 clusters).'
     """
-    return _from_labels(as_clusterings(labels))
+    ens = as_clusterings(labels)
+    auto = isinstance(n_clusters, str) and n_clusters == "auto"
+    k = choose_k(ens).n_clusters if auto else check_integer("n_clusters", n_clusters, low=1)
+    solved = _solved_halves(ens)
+    reason = "one cluster" if k == 1 else solved if isinstance(solved, str) else None
+    if isinstance(solved, str) or reason:
+        return LabelStructure(k, None, int(crowd_trust(ens).agrees.sum()), reason)
+    return LabelStructure(k, solved.stability(k), solved.n_members)
+
+
+@dataclass(frozen=True)
+class _SolvedHalves:
+    """Halves of the members, each combined by two methods."""
+
+    halves: Halves
+    solutions: dict[int, tuple[Solution, Dendrogram]]
+    """The graph cuts and the tree of each half, by its identity."""
+    n_members: int
+
+    def stability(self, k: int) -> float:
+        """Return the larger of the two methods' mean ARI between halves."""
+        return float(self.halves.agreement(lambda half: self._cuts(half, k)).max())
+
+    def _cuts(self, half: Half, k: int) -> Ints:
+        """(m, 2) labels of the patterns of a half by both methods, in k clusters or as many as it can have."""
+        graph, tree = self.solutions[id(half)]
+        k = min(k, graph.max_clusters)
+        return np.stack([graph.answer(k).labels, tree.cut(k)], axis=1)
 
 
 @cached_per_object
-def _from_labels(ens: Clusterings) -> LabelStructure | None:
+def _solved_halves(ens: Clusterings) -> _SolvedHalves | str:
+    """Return the halves of the members that agree with any other, or why there are none."""
     crowd = crowd_trust(ens)
-    counting = crowd.index if crowd.index.any() else np.ones(ens.n_members)
+    if crowd.verdict == "too few rows to tell":
+        return "too few rows"
+    if split_in_halves(ens) is None:
+        return "too few members"
     if crowd.verdict == "beyond chance" and not crowd.agrees.all():
         agreeing = np.flatnonzero(crowd.agrees)
-        ens, counting = without_rows(sample_rows(ens)).select(agreeing.tolist()), counting[agreeing]
+        ens = without_rows(sample_rows(ens)).select(agreeing.tolist())
     halves = split_in_halves(ens)
     if halves is None:
-        return None
-    whole = sample_rows(ens)
+        return "too few agreeing members"
+    influence, both = member_influence(ens), [half for split in halves.splits for half in split]
     try:
-        ks = [k for k in KS if k <= min(whole.n_clusters, whole.n_patterns)]
-        if not ks:
-            return LabelStructure(0.0, 0.0, 1)
-        partitions = cuts(whole, ks)
-        stability = halves.agreement(lambda half: cuts(half.ensemble, ks))
-    except QuorateError:  # halves that tell nothing apart
-        return LabelStructure(0.0, 0.0, 1)
-    if crowd.verdict == "too few rows to tell":
-        return None
-    shared = [np.average(_shared_information(whole, cut), weights=counting) for cut in partitions.T]
-    best = int(np.argmax(np.round(stability * shared, 9)))
-    return LabelStructure(float(stability[best]), float(shared[best]), ks[best])
-
-
-def _shared_information(ens: Ensemble, labels: Labels) -> Floats:
-    """(M,) mutual information of each member with a consensus, over the smaller entropy."""
-    information = shared_information(ens, shared_rows(ens, labels, int(labels.max()) + 1))
-    return ratio(information.mutual, np.minimum(information.entropy, information.member_entropy))
+        solutions = {id(half): (solve(half.ensemble), tree_of_half(half, influence)) for half in both}
+    except QuorateError:  # a half whose members all have a single cluster
+        return "one cluster"
+    return _SolvedHalves(halves, solutions, ens.n_members)

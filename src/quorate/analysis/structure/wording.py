@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from quorate.analysis.structure.feature_structure import Node, Structure
+    from quorate.analysis.structure.label_structure import LabelStructure
 
 _SHOWN = 5
 FEATURE_LIMITS = (
@@ -44,3 +45,33 @@ def _pairs(pairs: Sequence[tuple[int, int]]) -> str:
     ordered = sorted((min(pair), max(pair)) for pair in pairs)
     named = ", ".join(f"{one} and {other}" for one, other in ordered[:_SHOWN])
     return named + (f" and {len(ordered) - _SHOWN} more pairs" if len(ordered) > _SHOWN else "")
+
+
+_FINDINGS = {
+    "clear": "Clear clusters",
+    "weak": "Weak evidence of clusters",
+    "none": "No evidence of clusters",
+}
+_REASONS = {
+    "one cluster": "there is a single cluster",
+    "too few members": "there are fewer than four members",
+    "too few agreeing members": "fewer than four members agree with any other more than chance",
+    "too few rows": "there are too few rows",
+}
+
+
+def describe_label_structure(found: LabelStructure) -> str:
+    """Return how far halves of the members find the same clusters, and at which number of clusters."""
+    if found.reason is not None:
+        return f"Labels cannot show whether there are clusters: {_REASONS[found.reason]}."
+    at = f"split-half stability {found.stability:.2f} at {found.n_clusters} clusters"
+    return f"{_FINDINGS[found.verdict]}, judged by labels only ({at})."
+
+
+def label_limits(found: LabelStructure) -> str | None:
+    """Return what labels cannot show; None if nothing was checked."""
+    if found.verdict == "unknown":
+        return None
+    if found.verdict == "none":
+        return "Clusters that the members miss, or cut much finer, do not show in labels."
+    return "Members that cut one elongated group alike are stable too; features can show the difference."

@@ -66,7 +66,7 @@ async function getChoice() {
 }
 // The check for cluster structure runs immediately, or on request if it may take long.
 async function getStructure(requested = !S.large) {
-  const about = JSON.stringify(state.off);
+  const about = JSON.stringify([state.off, state.k]);
   if (requested && shown.structure?.about !== about) await get("structure", { query: query(S.members.length) }, (found) => { shown.structure = { about, ...found }; });
   const checked = shown.structure?.about === about;
   byId("structure").textContent = checked ? [shown.structure.sentence, shown.structure.limits].filter(Boolean).join(" ") : "";

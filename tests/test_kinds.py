@@ -53,7 +53,7 @@ def test_the_choice_shows_the_agreement_of_kinds(fitted):
     assert best.score == pytest.approx(best.agreement + best.density)
     assert set(best.support) == {"k-means", "Genie 0.1", "Genie 0.3", "Genie 0.5", "spectral"}
     assert min(best.support.values()) > 0.9
-    assert choice.sentence.startswith("5 clusters: different kinds of clusterings agree most there (median ARI ")
+    assert choice.sentence.startswith("5 clusters: different kinds of clusterings agree on them (mean ARI ")
     again = unpack_choice(pack_choice(choice))
     assert (again.n_clusters, again.sentence) == (choice.n_clusters, choice.sentence)
     assert [candidate.support for candidate in again.candidates] == [one.support for one in choice.candidates]
@@ -158,3 +158,14 @@ def test_the_same_choice_every_time(blobs):
     members = [random.integers(4, size=len(X)) for _ in range(6)]
     first, again = (choose_by_kinds(DiverseClusterings(X, members, 0)) for _ in range(2))
     assert first == again
+
+
+def test_close_groups_are_told_apart_where_they_are_separated():
+    """HDBSCAN joins two groups 4 standard deviations apart, and kinds agree on the coarser clusters as well."""
+    random = np.random.default_rng(3)
+    truth = np.repeat(np.arange(4), 250)
+    X = np.array([[0, 0], [4.5, 0], [20, 0], [0, 20]])[truth] + random.normal(size=(1000, 2))
+    model = ConsensusClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 4
+    assert model.choice_.candidates[0].n_clusters == 4
+    assert adjusted_rand_score(model.labels_, truth) > 0.95

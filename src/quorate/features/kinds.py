@@ -26,6 +26,7 @@ from quorate.algorithms.lwgp import LWGP
 from quorate.analysis.choose_k import MOST_CLUSTERS, Candidate, Choice
 from quorate.analysis.scores import adjusted_rand
 from quorate.analysis.structure.feature_structure import LEVEL, structure, thinned
+from quorate.analysis.structure.separation import spread_ties
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateWarning
 from quorate.features.clusterers.spanning_tree import Genie, SpanningTree, density_clusters, spanning_tree
@@ -46,6 +47,7 @@ _MIXTURE_STARTS, _MIXTURE_STEPS, _MIXTURE_FLOOR = 2, 60, 1e-6
 _MEMBERS_TO_HALVE = 4
 _CANDIDATES = 3
 _CLOSE = 0.95
+_HIGH_AGREEMENT, _ABOUT_AS_GOOD = 0.85, 0.1
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,13 @@ class DiverseClusterings:
 
     @cached_property
     def _points(self) -> Floats:
-        """(n, d) the rows; where most of them repeat others, each value is spread evenly over its step.
+        """(n, d) the rows; where most of them repeat others, tied values are spread evenly.
 
         Without it, neighbors of a row would be its copies, and every distinct row a cluster.
         """
         if 2 * self._values[0] > len(self.X):
             return self.X
-        random = np.random.default_rng(self.seed)
-        steps = [np.median(np.diff(np.unique(column))) if np.ptp(column) else 0.0 for column in self.X.T]
-        return self.X + random.uniform(-0.5, 0.5, self.X.shape) * steps
+        return spread_ties(self.X)
 
     @cached_property
     def _neighbors(self) -> tuple[Floats, Labels]:
@@ -192,7 +192,7 @@ class KindCandidate(Candidate):
     """A number of clusters, and how far clusterings of different kinds agree on it."""
 
     agreement: float
-    """Median adjusted Rand index (ARI) over pairs of kinds."""
+    """Mean adjusted Rand index (ARI) between k-means, Genie (the threshold that agrees best) and spectral."""
     density: float
     """Median over kinds of the ARI with HDBSCAN on the rows that it labels, times their share; 0 without clusters."""
     support: dict[str, float]
@@ -202,34 +202,56 @@ class KindCandidate(Candidate):
 def choose_by_kinds(clusterings: DiverseClusterings) -> Choice:
     """Return the number of clusters on which kinds agree most; one if there is no evidence of more.
 
-    The score of k is the median ARI over pairs of five clusterings into k clusters (k-means, Genie with three
-    thresholds, spectral), plus the median of their ARI with the clusters of HDBSCAN. The largest of ties is chosen.
-    There is one cluster if k-means, Genie and spectral clusterings agree on no k (mean ARI below 0.75) and the dip test
-    finds no boundary between the clusters of k-means.
+    The score of k is the agreement of kinds, the mean ARI between clusterings into k clusters by k-means, Genie and the
+    spectral method, plus the median of their ARI with the clusters of HDBSCAN. The largest of ties is chosen. Where
+    kinds agree almost as well on more clusters, and all of these are separated (dip test), these are chosen. There is
+    one cluster if k-means, Genie and spectral clusterings agree on no k (mean ARI below 0.75) and the dip test finds no
+    clusters either.
     """
     ks = clusterings.numbers
     sweep = clusterings.sweep(ks)
     curve = tuple(_candidate(k, {kind: labels[k] for kind, labels in sweep.items()}, clusterings.density) for k in ks)
-    best = best_candidates(curve)
-    choice = Choice(best[0].n_clusters, best, curve, _sentence(best))
+    X, kmeans = thinned(clusterings.X), {k: thinned(labels) for k, labels in sweep["k-means"].items()}
+    first = _separated_further(best_candidates(curve)[0], curve, X, kmeans)
+    best = best_candidates(curve, first)
+    choice = Choice(first.n_clusters, best, curve, _sentence(best))
     principal = [sweep[kind] for kind in PRINCIPAL_KINDS if kind in sweep]
     agreement = max(float(np.mean([_ari(a[k], b[k]) for a, b in combinations(principal, 2)])) for k in ks)
     if agreement >= CLEAR_AGREEMENT:
         return choice
-    p_value = structure(thinned(clusterings.X), Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
+    p_value = structure(X, Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
     if p_value < LEVEL:
         return choice
     text = (
-        f"One cluster: no evidence of more. No boundary is sharper than expected within a single group "
-        f"(p = {p_value:.2g}), and different kinds of clusterings do not agree (mean ARI at most {agreement:.2f}). "
-        f"To force a number, pass n_clusters; the best candidate is {choice.n_clusters}."
+        f"One cluster: no evidence of more. No gap between clusters is significant (p = {p_value:.2g}), and different "
+        f"kinds of clusterings do not agree (mean ARI at most {agreement:.2f}). To force a number, pass n_clusters; "
+        f"the best candidate is {choice.n_clusters}."
     )
     return Choice(1, choice.candidates, choice.curve, text)
 
 
-def best_candidates(curve: Sequence[KindCandidate]) -> tuple[KindCandidate, ...]:
-    """Return the three numbers of clusters of the highest score, best first; the largest of ties."""
-    best = sorted(curve, key=lambda candidate: (-round(candidate.score, 9), -candidate.n_clusters))
+def _separated_further(
+    best: KindCandidate, curve: Sequence[KindCandidate], X: Floats, kmeans: dict[int, Labels]
+) -> KindCandidate:
+    """Return the largest number of clusters on which kinds agree about as well, if all its clusters are separated.
+
+    Kinds agree on pairs of clusters that are close together too, which HDBSCAN joins.
+    """
+    if best.agreement < _HIGH_AGREEMENT:
+        return best
+    for finer in reversed(curve):
+        if finer.n_clusters <= best.n_clusters:
+            return best
+        if finer.agreement >= best.agreement - _ABOUT_AS_GOOD and all(
+            node.verdict == "separated" for node in structure(X, kmeans[finer.n_clusters]).nodes
+        ):
+            return finer
+    return best
+
+
+def best_candidates(curve: Sequence[KindCandidate], first: KindCandidate | None = None) -> tuple[KindCandidate, ...]:
+    """Return the three numbers of clusters of the highest score, best first; the largest of ties; `first` leads."""
+    best = sorted(curve, key=lambda one: (one is not first, -round(one.score, 9), -one.n_clusters))
     return tuple(best[:_CANDIDATES])
 
 
@@ -237,7 +259,9 @@ def _candidate(k: int, kinds: dict[str, Labels], density: Labels | None) -> Kind
     between = np.eye(len(kinds))
     for (i, a), (j, b) in combinations(enumerate(kinds.values()), 2):
         between[i, j] = between[j, i] = _ari(a, b)
-    agreement = float(np.median(between[np.triu_indices(len(kinds), 1)]))
+    family = np.array([kind.split()[0] for kind in kinds])
+    pairs = combinations(dict.fromkeys(family), 2)
+    agreement = float(np.mean([between[np.ix_(family == one, family == two)].max() for one, two in pairs]))
     with_density = 0.0
     if density is not None:
         labeled = density >= 0
@@ -255,7 +279,7 @@ def _ari(a: Labels, b: Labels) -> float:
 
 def _sentence(best: Sequence[KindCandidate]) -> str:
     first = best[0]
-    text = f"{first.n_clusters} clusters: different kinds of clusterings agree most there (median ARI "
+    text = f"{first.n_clusters} clusters: different kinds of clusterings agree on them (mean ARI "
     text += f"{first.agreement:.2f}; with HDBSCAN {first.density:.2f})."
     others = [str(other.n_clusters) for other in best[1:] if other.score > _CLOSE * first.score]
     if others:
@@ -269,10 +293,12 @@ def pack_choice(choice: Choice) -> dict[str, Any]:
     """Return a choice of kinds as plain values."""
     keys = ("n_clusters", "score", "agreement", "density", "support")
     curve = [{key: getattr(candidate, key) for key in keys} for candidate in choice.curve]
-    return {"n_clusters": choice.n_clusters, "sentence": choice.sentence, "curve": curve}
+    first = choice.candidates[0].n_clusters
+    return {"n_clusters": choice.n_clusters, "first": first, "sentence": choice.sentence, "curve": curve}
 
 
 def unpack_choice(packed: dict[str, Any]) -> Choice:
     """Return a choice from plain values."""
     curve = tuple(KindCandidate(eigengap=np.nan, stability=np.nan, **values) for values in packed["curve"])
-    return Choice(int(packed["n_clusters"]), best_candidates(curve), curve, str(packed["sentence"]))
+    first = next(one for one in curve if one.n_clusters == packed["first"])
+    return Choice(int(packed["n_clusters"]), best_candidates(curve, first), curve, str(packed["sentence"]))

@@ -176,7 +176,7 @@ def median_seconds(found: Comparison | None) -> dict[str, float]:
 
 
 def significance(found: Comparison, *, best_k: bool = False) -> str:
-    """Return what the ranks tell, in words."""
+    """Return the result of the rank tests as a sentence."""
     ranking = found.ranking("max", best_k=best_k)
     if ranking.friedman is None or ranking.critical_difference is None:
         return ""
@@ -185,7 +185,7 @@ def significance(found: Comparison, *, best_k: bool = False) -> str:
     level = [ranking.methods[j] for j in order[1:] if ranking.mean_ranks[j] - first < ranking.critical_difference]
     return (
         f"Friedman: p = {ranking.friedman.p_value:.1g}. Mean ranks less than {ranking.critical_difference:.2f} apart "
-        f"are not told apart (Nemenyi, 5 %): {ranking.methods[order[0]]} leads, and {', '.join(level) or 'none'} "
+        f"do not differ significantly (Nemenyi, 5 %): {ranking.methods[order[0]]} leads, and {', '.join(level) or 'none'} "
         f"{'is' if len(level) == 1 else 'are'} level with it.\n"
     )
 
@@ -264,18 +264,17 @@ def compose(folder: Path) -> str:
     ten, slow = found[10], read(folder, "slow")
     assert ten is not None
     intro = (
-        f"Every quick method at its defaults on {len(ten.pools)} public pools of base clusterings (`lwea_*` and "
-        "`pta_*`, published by their authors), from which ensembles are drawn. Scores are means over pools and draws, "
-        "judged by the classes; ranks are over the methods that have a number on every pool. Seconds are medians over "
-        "pools in one thread, compilation excluded, on a machine that was busy with other work: compare them with each "
-        "other only (with best k they are for all numbers of clusters together). `python -m benchmarks.leaderboard` "
-        "measures, and goes on where it was stopped; the tables say how many draws they rest on. "
-        "[Choose a method](how-to/which-method.md) says what follows from them."
+        f"All fast methods with their defaults on {len(ten.pools)} public pools of base clusterings (`lwea_*` and "
+        "`pta_*`, published by their authors), from which ensembles are drawn. Most members of these pools are k-means "
+        "clusterings. Scores are means over pools and draws, compared with the classes. Ranks are over the methods "
+        "that have a result on every pool. Seconds are medians over pools in one thread, compilation excluded, on a "
+        "busy machine; compare them only with each other. `python -m benchmarks.leaderboard` measures, and resumes "
+        "after an interruption. [Choose a method](how-to/which-method.md) draws the conclusions."
     )
     text = f"# Leaderboard\n\n{textwrap.fill(intro, 120, break_on_hyphens=False, break_long_words=False)}\n"
     text += section("10 members, number of classes", ten, one_k[10])
-    text += "\n![Mean ranks, and bars over methods that are not told apart](images/leaderboard.svg)\n"
-    text += f"\n### Who leads where\n\nNMI (max), {ten.draws} draws of 10 members.\n\n{by_pool(ten)}"
+    text += "\n![Mean ranks, and bars over methods that do not differ significantly](images/leaderboard.svg)\n"
+    text += f"\n### Best methods by pool\n\nNMI (max), {ten.draws} draws of 10 members.\n\n{by_pool(ten)}"
     if found[20] is not None:
         text += section("20 members, number of classes", found[20], one_k[20])
     for size, larger in found.items():
@@ -286,7 +285,7 @@ def compose(folder: Path) -> str:
     if slow is not None:
         text += section("Slower methods, 10 members, number of classes", slow, median_seconds(slow))
     text += (
-        "\n## Beside published figures\n\nTKDE 28(5) 2016, Table 9: the `pta_*` pools, 10 members, 100 draws, NMI "
+        "\n## Compared with published figures\n\nTKDE 28(5) 2016, Table 9: the `pta_*` pools, 10 members, 100 draws, NMI "
         f"(max).\n\n{beside_published([(ten, False), (slow, False), (ten, True)])}"
         "\nMeans over the 15 `lwea_*` pools that the authors of LWEA and LWGP published (10 members, 100 draws, NMI "
         f"(max)). Theirs of MCLA and CSPA use METIS, of KCC and SEC random starts.\n\n{beside_published_means(ten)}"

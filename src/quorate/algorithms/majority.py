@@ -122,9 +122,7 @@ class Majority(ConsensusMethod):
 
     name = "majority"
     idea = "Rows that more than half of the weight puts together are joined; then whole patterns move where they gain."
-    equation = (
-        "components of pairs with joining weight > separating weight; moves that raise the sum of the difference"
-    )
+    equation = "components of pairs with joining weight > separating weight; moves that raise the sum of the difference"
     strength = "Any number of clusters, millions of them, in memory linear in the ensemble."
     weakness = "Slow where clusters are large; a chain of pairs may connect what should stay separate."
     when = "There are almost as many clusters as rows: records of the same entity, clonal families, genome bins."

@@ -28,8 +28,14 @@ from quorate.errors import QuorateError
 from quorate.numerics.linkage import Dendrogram
 from quorate.reliability import crowd_trust
 
-CLEAR, WEAK = 0.87, 0.3
-"""Split-half stability from which clusters are clear, or evidence of them is weak (docs/measurements.md)."""
+WEAK = 0.3
+"""Split-half stability from which there is weak evidence of clusters."""
+_INSTABILITY = 1.5
+
+
+def clear_from(n_members: int) -> float:
+    """Return the split-half stability from which clusters are clear: halves of few members are less stable."""
+    return 1.0 - _INSTABILITY / n_members
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ class LabelStructure:
         """One of "clear", "weak", "none" and "unknown"."""
         if self.stability is None:
             return "unknown"
-        return "clear" if self.stability >= CLEAR else "weak" if self.stability >= WEAK else "none"
+        if self.stability >= clear_from(self.n_members):
+            return "clear"
+        return "weak" if self.stability >= WEAK else "none"
 
     @property
     def sentence(self) -> str:
@@ -70,8 +78,9 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     into `n_clusters` clusters. The stability is the mean adjusted Rand index between the two halves, over rows, of the
     method that is more stable. Members that agree with no other more than chance are ignored.
 
-    Clusters are "clear" from a stability of 0.87 on; evidence is "weak" from 0.3 on. Labels show whether members repeat
-    one another, not why: members that cut one elongated group alike are stable too.
+    Clusters are "clear" from a stability of 1 - 1.5 / M for M members (0.85 for 10), because halves of few members are
+    less stable; evidence is "weak" from 0.3 on. Labels show whether members repeat one another, not why: members that
+    cut one elongated group alike are stable too.
 
     Parameters
     ----------

@@ -33,14 +33,14 @@ from numba.core import caching
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quorate"
-KMEANS = ["tests/test_kmeans.py"]
+KMEANS = ["tests/numerics/test_kmeans.py"]
 BLOCKS = ["tests/test_tables.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
 METHODS = [f"tests/algorithms/test_{name}.py" for name in ("ecpcs_hc", "lce", "pta", "srs", "tree", "wct")]
-LINKAGE = ["tests/test_linkage.py", "tests/algorithms/test_lwea.py", "tests/test_notebooks.py"]
+LINKAGE = ["tests/numerics/test_linkage.py", "tests/algorithms/test_lwea.py", "tests/test_notebooks.py"]
 LINKAGE += ["-k", "test_linkage or (local and linked) or dendrogram"]
 CROWD = ["tests/test_crowd.py", "tests/algorithms/test_lwea.py", "-k", "test_crowd or certainty"]
-LINKS = ["tests/test_links.py", "tests/test_linkage.py", *METHODS]
-LINKS += ["-k", "test_links or rounds or nearest_group or walks or simrank or running_example and triples or dense_way"]
+LINKS = ["tests/test_cluster_similarity.py", "tests/numerics/test_linkage.py", *METHODS]
+LINKS += ["-k", "test_cluster_similarity or rounds or nearest_group or walks or simrank or triples or dense_way"]
 PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
 TESTS = {
     "numerics/kmeans.py": KMEANS,
@@ -49,15 +49,15 @@ TESTS = {
     "tables/out_of_core/block_consensus.py": BLOCKS,
     "numerics/linkage.py": LINKAGE,
     "numerics/average_link.py": LINKAGE,
-    "_kernels/merge_chain.py": ["tests/test_linkage.py"],
-    "_kernels/nearest_groups.py": ["tests/test_linkage.py"],
+    "_kernels/merge_chain.py": ["tests/numerics/test_linkage.py"],
+    "_kernels/nearest_groups.py": ["tests/numerics/test_linkage.py"],
     "reliability.py": CROWD,
     "_kernels/chance.py": CROWD,
-    "_kernels/contingency.py": ["tests/test_crowd.py", "tests/test_links.py", *PATTERNS],
+    "_kernels/contingency.py": ["tests/test_crowd.py", "tests/test_cluster_similarity.py", *PATTERNS],
     "random_walks.py": LINKS,
     "cluster_similarity.py": LINKS,
     "_kernels/neighbor_sums.py": LINKS,
-    "numerics/transfer_cut.py": ["tests/test_tcut.py", "tests/algorithms/test_hbgf.py"],
+    "numerics/transfer_cut.py": ["tests/numerics/test_transfer_cut.py", "tests/algorithms/test_hbgf.py"],
     "patterns.py": PATTERNS,
     "_kernels/row_hashing.py": PATTERNS,
     "overlaps.py": PATTERNS,

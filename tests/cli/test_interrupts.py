@@ -1,6 +1,5 @@
 """Interrupts at any moment, streams that end, disks that are full: one sentence, and nothing half-written."""
 
-import importlib.util
 import json
 import os
 import resource
@@ -278,41 +277,3 @@ def test_a_file_name_that_is_no_text(labels, tmp_path):
     done = shell(f"cd {tmp_path} && quorate combine labels-*.csv -k 2 -o $'out-\\xfe.csv'", tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / os.fsdecode(b"out-\xfe.csv")).exists()
-
-
-def load_kernel(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.double
-
-
-def test_a_damaged_compilation_cache_is_made_anew(tmp_path):
-    path = tmp_path / "some_kernel.py"
-    path.write_text("from quorate._kernels._jit import jit\n\n\n@jit\ndef double(x):\n    return 2 * x\n")
-    kernel = load_kernel(path)
-    assert kernel(3) == 6
-    for content in (b"", b"not what was written"):
-        for ending in ("nbi", "nbc"):
-            damaged = list(Path(kernel._cache.cache_path).glob(f"some_kernel*.{ending}"))
-            assert damaged
-            for file in damaged:
-                file.write_bytes(content)
-            assert load_kernel(path)(3) == 6
-    fresh = load_kernel(path)
-    assert fresh(3) == 6
-    assert sum(fresh.stats.cache_hits.values()) == 1  # the last one was kept whole again
-
-
-def test_code_that_was_compiled_for_other_types_is_not_run(tmp_path):
-    """As two processes leave it that compile a kernel at once, one for whole numbers, one for fractions."""
-    path = tmp_path / "some_kernel.py"
-    path.write_text("from quorate._kernels._jit import jit\n\n\n@jit\ndef double(x):\n    return 2 * x\n")
-    kernel = load_kernel(path)
-    assert (kernel(3), kernel(1.5)) == (6, 3.0)
-    whole, fractions = sorted(Path(kernel._cache.cache_path).glob("some_kernel*.nbc"))
-    fractions.write_bytes(whole.read_bytes())
-    for hits in (0, 1):
-        fresh = load_kernel(path)
-        assert fresh(1.5) == 3.0
-        assert sum(fresh.stats.cache_hits.values()) == hits  # compiled anew, and kept

@@ -1,7 +1,8 @@
-"""Eight numbers at once: values that kernels keep in vector registers, which numba's own loops do not.
+"""Vectors of eight float64 values that kernels keep in registers.
 
-Rows of an (n, 8) array of float64 are loaded, added, scaled and stored as one value each. LLVM maps them to whatever
-registers the processor has; the arithmetic of each number is the same everywhere.
+Numba's loops load and store an accumulator in every step; a value of this type stays in vector registers. Rows of an
+(n, 8) array are loaded, added, scaled and stored as one value each. LLVM maps them to the registers of the processor;
+the arithmetic of each number is the same everywhere. With NUMBA_DISABLE_JIT=1, NumPy does the same in Python.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending, types
+from numba import config, extending, types
 from numba.extending import models, register_model
 from numba.np.arrayobj import make_array
 
@@ -17,12 +18,12 @@ from quorate._kernels._jit import jit
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_ALIGNMENT = 8  # what numpy promises
-_LINE = 64  # bytes that are read at once: a row that begins with a line is read in one go
+_ALIGNMENT = 8  # guaranteed by NumPy
+_CACHE_LINE = 64  # bytes; a row that begins with a cache line is read in one access
 
 
 class _Lanes(types.Type):
-    """The type of eight numbers."""
+    """The type of eight float64 values."""
 
     def __init__(self) -> None:
         super().__init__(name="quorate.Lanes")
@@ -44,32 +45,42 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(builder.bitcast(array.data, _VECTOR.as_pointer()), [row])
 
 
-def intrinsic(function: Callable[..., Any]) -> Any:
-    """Return what kernels call: it takes the arguments of `function` but the first."""
-    return extending.intrinsic(function)
+def intrinsic(in_python: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function available to kernels, without its first argument; `in_python` does the same uncompiled."""
+    disabled = config.DISABLE_JIT  # type: ignore[attr-defined]
+    return lambda function: in_python if disabled else extending.intrinsic(function)
+
+
+def _row_of(array: Any, row: int) -> Any:
+    """Return a row of an (n, 8) array, or eight values of a vector, as a view."""
+    return array.reshape(-1)[row * WIDTH : (row + 1) * WIDTH]
+
+
+def _store_row(array: Any, row: int, value: Any) -> None:
+    _row_of(array, row)[:] = value
 
 
 def rows(n: int) -> Any:
-    """(n, 8) numbers yet to be written, of which each row is one line of the cache."""
-    space = np.empty(n * WIDTH + _LINE // 8)
-    begin = -space.ctypes.data % _LINE // 8
+    """(n, 8) uninitialized values, aligned so that each row is one cache line."""
+    space = np.empty(n * WIDTH + _CACHE_LINE // 8)
+    begin = -space.ctypes.data % _CACHE_LINE // 8
     return space[begin : begin + n * WIDTH].reshape(n, WIDTH)
 
 
 def zero_rows(n: int) -> Any:
-    """(n, 8) zeros, of which each row is one line of the cache."""
+    """(n, 8) zeros, aligned so that each row is one cache line."""
     zeros = rows(n)
     zeros[:] = 0.0
     return zeros
 
 
-@intrinsic
+@intrinsic(lambda: np.zeros(WIDTH))
 def zeros(typing: Any) -> Any:
     """Return eight zeros."""
     return _lanes(), lambda context, builder, signature, arguments: ir.Constant(_VECTOR, [0.0] * WIDTH)
 
 
-@intrinsic
+@intrinsic(lambda array, row: _row_of(array, row).copy())
 def load(typing: Any, array: Any, row: Any) -> Any:
     """Return a row of an (n, 8) array."""
 
@@ -81,7 +92,7 @@ def load(typing: Any, array: Any, row: Any) -> Any:
     return _lanes(array, row), generate
 
 
-@intrinsic
+@intrinsic(_store_row)
 def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
     """Write a row of an (n, 8) array."""
 
@@ -92,15 +103,15 @@ def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
     return types.void(array, row, _lanes), generate
 
 
-@intrinsic
+@intrinsic(np.add)
 def add(typing: Any, one: Any, other: Any) -> Any:
-    """Return the sums of eight numbers and eight others."""
+    """Return the element-wise sum."""
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: builder.fadd(*arguments)
 
 
-@intrinsic
+@intrinsic(np.subtract)
 def subtract(typing: Any, one: Any, other: Any) -> Any:
-    """Return the differences of eight numbers and eight others."""
+    """Return the element-wise difference."""
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: builder.fsub(*arguments)
 
 
@@ -108,45 +119,48 @@ def _larger(builder: Any, one: Any, other: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", one, other), one, other)
 
 
-@intrinsic
+@intrinsic(np.maximum)
 def larger(typing: Any, one: Any, other: Any) -> Any:
-    """Return of each of eight numbers and eight others the larger; none is NaN."""
+    """Return the element-wise maximum; no value may be NaN."""
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: _larger(builder, *arguments)
 
 
-@intrinsic
+@intrinsic(np.max)
 def largest(typing: Any, value: Any) -> Any:
-    """Return the largest of eight numbers, none of which is NaN."""
+    """Return the largest of the eight values; none may be NaN."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (found,) = arguments
+        # Compare with the vector rotated by 4, 2 and 1: then every element is the maximum of all.
         for shift in (4, 2, 1):
-            turned = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [(i + shift) % WIDTH for i in range(WIDTH)])
-            found = _larger(builder, found, builder.shuffle_vector(found, found, turned))
+            rotation = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [(i + shift) % WIDTH for i in range(WIDTH)])
+            found = _larger(builder, found, builder.shuffle_vector(found, found, rotation))
         return builder.extract_element(found, ir.Constant(ir.IntType(32), 0))
 
     return types.float64(_lanes), generate
 
 
-@intrinsic
+@intrinsic(np.multiply)
 def scale(typing: Any, factor: Any, value: Any) -> Any:
-    """Return eight numbers times one."""
+    """Return the eight values times a number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        nothing = ir.Constant(_VECTOR, ir.Undefined)
-        first = builder.insert_element(nothing, arguments[0], ir.Constant(ir.IntType(32), 0))
-        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-        return builder.fmul(builder.shuffle_vector(first, nothing, everywhere), arguments[1])
+        # Put the factor into element 0, then copy it to all elements.
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        first = builder.insert_element(undefined, arguments[0], ir.Constant(ir.IntType(32), 0))
+        copies = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+        return builder.fmul(builder.shuffle_vector(first, undefined, copies), arguments[1])
 
     return _lanes(types.float64, _lanes), generate
 
 
 @jit
 def highest(row):
-    """Return the largest number of a row of any length, none of which is NaN; -inf of none."""
+    """Return the largest value of a vector of any length, -inf if it is empty; no value may be NaN."""
     n_eights = len(row) // WIDTH
     found = -np.inf
     if n_eights > 0:
+        # Two independent maxima, because each comparison waits for the one before it.
         one = two = load(row, 0)
         for i in range(n_eights // 2):
             one, two = larger(one, load(row, 2 * i)), larger(two, load(row, 2 * i + 1))

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.005
 
 
 def try_lock(file: IO[bytes]) -> bool:

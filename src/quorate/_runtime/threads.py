@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-_WORTH_THREADS = 500
+_WORTH_THREADS = 1000
 _PARTS = 16
 _ENTRIES_PER_PART = 250_000
 

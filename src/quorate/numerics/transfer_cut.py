@@ -27,8 +27,10 @@ from quorate.numerics import block_lanczos
 from quorate.numerics.block_lanczos import sparse_product
 from quorate.numerics.kmeans import Init, Key, Points, farthest, weighted_kmeans
 
-# Below this many nodes a dense eigensolver is faster than Lanczos iterations.
-DENSE_NODES = 1200
+# Up to this many nodes a dense eigensolver is faster than Lanczos iterations (benchmarks/eigensolvers.py): its time is
+# that of the iterations at 560 to 810 nodes, or at 330 to 360 where clusters are linked too and the matrix is formed.
+DENSE_NODES = 800
+DENSE_LINKED_NODES = 350
 # Eigenvectors are computed in multiples of this, so that neighboring numbers of clusters share the very same ones.
 EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
@@ -134,7 +136,8 @@ def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH
 def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]:
     """Return the leading eigenpairs that are not trivial: by Lanczos iterations, or densely where that is better."""
     n_nodes = len(graph.degrees)
-    if n_nodes > max(DENSE_NODES, _LEAST_NODES) and n_more <= n_nodes // 3:
+    dense = DENSE_NODES if graph.links is None else DENSE_LINKED_NODES
+    if n_nodes > max(dense, _LEAST_NODES) and n_more <= n_nodes // 3:
         pace = Pace(
             f"The eigenvectors of a graph of {n_nodes:,} clusters",
             "HBGF needs less time than GP-MGLA; WEAC and EAC need no eigenvectors.",

@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import eigh
+from threadpoolctl import threadpool_info
 
 import oracles
 import quorate as qt
@@ -40,7 +42,7 @@ def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nod
     of_cluster = (qt.ncai(ens) ** 2)[ens.cluster_member]
     whole = oracles.bipartite_graph(labels, of_cluster, 0.5)
     graph = multi_granularity_graph(ens, of_cluster, 0.5)
-    old, transfer_cut.DENSE_NODES = transfer_cut.DENSE_NODES, dense_nodes
+    old, transfer_cut.DENSE_LINKED_NODES = transfer_cut.DENSE_LINKED_NODES, dense_nodes
     try:
         for k in range(1, min(5, ens.n_clusters) + 1):
             values, points = oracles.transfer_cut_embedding(whole, len(labels), k)
@@ -49,15 +51,16 @@ def test_reduced_graph_gives_the_embedding_of_the_whole_graph(missing, dense_nod
                 found = TransferCut(ens, graph, row_links(ens, of_cluster)).embedding(k)[ens.row_pattern]
                 assert np.allclose(found @ found.T, points @ points.T, atol=1e-7)
     finally:
-        transfer_cut.DENSE_NODES = old
+        transfer_cut.DENSE_LINKED_NODES = old
 
 
 def test_lanczos_and_dense_solver_agree_on_many_clusters(monkeypatch):
     labels = np.random.default_rng(0).integers(0, 60, (3000, 5)) + np.arange(3000)[:, None] // 100
     ens = Ensemble(labels)
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
+    monkeypatch.setattr(transfer_cut, "DENSE_LINKED_NODES", 10**6)
     dense = leading_spectrum(graph, 20)
-    monkeypatch.setattr(transfer_cut, "DENSE_NODES", 10)
+    monkeypatch.setattr(transfer_cut, "DENSE_LINKED_NODES", 10)
     lanczos = leading_spectrum(graph, 20)
     assert np.allclose(dense.values, lanczos.values, atol=1e-12)
     scale = np.sqrt(graph.degrees)[:, None]
@@ -111,7 +114,7 @@ def test_authors_rule_follows_the_first_row():
 
 @pytest.mark.parametrize("dense_nodes", [10**6, 0])
 def test_eigenvalues_of_zero_do_not_bring_back_the_trivial_eigenvectors(monkeypatch, dense_nodes):
-    monkeypatch.setattr(transfer_cut, "DENSE_NODES", dense_nodes)
+    monkeypatch.setattr(transfer_cut, "DENSE_LINKED_NODES", dense_nodes)
     ens = Ensemble([[2, 1, 0, 0], [1, 0, 0, 0]])
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     vectors = leading_spectrum(graph, 5).vectors * np.sqrt(graph.degrees)[:, None]
@@ -149,7 +152,7 @@ def test_where_iterations_find_nothing_all_pairs_are_found_densely(monkeypatch):
     ens = Ensemble(np.random.default_rng(0).integers(0, 40, (500, 5)))
     graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
     dense = leading_spectrum(graph, 5)
-    monkeypatch.setattr(transfer_cut, "DENSE_NODES", 10)
+    monkeypatch.setattr(transfer_cut, "DENSE_LINKED_NODES", 10)
     monkeypatch.setattr(block_lanczos, "largest_eigenpairs", lambda *_: None)
     assert np.array_equal(leading_spectrum(graph, 5).vectors, dense.vectors)
 
@@ -205,7 +208,7 @@ def test_one_label_is_evidence():
 
 def test_long_work_is_announced_and_told(monkeypatch):
     """By a clock that goes ten seconds at each look, some thirty steps take minutes."""
-    monkeypatch.setattr(transfer_cut, "DENSE_NODES", 10)
+    monkeypatch.setattr(transfer_cut, "DENSE_LINKED_NODES", 10)
     clock = itertools.count(0, 10)
     monkeypatch.setattr("quorate._runtime.time_limit.perf_counter", lambda: next(clock))
     labels = np.random.default_rng(0).integers(0, 60, (300, 4))
@@ -219,3 +222,29 @@ def test_long_work_is_announced_and_told(monkeypatch):
     assert len(shares) > 20
     assert shares == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] <= 1.0
+
+
+@pytest.mark.parametrize("n_clusters", [60, 150])
+def test_small_dense_problems_use_one_blas_thread(monkeypatch, n_clusters):
+    """BLAS threads slow down a dense solver of 554 nodes on two cores from 66 to more than 110 ms."""
+    labels = np.random.default_rng(0).integers(0, n_clusters, (2000, 5))
+    ens = Ensemble(labels)
+    assert ens.n_clusters < transfer_cut.DENSE_NODES
+    n_threads = []
+
+    def counted(*arguments, **options):
+        n_threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return eigh(*arguments, **options)
+
+    monkeypatch.setattr(transfer_cut, "eigh", counted)
+    leading_spectrum(bipartite_graph(ens, np.ones(ens.n_clusters)), 5)
+    assert set(n_threads) == {1}
+
+
+def test_linked_graphs_are_solved_by_iterations_from_fewer_nodes_on(monkeypatch):
+    """Forming the matrix of a linked graph costs more than the iterations."""
+    ens = Ensemble(np.random.default_rng(0).integers(0, 111, (2000, 5)))
+    assert transfer_cut.DENSE_LINKED_NODES < ens.n_clusters < transfer_cut.DENSE_NODES
+    graph = multi_granularity_graph(ens, np.ones(ens.n_clusters), 0.5)
+    monkeypatch.setattr(transfer_cut, "eigh", None)
+    assert len(leading_spectrum(graph, 5).values) == transfer_cut.EIGENVECTOR_BATCH

@@ -185,7 +185,8 @@ def significance(found: Comparison, *, best_k: bool = False) -> str:
     level = [ranking.methods[j] for j in order[1:] if ranking.mean_ranks[j] - first < ranking.critical_difference]
     return (
         f"Friedman: p = {ranking.friedman.p_value:.1g}. Mean ranks less than {ranking.critical_difference:.2f} apart "
-        f"do not differ significantly (Nemenyi, 5 %): {ranking.methods[order[0]]} leads, and {', '.join(level) or 'none'} "
+        f"do not differ significantly (Nemenyi, 5 %): {ranking.methods[order[0]]} leads, and "
+        f"{', '.join(level) or 'none'} "
         f"{'is' if len(level) == 1 else 'are'} level with it.\n"
     )
 
@@ -285,8 +286,8 @@ def compose(folder: Path) -> str:
     if slow is not None:
         text += section("Slower methods, 10 members, number of classes", slow, median_seconds(slow))
     text += (
-        "\n## Compared with published figures\n\nTKDE 28(5) 2016, Table 9: the `pta_*` pools, 10 members, 100 draws, NMI "
-        f"(max).\n\n{beside_published([(ten, False), (slow, False), (ten, True)])}"
+        "\n## Compared with published figures\n\nTKDE 28(5) 2016, Table 9: the `pta_*` pools, 10 members, 100 draws, "
+        f"NMI (max).\n\n{beside_published([(ten, False), (slow, False), (ten, True)])}"
         "\nMeans over the 15 `lwea_*` pools that the authors of LWEA and LWGP published (10 members, 100 draws, NMI "
         f"(max)). Theirs of MCLA and CSPA use METIS, of KCC and SEC random starts.\n\n{beside_published_means(ten)}"
         "\nA survey of 2026 (71 entries on 86 datasets of its own, 20 members, settings of LWEA and LWGP tuned by the "

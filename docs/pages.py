@@ -59,7 +59,7 @@ REFERENCE = {
         "HMAC",
         "ODISVC",
     ],
-    "Links and evidence": ["coassociation", "cluster_certainty", "jaccard", "sact", "Dendrogram"],
+    "Links and evidence": ["coassociation", "edge_evidence", "cluster_certainty", "jaccard", "sact", "Dendrogram"],
     "More than one answer": ["core", "Core", "CoreStep", "camps", "Camps", "Camp", "credible_ball", "CredibleBall"],
     "Comparison of partitions": ["compare", "PartitionComparison", "match", "LabelMatch", "relabel"],
     "Consensus functions": [info.estimator.__name__ for info in qt.methods()],

@@ -68,7 +68,7 @@ from .reliability import (
 )
 from .reporting import plot
 from .reporting.html import report
-from .row_similarity import coassociation
+from .row_similarity import coassociation, edge_evidence
 from .tables.clustering import FileClusters, cluster_file, cluster_frame
 from .tables.files import FileConsensus, consensus_file
 from .tables.frames import consensus_frame, ensemble_from_frame
@@ -153,6 +153,7 @@ __all__ = [
     "credible_ball",
     "crowd_trust",
     "datasets",
+    "edge_evidence",
     "ensemble_from_frame",
     "evaluate",
     "explore",

@@ -19,11 +19,13 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.ensemble import Ensemble, as_ensemble
+from quorate.errors import InputError
 from quorate.reliability import ratio, resolve_influence
 
 _ROWS_PER_TASK = 64
 _SEARCHES_PER_TASK = 128
 _PATTERNS_PER_TASK = 1 << 12
+_EDGES_PER_TASK = 1 << 18
 _LINES_AT_ONCE = 1024
 
 
@@ -188,6 +190,56 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
         return by_pattern
     require_memory(8.0 * ens.n_rows**2, f"The co-association matrix of {ens.n_rows:,} rows", "Use rows=False.")
     return by_pattern[np.ix_(ens.row_pattern, ens.row_pattern)]
+
+
+def edge_evidence(edges: Any, ens: Any, weights: Any = None) -> Floats:
+    """Return the co-association of the two ends of each edge of a graph over the rows.
+
+    Edges between rows that members group are strong, others weak. A graph weighted in this way, as in ECG and
+    FastEnsemble, gives more stable communities. Only patterns are looked up: one step per edge, exact for any number of rows.
+
+    Parameters
+    ----------
+    edges : (e, 2) integers
+        The rows at both ends of each edge.
+    ens : Ensemble or anything `Ensemble` takes
+    weights : {"equal", "trust", "ncai"} or (M,) array, optional
+        Weights of the members, as in `coassociation`. Default: all equal.
+
+    Returns
+    -------
+    (e,) array in [0, 1]: the weighted share of members that put both ends together. Missing labels count as in
+    `coassociation`.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.edge_evidence([[0, 1], [1, 2]], [[0, 0, 1], [0, 0, 0]])
+    array([1. , 0.5])
+    """
+    ens = as_ensemble(ens)
+    edges = np.asarray(edges)
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise InputError(
+            f"must be an (e, 2) array of integers; got shape {edges.shape} of {edges.dtype}.",
+            code="edges",
+            parameter="edges",
+        )
+    if len(edges) and (edges.min() < 0 or edges.max() >= ens.n_rows):
+        raise InputError(
+            f"must name rows 0 to {ens.n_rows - 1:,}; got {edges.min():,} to {edges.max():,}.",
+            code="edges",
+            parameter="edges",
+        )
+    share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)
+    scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, share)))
+    evidence = np.empty(len(edges))
+
+    def fill(part: slice) -> None:
+        _kernels.edges.weight_edges(edges[part], ens.row_pattern, ens.patterns, share, scale, evidence[part])
+
+    threads.in_threads(fill, threads.blocks(len(edges), _EDGES_PER_TASK))
+    return evidence
 
 
 def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Floats:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate import QuorateError, datasets
+import support
+from quorate import datasets
 from support import SHARED
 
 REFERENCE = SHARED / "data"
@@ -48,7 +49,7 @@ def test_shape_and_words(name):
     assert data.features.dtype == np.float64
     assert len(data.feature_names) == data.features.shape[1]
     assert "UCI" in data.citation
-    assert "CC BY 4.0" in data.licence
+    assert "CC BY 4.0" in data.license
     assert data.description
 
 
@@ -107,27 +108,27 @@ def test_missing_values_of_a_file_stay_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "classes", "message"),
+    ("source", "classes", "code"),
     [
-        ("irsi", None, "There is no dataset 'irsi'. Did you mean 'iris'.*breast_cancer, image_segmentation"),
-        ("nowhere.csv", None, "There is no file 'nowhere.csv'"),
-        ("iris", "species", "classes names a column of your own table"),
-        (np.zeros(3), None, "two-dimensional, rows x features; got 1 dimension"),
-        ([["a", "b"]], None, "numeric 2-D array"),
-        (np.zeros((2, 2)), "x0", "an array has no column names"),
+        ("irsi", None, "no-such-dataset"),
+        ("nowhere.csv", None, "no-such-file"),
+        ("iris", "species", "included-dataset"),
+        (np.zeros(3), None, "source"),
+        ([["a", "b"]], None, "source"),
+        (np.zeros((2, 2)), "x0", "no-column-names"),
     ],
 )
-def test_refusals(source, classes, message):
-    with pytest.raises(QuorateError, match=message):
+def test_refusals(source, classes, code):
+    with support.raises(code):
         datasets.load(source, classes=classes)
 
 
 def test_refusals_of_columns(tmp_path):
     (tmp_path / "own.csv").write_text("size,kind\n1,a\n2,b\n")
-    with pytest.raises(QuorateError, match=r"Not numeric: feature column 'kind'\. If one holds the classes"):
+    with support.raises("not-numeric"):
         datasets.load(tmp_path / "own.csv")
-    with pytest.raises(QuorateError, match=r"classes must name a column; got 'knd'\. Did you mean 'kind'"):
+    with support.raises("no-such-column", parameter="classes"):
         datasets.load(tmp_path / "own.csv", classes="knd")
     (tmp_path / "broken.parquet").write_text("not a table")
-    with pytest.raises(QuorateError, match="cannot be read as a table"):
+    with support.raises("cannot-read"):
         datasets.load(tmp_path / "broken.parquet")

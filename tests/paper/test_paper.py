@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import pairwise_distances_argmin
 
+import support
 from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, features, paper
 from quorate.benchmarking.results_folder import STORE
 from quorate.benchmarking.scoring import class_counts, score_columns
@@ -143,20 +144,13 @@ def test_choosing_a_method_chooses_its_parameter_settings_but_not_its_other_pres
 
 
 @pytest.mark.parametrize(
-    ("what", "wrong", "message"),
-    [
-        (
-            "experiments",
-            "comparison",
-            "There is no experiment 'comparison'. Did you mean 'compare'? The experiments are",
-        ),
-        ("datasets", "irsi", "There is no dataset 'irsi'. Did you mean 'iris'? The datasets are"),
-        ("methods", "gp-mgl", "There is no method 'gp-mgl'. Did you mean 'gp-mgla'? The methods are"),
-    ],
+    ("what", "wrong", "right"),
+    [("experiment", "comparison", "compare"), ("dataset", "irsi", "iris"), ("method", "gp-mgl", "gp-mgla")],
 )
-def test_unknown_names_say_what_exists(what, wrong, message, tmp_path):
-    with pytest.raises(QuorateError, match=message.replace("?", "\\?")):
-        paper.reproduce(tmp_path, TINY, **{what: [wrong]})
+def test_errors_about_unknown_names_suggest_others(what, wrong, right, tmp_path):
+    with support.raises(f"no-such-{what}") as caught:
+        paper.reproduce(tmp_path, TINY, **{f"{what}s": [wrong]})
+    assert f"Did you mean {right!r}?" in str(caught.value)
     assert not list(tmp_path.iterdir())
 
 
@@ -203,7 +197,7 @@ def test_a_failing_method_is_a_status_and_does_not_stop_the_others(tmp_path):
     broken = Method("EAC-AL", "eac", {"linkage": "sideways"})
     spec = replace(TINY, datasets=("iris",), methods=(broken, TINY.method("GP-MGLA")), runs=1)
     pieces = paper.reproduce(tmp_path, spec, experiments=["compare"], n_jobs=1)
-    assert pieces["iris/ill=0/run=0/EAC-AL"]["status"].startswith("QuorateError: linkage must be one of")
+    assert pieces["iris/ill=0/run=0/EAC-AL"]["status"].startswith("InputError: linkage must be one of")
     assert pieces["iris/ill=0/run=0/GP-MGLA"]["status"] == "ok"
     results = Results(spec, pieces)
     assert list(results.failures) == ["iris/ill=0/run=0/EAC-AL"]
@@ -291,16 +285,16 @@ def test_the_quick_run_killed_twice_ends_as_an_undisturbed_one(tmp_path):
 
 def test_results_of_another_spec_are_refused(tiny):
     before = (tiny / STORE).read_bytes()
-    with pytest.raises(QuorateError, match="holds results of another protocol .*Choose another folder to start anew"):
+    with support.raises("other-protocol"):
         paper.reproduce(tiny, paper.QUICK)
-    with pytest.raises(QuorateError, match="another protocol"):
+    with support.raises("other-protocol"):
         paper.reproduce(tiny, replace(TINY, seed=1))
     assert (tiny / STORE).read_bytes() == before
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_message(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(QuorateError, match="cannot be written: Not a directory"):
+    with pytest.raises(QuorateError):
         paper.reproduce(tmp_path / "file" / "results", TINY)
 
 
@@ -461,7 +455,7 @@ def test_the_time_of_the_pools_is_told(tiny, tmp_path):
 def test_other_choices_stand_beside(tiny, tmp_path):
     other = replace(TINY, scale="standard", runs=2)
     paper.reproduce(tmp_path, other, experiments=["compare"], datasets=["iris"], methods=["GP-MGLA"], n_jobs=1)
-    text = paper.write_report(tiny, tmp_path / "page.md", beside=[tmp_path]).read_text()
+    text = paper.write_report(tiny, tmp_path / "page.md", compare_with=[tmp_path]).read_text()
     assert "| column | GP-MGLA, as above | GP-MGLA, runs: 2; scale: standard | WEAC-AL, as above |" in text
     mine, theirs = (summarize(read_results(folder))["compare"] for folder in (tiny, tmp_path))
     shown = [
@@ -545,7 +539,7 @@ def test_the_published_numbers_on_parameters_are_those_of_best_k():
         ({"grid": (*range(2, 31), 40, 60, 80, 100)}, "grid: 2 to 30, 40, …, 100"),
         ({"scale": None, "seed": 3}, "scale: none; seed: 3"),
         ({"generators": ("kmeans", "hmac")}, "generators: kmeans, hmac"),
-        ({"name": "other"}, "the same again"),
+        ({"name": "other"}, "unchanged"),
     ],
 )
 def test_another_spec_is_named_by_what_it_changes(changed, name):
@@ -560,8 +554,8 @@ def test_a_number_is_shown_once_all_its_runs_are_there(tiny):
     assert {("wine", "GP-MGLA"), ("iris", "WEAC-AL")} <= {(row.dataset, row.method) for row in rows}
 
 
-def test_a_page_of_nothing_says_so(tmp_path):
-    with pytest.raises(QuorateError, match="nothing was finished there yet"):
+def test_a_page_of_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(QuorateError):
         paper.write_report(tmp_path)
 
 
@@ -580,7 +574,7 @@ def test_the_command_runs_an_experiment_and_writes_the_page(tmp_path, capsys):
     assert "report.md" in said.err
     assert "| EAC-AL |" in (tmp_path / "report.md").read_text()
     assert main(["reproduce", "compare", str(tmp_path), "--quick"]) == 2
-    assert "holds results of another protocol" in capsys.readouterr().err
+    assert "contains results of another protocol" in capsys.readouterr().err
 
 
 def test_the_command_reports_what_is_there(tiny, tmp_path, capsys):
@@ -590,7 +584,7 @@ def test_the_command_reports_what_is_there(tiny, tmp_path, capsys):
     assert found["page"] == str(page)
     assert {claim["verdict"] for claim in found["claims"]} <= {HOLDS, FAILS, OPEN}
     assert main(["reproduce", "report", str(tiny), "--best-k", "month"]) == 2
-    assert "best_k must be one of 'run', 'dataset'" in capsys.readouterr().err
+    assert "Error: --best-k must be one of 'run', 'dataset'" in capsys.readouterr().err
 
 
 def test_the_command_says_which_experiments_exist(capsys):

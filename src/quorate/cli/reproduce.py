@@ -126,7 +126,7 @@ def report(
     """Write tables, figures and the page from the results in the folder, complete or not."""
     from quorate.paper import write_report
 
-    page = write_report(folder, output, beside=compare_with or (), best_k=best_k)  # type: ignore[arg-type]
+    page = write_report(folder, output, compare_with=compare_with or (), best_k=best_k)  # type: ignore[arg-type]
     print_findings(folder, str(page), quiet=quiet, json=json)
 
 

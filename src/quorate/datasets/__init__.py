@@ -1,4 +1,4 @@
-"""The eight datasets of the paper, and tables of your own."""
+"""The eight datasets of the paper, and loading of other tables."""
 
 from quorate.datasets.catalog import NAMES
 from quorate.datasets.load import Dataset, load

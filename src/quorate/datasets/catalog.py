@@ -1,8 +1,8 @@
-"""What is known about each packaged dataset; the values themselves are in `data/`."""
+"""Metadata of the packaged datasets; the values are in `data/`."""
 
 from typing import NamedTuple
 
-LICENCE = "CC BY 4.0, by way of the UCI Machine Learning Repository (archive.ics.uci.edu); please cite the source."
+LICENSE = "CC BY 4.0, from the UCI Machine Learning Repository (archive.ics.uci.edu); please cite the source."
 
 
 class Entry(NamedTuple):
@@ -13,7 +13,7 @@ class Entry(NamedTuple):
     citation: str
 
 
-CATALOGUE = {
+CATALOG = {
     "breast_cancer": Entry(
         (
             "clump_thickness",
@@ -27,7 +27,7 @@ CATALOGUE = {
             "mitoses",
         ),
         "683 fine-needle aspirates of breast tumors, nine features graded 1 to 10; class 2 is benign, 4 malignant. "
-        "The 16 incomplete records of the source are left out.",
+        "Without the 16 incomplete records of the source.",
         "W. H. Wolberg, O. L. Mangasarian. Multisurface method of pattern separation for medical diagnosis applied to "
         "breast cytology. PNAS 87 (1990) 9193-9196. UCI: Breast Cancer Wisconsin (Original), doi 10.24432/C5HP4Z.",
     ),
@@ -98,7 +98,7 @@ CATALOGUE = {
     ),
     "pen_digits": Entry(
         tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy"),
-        "10992 handwritten digits, each as eight points along the way of the pen.",
+        "10992 handwritten digits, each as eight points along the pen stroke.",
         "E. Alpaydin, F. Alimoglu. Pen-Based Recognition of Handwritten Digits, 1996. UCI doi 10.24432/C5MG6K.",
     ),
     "letters": Entry(
@@ -126,4 +126,4 @@ CATALOGUE = {
     ),
 }
 
-NAMES = tuple(CATALOGUE)
+NAMES = tuple(CATALOG)

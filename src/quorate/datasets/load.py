@@ -1,4 +1,4 @@
-"""Loading a packaged dataset by name, or a table of features of one's own."""
+"""Loading of packaged datasets by name, and of other tables of features."""
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 
 from quorate._utils.checks import nearest_name
 from quorate.column_roles import quoted
-from quorate.datasets.catalog import CATALOGUE, LICENCE, NAMES
-from quorate.errors import QuorateError
+from quorate.datasets.catalog import CATALOG, LICENSE, NAMES
+from quorate.errors import DamagedFileError, InputError, Setting
 
 READERS = {".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv", ".parquet": "read_parquet"}
 
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """Features of rows and, where known, their classes."""
+    """Features of rows and, if available, their classes."""
 
     name: str
     features: NDArray[np.float64]
     feature_names: tuple[str, ...]
     classes: NDArray[Any] | None
-    """The class of each row, or None where no classes are known."""
+    """The class of each row, or None."""
     description: str = ""
     citation: str = ""
-    licence: str = ""
+    license: str = ""
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 0 where none are known."""
+        """Number of classes; 0 without classes."""
         return 0 if self.classes is None else len(np.unique(self.classes))
 
     def __repr__(self) -> str:
@@ -41,20 +41,20 @@ class Dataset:
 
 
 def load(source: Any, *, classes: str | None = None) -> Dataset:
-    """Return a packaged dataset by name, or a table of your own.
+    """Load a packaged dataset by name, or another table.
 
     Parameters
     ----------
     source : str, path, array, frame or Dataset
         One of `NAMES`; a CSV or Parquet file; a 2-D array, or a frame of any kind (pandas, polars, pyarrow) of
-        features. A `Dataset` is returned as it is.
+        features. A `Dataset` is returned unchanged.
     classes : str, optional
-        The column of your own file or frame that holds the classes; all other columns are features.
+        The column of a file or frame with the classes; all other columns are features.
 
     Returns
     -------
     Dataset
-        Features (float64), their names, classes; for packaged datasets also description, citation and licence. Rows
+        Features (float64), their names, classes; for packaged datasets also description, citation and license. Rows
         are in the order of the package they were built from, not of the original files.
 
     Examples
@@ -63,9 +63,13 @@ def load(source: Any, *, classes: str | None = None) -> Dataset:
     >>> datasets.load("iris")
     Dataset('iris': 150 rows, 4 features, 3 classes)
     """
-    if (isinstance(source, str) and source in CATALOGUE) or isinstance(source, Dataset):
+    if (isinstance(source, str) and source in CATALOG) or isinstance(source, Dataset):
         if classes is not None:
-            raise QuorateError(f"classes names a column of your own table; {source!r} has its classes. Leave it out.")
+            raise InputError(
+                f"is only for files and frames; the dataset {source!r} has its own classes.",
+                code="included-dataset",
+                parameter="classes",
+            )
         return source if isinstance(source, Dataset) else _load_packaged(source)
     if isinstance(source, str | PathLike):
         path = Path(source)
@@ -79,44 +83,53 @@ def load(source: Any, *, classes: str | None = None) -> Dataset:
 
 
 def _load_packaged(name: str) -> Dataset:
-    entry = CATALOGUE[name]
+    entry = CATALOG[name]
     with as_file(files("quorate.datasets") / "data" / f"{name}.npz") as path, np.load(path) as arrays:
         features, classes = arrays["features"].astype(np.float64), arrays["classes"]
-    return Dataset(name, features, entry.feature_names, classes, entry.description, entry.citation, LICENCE)
+    return Dataset(name, features, entry.feature_names, classes, entry.description, entry.citation, LICENSE)
 
 
 def _read_file(path: Path) -> dict[str, NDArray[Any]]:
     """Return the columns of a CSV or Parquet file."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise QuorateError(
-            f"There is no dataset {str(path)!r}.{nearest_name(path, NAMES)} The names are {', '.join(NAMES)}; your own "
-            f"table can be an array, a frame, or a file ending in {', '.join(READERS)}."
+        raise InputError(
+            f"There is no dataset {str(path)!r}.{nearest_name(path, NAMES)}",
+            code="no-such-dataset",
+            hint=f"Use one of {', '.join(NAMES)}; or an array, a frame, or a file ending in {', '.join(READERS)}.",
         )
     if not path.is_file():
-        raise QuorateError(f"There is no file {str(path)!r}. Check the path; it is relative to {str(Path.cwd())!r}.")
+        raise InputError(
+            f"There is no file {str(path)!r}.",
+            code="no-such-file",
+            hint=f"Check the path; it is relative to {str(Path.cwd())!r}.",
+        )
     import duckdb
 
     try:
         return duckdb.execute(f"SELECT * FROM {reader}(?)", [str(path)]).fetchnumpy()
     except duckdb.Error as error:
-        raise QuorateError(f"{str(path)!r} cannot be read as a table: {error}") from error
+        raise DamagedFileError(f"{str(path)!r} cannot be read as a table: {error}", code="cannot-read") from error
 
 
 def _from_columns(name: str, columns: dict[str, NDArray[Any]], classes: str | None) -> Dataset:
     if classes is not None and classes not in columns:
-        raise QuorateError(
-            f"classes must name a column; got {classes!r}.{nearest_name(classes, columns)} "
-            f"The columns are {', '.join(columns)}."
+        raise InputError(
+            f"must be a column; got {classes!r}.{nearest_name(classes, columns)}",
+            code="no-such-column",
+            parameter="classes",
+            hint=f"The columns are {', '.join(columns)}.",
         )
     truth = None if classes is None else np.asarray(columns[classes])
     features = {column: values for column, values in columns.items() if column != classes}
     numbers = {column: _as_numbers(values) for column, values in features.items()}
     texts = [column for column, values in numbers.items() if values is None]
     if texts:
-        raise QuorateError(
-            f"Not numeric: feature {'column' if len(texts) == 1 else 'columns'} {quoted(texts)}. If one holds the "
-            f"classes, pass its name, such as classes={texts[0]!r}; leave out or encode the others."
+        raise InputError(
+            f"{'Column' if len(texts) == 1 else 'Columns'} {quoted(texts)} {'is' if len(texts) == 1 else 'are'} not "
+            "numeric.",
+            code="not-numeric",
+            hint=("For a column of classes pass ", Setting("classes", texts[0]), ". Drop or encode other columns."),
         )
     return Dataset(
         name, np.column_stack([values for values in numbers.values() if values is not None]), tuple(features), truth
@@ -124,7 +137,7 @@ def _from_columns(name: str, columns: dict[str, NDArray[Any]], classes: str | No
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Return a feature column as float64, if it is one; missing values become NaN, which the clusterers refuse."""
+    """Return a numeric column as float64, with missing values as NaN; None if it is not numeric."""
     try:
         return np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
     except (TypeError, ValueError):
@@ -133,11 +146,24 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
 
 def _from_array(source: Any, classes: str | None) -> Dataset:
     if classes is not None:
-        raise QuorateError("classes names a column, and an array has no column names. Pass a frame or a file.")
+        raise InputError(
+            "is the name of a column, but an array has no column names.",
+            code="no-column-names",
+            parameter="classes",
+            hint="Pass a frame or a file.",
+        )
     try:
         matrix = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
-        raise QuorateError(f"source must be a name, a file, a frame or a numeric 2-D array; got {source!r}.") from None
+        raise InputError(
+            f"must be a name, a file, a frame or a numeric 2-D array; got {source!r}.",
+            code="source",
+            parameter="source",
+        ) from None
     if matrix.ndim != 2:
-        raise QuorateError(f"source must be two-dimensional, rows x features; got {matrix.ndim} dimension(s).")
+        raise InputError(
+            f"must be two-dimensional (rows x features); got {matrix.ndim} dimension(s).",
+            code="source",
+            parameter="source",
+        )
     return Dataset("array", matrix, tuple(f"x{column}" for column in range(matrix.shape[1])), None)

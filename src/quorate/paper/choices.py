@@ -1,4 +1,4 @@
-"""What the paper left open and we chose: what other choices do to the numbers and to the claims."""
+"""Choices that the paper leaves open, and how other choices change the numbers and the claims."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from quorate.paper.figures import title
 from quorate.paper.spec import Spec
 from quorate.paper.summaries import Summary
 
-_FAR_OFF = 0.05  # from a published value: a reason is looked for
+_FAR_OFF = 0.05  # larger differences to a published value are listed
 
 
 def differences_elsewhere(spec: Spec, compared: list[Summary], others: Mapping[str, Summaries]) -> str:
-    """Tell what other choices, by name, do to the difference to the published values, column by column."""
+    """Return how other choices, by name, change the difference to the published values, column by column."""
     choices = {"as above": compared} | {name: other["compare"] for name, other in others.items()}
     names = ("GP-MGLA", "WEAC-AL")
     header = ["column", *(f"{name}, {choice}" for name in names for choice in choices)]
@@ -32,25 +32,25 @@ def differences_elsewhere(spec: Spec, compared: list[Summary], others: Mapping[s
     columns = [column for column in columns if any((choice, "GP-MGLA", *column) in cells for choice in others)]
     lines = []
     for dataset, k in columns:
-        found = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
-        lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in found)])
+        values = [cells.get((choice, name, dataset, k)) for name in names for choice in choices]
+        lines.append([f"{title(dataset)}, {k}", *("–" if value is None else f"{value:+.3f}" for value in values)])
     means = [
         _mean_size([cells.get((choice, name, *column)) for column in columns]) for name in names for choice in choices
     ]
     lines.append(["mean absolute difference (columns)", *means])
     return (
-        "What the paper does not say had to be chosen, so the agreement above is agreement under these choices. "
-        "Difference to the published values (max-NMI; crowd index by sqrt) if one choice is made otherwise, by "
+        "The paper does not specify everything, so the agreement above depends on our choices. "
+        "Difference to the published values (max-NMI; NCAI by sqrt) if one choice is changed, by "
         "`--scale` or `--generator` or from Python by `paper.reproduce(FOLDER, replace(paper.FULL, grid=...))`:\n\n"
         + markdown_table(header, lines)
-        + f"\n\nWhat is more than {_FAR_OFF} off as above, and the choice that comes nearest to what was published "
-        "(picked after the fact, column by column: a hint at the reason, not better agreement):\n\n"
+        + f"\n\nDifferences of more than {_FAR_OFF}, and the choice that comes closest to the published value "
+        "(selected afterwards, column by column: a hint at the reason, not better agreement):\n\n"
         + _far_off(cells, list(choices))
     )
 
 
 def _mean_size(differences: Sequence[float | None]) -> str:
-    """Return the mean absolute difference, with the number of differences there are."""
+    """Return the mean absolute difference and the number of differences."""
     sizes = [abs(value) for value in differences if value is not None]
     return f"{np.mean(sizes):.3f} ({len(sizes)})" if sizes else "–"
 
@@ -62,18 +62,20 @@ def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choi
         if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:
             continue
         tried = ((other, differences.get((other, method, dataset, k))) for other in choices)
-        known = {other: value for other, value in tried if value is not None}
-        nearest = min(known, key=lambda other: abs(known[other]))
-        span = f"{min(known.values()):+.3f} to {max(known.values()):+.3f}"
-        lines.append([f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{known[nearest]:+.3f}", span])
+        measured = {other: value for other, value in tried if value is not None}
+        nearest = min(measured, key=lambda other: abs(measured[other]))
+        span = f"{min(measured.values()):+.3f} to {max(measured.values()):+.3f}"
+        lines.append(
+            [f"{title(dataset)}, {k}", method, f"{difference:+.3f}", nearest, f"{measured[nearest]:+.3f}", span]
+        )
     return markdown_table(["column", "method", choices[0], "nearest", "difference", "all choices"], lines)
 
 
 def choice_name(spec: Spec, other: Spec) -> str:
-    """Return in what another spec differs."""
+    """Return the fields in which another spec differs."""
     mine, theirs = spec.plain(), other.plain()
     changed = [name for name in mine if mine[name] != theirs[name] and name != "name"]
-    return "; ".join(f"{name}: {_shown(theirs[name])}" for name in changed) or "the same again"
+    return "; ".join(f"{name}: {_shown(theirs[name])}" for name in changed) or "unchanged"
 
 
 def _shown(value: Any) -> str:
@@ -86,7 +88,7 @@ def _shown(value: Any) -> str:
 
 
 def _stretches(numbers: list[int]) -> list[str]:
-    """Return ascending whole numbers as words, those that follow each other as from and to."""
+    """Return ascending integers as text; consecutive ones become ranges such as "2 to 5"."""
     words, first = [], 0
     for i, number in enumerate(numbers):
         if i + 1 == len(numbers) or numbers[i + 1] != number + 1:
@@ -96,7 +98,7 @@ def _stretches(numbers: list[int]) -> list[str]:
 
 
 def claims_elsewhere(spec: Spec, summaries: Summaries, others: Mapping[str, Summaries]) -> str:
-    """Tell which claims hold with other choices, and with ours on the same datasets and methods."""
+    """Return which claims hold with other choices, and with ours on the same datasets and methods."""
     slow = {method.name for method in spec.methods if method.slow}
     text = ""
     for choice, other in others.items():
@@ -106,7 +108,7 @@ def claims_elsewhere(spec: Spec, summaries: Summaries, others: Mapping[str, Summ
         if judged:
             extent = {name: len({row.dataset for row in rows}) for name, rows in mine.items() if rows}
             text += (
-                f"\nThe same with another choice ({choice}), and with ours on the same "
+                f"\nClaims with another choice ({choice}), and with ours on the same "
                 f"methods and datasets ({', '.join(f'{name} {n}' for name, n in extent.items())}), both with "
                 '`normalize="sqrt"`:\n\n' + markdown.claim_pairs_table(judged)
             )
@@ -114,19 +116,19 @@ def claims_elsewhere(spec: Spec, summaries: Summaries, others: Mapping[str, Summ
 
 
 def _comparable(mine: Summaries, theirs: Summaries, slow: Collection[str]) -> tuple[Summaries, Summaries]:
-    """Return what both have of every experiment, in the columns where theirs lacks at most the slow methods of ours.
+    """Return the measurements that both have, in the columns where theirs lacks at most our slow methods.
 
-    Places among few methods are no places among all: a column with less would make statements hold by itself.
+    Ranks among few methods cannot be compared with ranks among all, so incomplete columns are dropped.
     """
-    kept: tuple[Summaries, Summaries] = ({}, {})
+    shared: tuple[Summaries, Summaries] = ({}, {})
     for name in mine:
-        facts = [{_fact(row) for row in rows[name]} for rows in (mine, theirs)]
-        lacking = {(dataset, k) for dataset, k, method, _ in facts[0] - facts[1] if method not in slow}
-        both = {fact for fact in facts[0] & facts[1] if fact[:2] not in lacking}
-        for rows, kept_rows in zip((mine, theirs), kept, strict=True):
-            kept_rows[name] = [row for row in rows[name] if _fact(row) in both]
-    return kept
+        cells = [{_cell(row) for row in rows[name]} for rows in (mine, theirs)]
+        incomplete = {(dataset, k) for dataset, k, method, _ in cells[0] - cells[1] if method not in slow}
+        both = {cell for cell in cells[0] & cells[1] if cell[:2] not in incomplete}
+        for rows, shared_rows in zip((mine, theirs), shared, strict=True):
+            shared_rows[name] = [row for row in rows[name] if _cell(row) in both]
+    return shared
 
 
-def _fact(row: Summary) -> tuple[str, str, str, str]:
+def _cell(row: Summary) -> tuple[str, str, str, str]:
     return row.dataset, row.k, row.method, row.setting

@@ -1,4 +1,4 @@
-"""The paper's statements, checked against our numbers: computed, not written."""
+"""The claims of the paper, checked against our numbers by code."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from quorate.paper.summaries import Summary, in_preset
 Summaries = dict[str, list[Summary]]
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not measured"
 EXPLAINED = (FULL, "run", "sqrt")
-"""The spec, best-k and preset on which reasons were measured; beside other numbers they would say what is not so."""
+"""The spec, best-k and preset with which the reasons were measured; they do not hold for other results."""
 PAIRWISE = ("WEAC", "EAC", "ECMC", "SRS", "WCT")
 
 
 class Finding(NamedTuple):
-    """What we measured about a statement; None: nothing to judge by."""
+    """Our result for a statement; `holds` is None if it was not measured."""
 
     measured: str
     holds: bool | None
@@ -33,7 +33,7 @@ class Claim(NamedTuple):
     measured: str
     verdict: str
     reason: str
-    """The likely reason where it does not hold, if it was looked for with the same choices."""
+    """The likely reason if it does not hold, if one was measured with the same choices."""
 
 
 class Statement(NamedTuple):
@@ -53,7 +53,7 @@ def check_claims(
     Parameters
     ----------
     explain : bool, default False
-        Whether to give reasons where statements fail: right only for what they were measured on (`EXPLAINED`).
+        Whether to add reasons to failed statements; valid only for `EXPLAINED`.
     """
     chosen = {
         name: [row for row in in_preset(rows, preset) if row.score in (score, "seconds")]
@@ -80,7 +80,7 @@ def _columns(rows: Iterable[Summary]) -> dict[tuple[str, str], Column]:
 
 
 def _rank(column: Column, method: str) -> int:
-    """Return the place of a method in a column, 1 for the best; as printed, to three decimals."""
+    """Return the rank of a method in a column, 1 for the best; scores are rounded to three decimals as printed."""
     return 1 + sum(round(value, 3) > round(column[method], 3) for value in column.values())
 
 
@@ -131,13 +131,13 @@ def _seeds(summaries: Summaries) -> Finding:
         return Finding("", None)
     ranks = {k: _rank(column, "WEAC-AL") for k, column in columns.items()}
     shown = ", ".join(
-        f"{k}: place {ranks[k]} with {columns[k]['WEAC-AL']:.3f} (best {max(columns[k].values()):.3f})" for k in ranks
+        f"{k}: rank {ranks[k]} with {columns[k]['WEAC-AL']:.3f} (best {max(columns[k].values()):.3f})" for k in ranks
     )
     return Finding(shown, all(rank == 1 for rank in ranks.values()))
 
 
 def _most_stable_pairwise(summaries: Summaries) -> Finding:
-    """Better and more stable: the best mean rank among pairwise methods, and the smallest spread of ranks."""
+    """Check for the best mean rank among pairwise methods and the best worst rank."""
     columns = [
         {name: value for name, value in column.items() if name.split("-")[0] in PAIRWISE}
         for column in _columns(summaries["compare"]).values()
@@ -222,7 +222,7 @@ def _wins_most_at_best_k(summaries: Summaries) -> Finding:
 
 
 def _stable_parameters(summaries: Summaries) -> Finding:
-    """Stable: over all settings but beta = 0 the mean score varies by at most 0.05 in nine columns of ten, at any k."""
+    """Check that the mean score varies by at most 0.05 in 90 % of the columns, over all settings except beta = 0."""
     rows = [
         row
         for row in summaries["parameters"]
@@ -245,7 +245,7 @@ def _stable_parameters(summaries: Summaries) -> Finding:
             f"{ranges[widest]:.3f} ({widest[0]}, {title(widest[1])}; published {max(published):.3f}), at most 0.05 in "
             f"{narrow} of {len(ranges)} columns"
         )
-    return Finding("range over all settings but beta = 0, " + "; ".join(parts), stable)
+    return Finding("range over all settings except beta = 0, " + "; ".join(parts), stable)
 
 
 def _range(values: list[float]) -> float:
@@ -253,7 +253,7 @@ def _range(values: list[float]) -> float:
 
 
 def _most_robust(summaries: Summaries) -> Finding:
-    """Most robust on the whole: GP-MGLA has the best mean over datasets at most ratios of ill clusterings."""
+    """Check that GP-MGLA has the best mean over datasets at most ratios of ill clusterings."""
     cells = _means_among_ill(summaries)
     if not cells:
         return Finding("", None)
@@ -358,7 +358,7 @@ _SHORT_GRID = (
     "and WEAC-AL beat 89.6 and 84.8 % of the members there (published: 99.0 and 70.6 %)."
 )
 _SEEDS = (
-    "WCC, which comes first, does better here than published (0.674 against 0.567 at best-k, 0.599 against 0.439 at "
+    "WCC, which ranks first, does better here than published (0.674 against 0.567 at best-k, 0.599 against 0.439 at "
     "true-k); HBGF is ahead of WEAC-AL by 0.001 and 0.021."
 )
 _AT_BEST_K = (
@@ -366,8 +366,7 @@ _AT_BEST_K = (
     "off those tables by 0.009 (GP-MGLA) and 0.018 (WEAC-AL) on average at best-k, by 0.084 and 0.102 at true-k."
 )
 _ON_PATTERNS = (
-    "Our pairwise methods work on patterns, not on an n x n matrix, so that the cost that grows with the square of the "
-    "rows in the paper is gone."
+    "Our pairwise methods work on patterns, not on an n x n matrix, so they avoid the quadratic cost of the paper's."
 )
 
 STATEMENTS = (

@@ -1,4 +1,4 @@
-"""The pools that runs draw their ensembles from, kept in the results folder; ill clusterings among them."""
+"""The pools from which ensembles are drawn, stored in the results folder, with the paper's ill clusterings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from quorate.paper.spec import Spec
 
 Labels = NDArray[np.int32]
 POOLS = "pools"
-"""The folder in a results folder that keeps the pools."""
+"""The subfolder of a results folder with the pools."""
 
 
 @dataclass(frozen=True)
 class DatasetPool:
-    """The pool of one dataset, drawn (or read, if it was drawn before) when it is first needed."""
+    """The pool of one dataset, generated or read when it is first needed."""
 
     spec: Spec
     dataset: str
@@ -35,12 +35,12 @@ class DatasetPool:
 
     @property
     def path(self) -> Path:
-        """The file that keeps the members."""
+        """The file with the members."""
         return self.folder / f"{self.dataset}.jsonl"
 
     @cached_property
     def classes(self) -> NDArray[Any]:
-        """(n,) the true class of each row."""
+        """(n,) the class of each row."""
         classes = load(self.dataset).classes
         assert classes is not None
         return classes
@@ -51,7 +51,7 @@ class DatasetPool:
         return len(np.unique(self.classes))
 
     def draw(self, ill: bool) -> None:
-        """Draw what will be needed, in all processes there are, before any run begins."""
+        """Generate the members in all processes, before any run begins."""
         _ = self.ill if ill else self.members
 
     def _draw(self, n: int, methods: tuple[str, ...]) -> Labels:
@@ -75,13 +75,13 @@ class DatasetPool:
 
     @cached_property
     def ill(self) -> Labels:
-        """(n, ill clusterings) as many as the largest ratio asks for."""
+        """(n, ill clusterings) labels, enough for the largest ratio."""
         return self._draw(round(max(self.spec.ill_ratios) * self.members.shape[1]), ("ill",))
 
     def with_ill(self, ratio: float) -> Labels:
         """Return the pool with a share of its members, chosen uniformly, replaced by ill clusterings.
 
-        These are the labels `members.replace_with_ill` gives, without drawing the ill clusterings for every ratio anew.
+        The labels equal those of `features.replace_with_ill`, but the ill clusterings are generated only once.
         """
         n_ill = round(ratio * self.members.shape[1])
         if n_ill == 0:
@@ -92,20 +92,20 @@ class DatasetPool:
         return labels
 
     def chosen(self, run: int) -> NDArray[np.int64]:
-        """(M,) which members of the pool make up the ensemble of a run, the same for every ratio of ill ones."""
+        """Return the (M,) members of the pool in the ensemble of a run, the same for every ratio of ill clusterings."""
         rng = np.random.default_rng([self.spec.seed, zlib.crc32(self.dataset.encode()), run])
         return rng.choice(self.members.shape[1], self.spec.n_members, replace=False)
 
 
 def sample_rows(spec: Spec, n_rows: int) -> NDArray[np.int64]:
-    """Return the rows of the dataset of the experiment on time that make up a sample of some size."""
+    """Return a sample of rows of the dataset of the timing experiment."""
     n_all = len(load(spec.timing.dataset).features)
     order = np.random.default_rng([spec.seed, n_all]).permutation(n_all)
     return np.sort(order[:n_rows])
 
 
 def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels:
-    """(n_rows, members) a small pool drawn on a sample of rows, so that its clusters are as many as for that size."""
+    """Return (n_rows, members) labels of a small pool on a sample, whose numbers of clusters fit the sample size."""
     features = load(spec.timing.dataset).features[sample_rows(spec, n_rows)]
     pool = draw_pool(
         features,
@@ -121,9 +121,9 @@ def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels
 
 
 def drawing_seconds(folder: Path) -> float:
-    """Return how long it took to draw all members that a results folder keeps, each in one process."""
+    """Return the total seconds that generating all members of a results folder took, each in one process."""
     seconds = 0.0
     for path in sorted((folder / POOLS).glob("*.jsonl")):
-        with suppress(QuorateError):  # a file that was only begun has no members
+        with suppress(QuorateError):  # an incomplete file has no members
             seconds += sum(member["seconds"] for member in peek(path)[1].values())
     return seconds

@@ -1,7 +1,7 @@
-"""Which measurements the paper's experiments need.
+"""The measurements of the paper's experiments.
 
 Experiments overlap: GP-MGLA at its defaults is a row of `compare`, of `parameters`, of `base` and of `ill`. A
-measurement is therefore named after what is measured, not after the experiment that asks for it, and is made once.
+measurement is therefore named by its content, not by the experiment, and is made once.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ class Measurement:
     """Share of ill clusterings in the pool."""
     run: int
     method: Method | None
-    """None: the members, each scored against the classes."""
+    """None for the members themselves, each scored against the classes."""
     same_k: bool = False
-    """Cut into as many clusters as each member has, instead of over the grid."""
+    """Whether to cut at the number of clusters of each member, instead of over the grid."""
 
     @property
     def key(self) -> str:
-        """The name in the store."""
-        what = MEMBERS if self.method is None else self.method.name + (" same k" if self.same_k else "")
-        return f"{self.dataset}/ill={self.ratio:g}/run={self.run}/{what}"
+        """The key in the store."""
+        name = MEMBERS if self.method is None else self.method.name + (" same k" if self.same_k else "")
+        return f"{self.dataset}/ill={self.ratio:g}/run={self.run}/{name}"
 
 
 @dataclass(frozen=True)
 class Timed:
-    """One method timed on one ensemble of some rows; no method: the crowd index alone."""
+    """One method timed on one ensemble; None for the NCAI alone."""
 
     n_rows: int
     repeat: int
@@ -44,20 +44,20 @@ class Timed:
 
     @property
     def key(self) -> str:
-        """The name in the store."""
+        """The key in the store."""
         return f"time/n={self.n_rows}/repeat={self.repeat}/{'NCAI' if self.method is None else self.method.name}"
 
 
 def measurements(spec: Spec, experiment: str, selection: Selection) -> Iterator[Measurement]:
-    """Yield what an experiment needs on the selected datasets and methods; `time` needs none of these."""
+    """Yield the measurements of an experiment on the selected datasets and methods; `time` has `timings` instead."""
     if experiment == "time":
         return
     for dataset in selection.datasets:
         for run in range(spec.runs):
             for ratio in spec.ill_ratios if experiment == "ill" else (0.0,):
                 for method in experiment_methods(spec, experiment):
-                    wanted = any(_is_variant(method, name) for name in selection.methods)
-                    if wanted and _takes_part(spec, method, experiment, dataset, run):
+                    selected = any(_is_variant(method, name) for name in selection.methods)
+                    if selected and _is_run(spec, method, experiment, dataset, run):
                         yield Measurement(dataset, ratio, run, method)
                         if experiment == "wins":
                             yield Measurement(dataset, ratio, run, method, same_k=True)
@@ -66,7 +66,7 @@ def measurements(spec: Spec, experiment: str, selection: Selection) -> Iterator[
 
 
 def experiment_methods(spec: Spec, experiment: str) -> tuple[Method, ...]:
-    """Return the methods of an experiment, in the paper's order, with varied parameters as methods of their own."""
+    """Return the methods of an experiment, in the paper's order; other parameters make separate methods."""
     if experiment == "parameters":
         return tuple(variant for method in spec.methods if method.own for variant in variants(spec, method).values())
     if experiment in ("wins", "base"):
@@ -93,21 +93,21 @@ def variants(spec: Spec, method: Method) -> dict[str, Method]:
 
 
 def _is_variant(method: Method, name: str) -> bool:
-    """Tell whether a method is the named one, maybe with other parameters."""
+    """Return whether a method is the named one, possibly with other parameters."""
     rest = method.name.removeprefix(name)
     return method.name.startswith(name) and (not rest or "=" in rest.split()[0])
 
 
-def _takes_part(spec: Spec, method: Method, experiment: str, dataset: str, run: int) -> bool:
-    """Tell whether a method has this run, after what is slow by nature was cut."""
+def _is_run(spec: Spec, method: Method, experiment: str, dataset: str, run: int) -> bool:
+    """Return whether a method has this run; slow methods have fewer."""
     if run >= spec.runs_of(method):
         return False
-    absent = spec.slow.left_out + (spec.slow.not_ill if experiment == "ill" else ())
-    return not (method.slow and dataset in absent)
+    excluded = spec.slow.left_out + (spec.slow.not_ill if experiment == "ill" else ())
+    return not (method.slow and dataset in excluded)
 
 
 def timings(spec: Spec, selection: Selection) -> Iterator[Timed]:
-    """Yield what the experiment on time needs: every method at every size, and the crowd index alone."""
+    """Yield the measurements of the timing experiment: every method at every size, and the NCAI alone."""
     for n_rows in spec.timing.sizes:
         for repeat in range(spec.timing.repeats):
             yield Timed(n_rows, repeat, None)

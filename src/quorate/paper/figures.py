@@ -1,4 +1,4 @@
-"""The paper's Figures 2, 3 and 4, drawn from our summaries; the paper's own are pictures without numbers."""
+"""Figures 2, 3 and 4 of the paper, drawn from our results; the paper prints no numbers for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {
+COLORS = {
     "GP-MGLA": "#c1272d",
     "WEAC-AL": "#0000a7",
     "WEAC-CL": "#5b6ad0",
@@ -30,7 +30,7 @@ COLOURS = {
     "Avg(base)": "#a6a6a6",
     "Min(base)": "#737373",
 }
-MARKERS = dict(zip(COLOURS, "os^vDPXd*hp<>8", strict=True))
+MARKERS = dict(zip(COLORS, "os^vDPXd*hp<>8", strict=True))
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}
 
 
@@ -45,7 +45,7 @@ def _new_figure(width: float, height: float) -> Figure:
 
 
 def draw_figures(summaries: dict[str, list[Summary]], score: str = "max") -> Iterator[tuple[str, Figure]]:
-    """Yield the figures by name, as far as the experiments behind them were run."""
+    """Yield the figures by name, for the experiments that were run."""
     if summaries["base"]:
         yield "figure2", draw_base(summaries["base"], score)
     for k in ("best-k", "true-k"):
@@ -57,19 +57,19 @@ def draw_figures(summaries: dict[str, list[Summary]], score: str = "max") -> Ite
 
 
 def draw_base(rows: list[Summary], score: str) -> Figure:
-    """Draw Figure 2: the paper's methods at best-k and true-k beside the best, mean and worst member."""
+    """Draw Figure 2: the paper's methods at best-k and true-k, with the best, mean and worst member."""
     rows = [row for row in rows if row.score == score and not row.method.endswith(MAX_PRESET)]
     datasets = list(dict.fromkeys(row.dataset for row in rows))
     figure = _new_figure(10, 6)
     axes = figure.subplots(2, 1, sharex=True)
     for ax, k in zip(axes, ("best-k", "true-k"), strict=True):
         shown = [row for row in rows if row.k in (k, "")]
-        names = [name for name in COLOURS if any(row.method == name for row in shown)]
+        names = [name for name in COLORS if any(row.method == name for row in shown)]
         for i, name in enumerate(names):
             bars = {row.dataset: row for row in shown if row.method == name}
             at = [j + (i - (len(names) - 1) / 2) * 0.8 / len(names) for j, d in enumerate(datasets) if d in bars]
             heights = [bars[d].mean for d in datasets if d in bars]
-            ax.bar(at, heights, 0.8 / len(names), label=name, color=COLOURS[name])
+            ax.bar(at, heights, 0.8 / len(names), label=name, color=COLORS[name])
         ax.set_ylabel(f"NMI ({score}), {k}")
         ax.set_xticks(range(len(datasets)), [title(d) for d in datasets])
     axes[0].legend(ncols=4, fontsize=8)
@@ -103,7 +103,7 @@ def _draw_lines(ax: Axes, rows: list[Summary], percent: bool = False) -> None:
         ax.plot(
             [float(row.setting) * (100 if percent else 1) for row in line],
             [row.mean for row in line],
-            color=COLOURS[plain],
+            color=COLORS[plain],
             marker=MARKERS[plain],
             markersize=3,
             linewidth=1,
@@ -120,7 +120,7 @@ def draw_time(rows: list[Summary]) -> Figure:
         _draw_lines(ax, [row for row in rows if float(row.setting) <= limit])
         for row in rows:
             if row.published is not None and float(row.setting) <= limit:
-                ax.plot(float(row.setting), row.published, "x", color=COLOURS[row.method], markersize=7)
+                ax.plot(float(row.setting), row.published, "x", color=COLORS[row.method], markersize=7)
         ax.set_yscale("log")
         ax.set_xlabel("rows of Letters")
         ax.set_ylabel("seconds")

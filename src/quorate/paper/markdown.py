@@ -1,4 +1,4 @@
-"""The paper's tables in Markdown: ours, published, difference and spread."""
+"""The tables of the paper in Markdown: our mean and standard deviation, the published value, the difference."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _number(value: float | None, digits: int = 3, sign: bool = False) -> str:
     return "–" if value is None else f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
 
 
-def _beside(row: Summary | None, digits: int = 3) -> list[str]:
-    """Return ours with its spread, published, and the difference."""
+def _with_published(row: Summary | None, digits: int = 3) -> list[str]:
+    """Return our mean with its standard deviation, the published value, and the difference."""
     if row is None:
         return ["–"] * 3
     ours = f"{row.mean:.{digits}f} ± {row.spread:.{digits}f}"
@@ -35,7 +35,7 @@ def _names(rows: Iterable[Summary], field: str) -> list[str]:
 
 
 def datasets_table(spec: Spec) -> str:
-    """Table 1: the datasets."""
+    """Return Table 1: the datasets."""
     lines = []
     for name in spec.datasets:
         dataset = load(name)
@@ -45,7 +45,7 @@ def datasets_table(spec: Spec) -> str:
 
 
 def compare_tables(rows: list[Summary], spec: Spec) -> str:
-    """Tables 6 and 7, one table per dataset."""
+    """Return Tables 6 and 7, one table per dataset."""
     header = ["method"]
     for k in ("best-k", "true-k"):
         header += [f"{k}, ours", "published", "difference", f"{k}, sqrt NMI"]
@@ -56,7 +56,7 @@ def compare_tables(rows: list[Summary], spec: Spec) -> str:
         for method in _names(mine, "method"):
             line = [method + (SLOW_MARK if spec.method(method).slow else "")]
             for k in ("best-k", "true-k"):
-                line += _beside(_find(mine, method=method, k=k, score="max"))
+                line += _with_published(_find(mine, method=method, k=k, score="max"))
                 other = _find(mine, method=method, k=k, score="sqrt")
                 line.append(_number(other.mean if other else None))
             lines.append(line)
@@ -65,7 +65,7 @@ def compare_tables(rows: list[Summary], spec: Spec) -> str:
 
 
 def own_columns_table(rows: list[Summary]) -> str:
-    """GP-MGLA and WEAC-AL in the sixteen columns of Tables 6 and 7, both presets, beside the published value."""
+    """Return GP-MGLA and WEAC-AL in the sixteen columns of Tables 6 and 7, both presets, with the published values."""
     names = [
         name for name in ("GP-MGLA", "GP-MGLA (max)", "WEAC-AL", "WEAC-AL (max)") if name in _names(rows, "method")
     ]
@@ -80,15 +80,15 @@ def own_columns_table(rows: list[Summary]) -> str:
             line = [f"{title(dataset)}, {k}"]
             for name in names:
                 row = _find(rows, dataset=dataset, method=name, k=k, score="max")
-                ours, published, difference = _beside(row)
+                ours, published, difference = _with_published(row)
                 line += [ours, difference] if name.endswith("(max)") else [published, ours, difference]
             lines.append(line)
     return markdown_table(header, lines)
 
 
 def agreement_table(agreements: list[Agreement]) -> str:
-    """Mean absolute differences and rank correlations."""
-    header = ["crowd index NMI", "score NMI", "columns", "GP-MGLA", "WEAC-AL", "rank correlation"]
+    """Return mean absolute differences and rank correlations."""
+    header = ["NMI in NCAI", "NMI of the score", "columns", "GP-MGLA", "WEAC-AL", "rank correlation"]
     lines = [
         [a.preset, a.score, str(a.columns), _number(a.gp_mgla), _number(a.weac_al), _number(a.rank_correlation, 2)]
         for a in agreements
@@ -97,17 +97,17 @@ def agreement_table(agreements: list[Agreement]) -> str:
 
 
 def rank_table(agreements: list[Agreement]) -> str:
-    """Rank correlation of the methods with the published ranking, per column, judged by max-NMI."""
+    """Return the rank correlation of the methods with the published ranking, per column, by max-NMI."""
     judged = [agreement for agreement in agreements if agreement.score == "max"]
     lines = [
         [column.replace("_", " "), *(_number(a.rank_correlations[column], 2) for a in judged)]
         for column in judged[0].rank_correlations
     ]
-    return markdown_table(["column", *(f"crowd index {a.preset}" for a in judged)], lines)
+    return markdown_table(["column", *(f"NCAI {a.preset}" for a in judged)], lines)
 
 
 def parameter_tables(rows: list[Summary], score: str = "max") -> str:
-    """Tables 2 and 3: one table per method and k; each cell is ours (published)."""
+    """Return Tables 2 and 3: one table per method and k; each cell is ours (published)."""
     text = ""
     for method in _names(rows, "method"):
         mine = [row for row in rows if row.method == method and row.score == score]
@@ -127,7 +127,7 @@ def parameter_tables(rows: list[Summary], score: str = "max") -> str:
 
 
 def base_table(rows: list[Summary], score: str = "max") -> str:
-    """Figure 2 in numbers."""
+    """Return the numbers of Figure 2."""
     rows = [row for row in rows if row.score == score]
     columns = list(dict.fromkeys((row.method, row.k) for row in rows))
     lines = []
@@ -141,7 +141,7 @@ def base_table(rows: list[Summary], score: str = "max") -> str:
 
 
 def win_tables(rows: list[Summary], score: str = "max") -> str:
-    """Tables 4 and 5."""
+    """Return Tables 4 and 5."""
     text = ""
     for k in ("best-k", "same-k"):
         mine = [row for row in rows if row.score == score and row.k == k]
@@ -153,7 +153,7 @@ def win_tables(rows: list[Summary], score: str = "max") -> str:
         for dataset in _names(mine, "dataset"):
             line = [title(dataset)]
             for method in methods:
-                line += _beside(_find(mine, dataset=dataset, method=method), 1)
+                line += _with_published(_find(mine, dataset=dataset, method=method), 1)
             lines.append(line)
         if lines:
             text += f"\n**{k}**\n\n" + markdown_table(header, lines)
@@ -161,7 +161,7 @@ def win_tables(rows: list[Summary], score: str = "max") -> str:
 
 
 def ill_table(rows: list[Summary], score: str = "max") -> str:
-    """Figure 3 in numbers: means over the datasets that every method of the row has."""
+    """Return the numbers of Figure 3: means over the datasets of each method."""
     rows = [row for row in rows if row.score == score]
     ratios = _names(rows, "setting")
     text = ""
@@ -181,7 +181,7 @@ def ill_table(rows: list[Summary], score: str = "max") -> str:
 
 
 def time_table(rows: list[Summary]) -> str:
-    """Figure 4 in numbers."""
+    """Return the numbers of Figure 4."""
     methods = _names(rows, "method")
     lines = []
     for n_rows in _names(rows, "setting"):
@@ -197,8 +197,8 @@ def time_table(rows: list[Summary]) -> str:
 
 
 def claims_table(claims: list[Claim]) -> str:
-    """The paper's statements and our findings, with reasons if there are any."""
-    header = ["where", "the paper says", "we measured", "verdict", "likely reason"]
+    """Return the claims of the paper with our results, and reasons if there are any."""
+    header = ["where", "claim of the paper", "our result", "verdict", "likely reason"]
     lines = [
         [claim.place, claim.statement, claim.measured or "–", f"**{claim.verdict}**", claim.reason or "–"]
         for claim in claims
@@ -208,12 +208,12 @@ def claims_table(claims: list[Claim]) -> str:
 
 
 def claim_pairs_table(pairs: Iterable[tuple[Claim, Claim]]) -> str:
-    """The paper's statements, our findings, and those with another choice."""
+    """Return the claims of the paper with our results and those of another choice."""
     lines = [
         [ours.statement, ours.measured, f"**{ours.verdict}**", other.measured, f"**{other.verdict}**"]
         for ours, other in pairs
     ]
-    return _text_table(["the paper says", "with our choices", "verdict", "with the other", "verdict"], lines)
+    return _text_table(["claim of the paper", "our choices", "verdict", "other choice", "verdict"], lines)
 
 
 def _text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

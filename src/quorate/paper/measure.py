@@ -1,4 +1,4 @@
-"""Making measurements: one ensemble, many methods, each cut at every number of clusters and scored at once."""
+"""Measurements: many methods on one ensemble, each cut at every number of clusters and scored."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from quorate.paper.spec import Method
 from quorate.reliability import ncai
 
 Sweep = Callable[[tuple[int, ...]], NDArray[np.int64]]
-"""From numbers of clusters to (m, numbers) labels of patterns."""
+"""A function from numbers of clusters to (m, numbers) labels of patterns."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The measurements still to be made on one ensemble."""
+    """The measurements to make on one ensemble."""
 
     labels: NDArray[np.int32]
     """(n, M)."""
@@ -37,7 +37,7 @@ class Task:
 
 
 def measure(task: Task) -> dict[str, Piece]:
-    """Return the pieces of a task by their keys; a method that fails leaves a piece that says why."""
+    """Return the results of a task by key; a method that fails leaves its error message."""
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         bench = Bench(task)
@@ -45,7 +45,7 @@ def measure(task: Task) -> dict[str, Piece]:
 
 
 class Bench:
-    """An ensemble with its classes, and the methods solved on it so far."""
+    """An ensemble with its classes, and the methods already solved on it."""
 
     def __init__(self, task: Task) -> None:
         self.ensemble = Ensemble(list(task.labels.T))
@@ -54,35 +54,35 @@ class Bench:
         self._completions: dict[str, Completion] = {}
 
     def measure(self, item: Measurement, ks: tuple[int, ...]) -> Piece:
-        """Return scores over the numbers of clusters and seconds, or what went wrong."""
+        """Return scores at each number of clusters and seconds, or the error message."""
         start = time.perf_counter()
         try:
             labels = self._member_labels() if item.method is None else self._sweep(item.method, ks)
         except Exception as error:  # a failing method is a result, not a reason to stop
             return {"status": f"{type(error).__name__}: {error}", "seconds": _seconds_since(start)}
         scores = score_columns(labels, self.counts)
-        found = (labels.max(axis=0) + 1).tolist()
+        n_clusters = (labels.max(axis=0) + 1).tolist()
         return {
             "status": "ok",
             "seconds": _seconds_since(start),
-            "k": list(ks) or found,
-            "found": found,
+            "k": list(ks) or n_clusters,
+            "found": n_clusters,
             **{norm: np.round(scores[norm], 6).tolist() for norm in SCORES},
         }
 
     def _member_labels(self) -> NDArray[np.int64]:
-        """(m, M) labels of the patterns by each member."""
+        """Return the (m, M) labels of the patterns by each member."""
         ids = self.ensemble.patterns.astype(np.int64)
         return ids - ids.min(axis=0)
 
     def _sweep(self, method: Method, ks: tuple[int, ...]) -> NDArray[np.int64]:
-        """(m, ks) labels of the patterns; a method is solved once for all its numbers of clusters."""
+        """Return the (m, ks) labels of the patterns; a method is solved once for all numbers of clusters."""
         if method.name not in self._solved:
             self._solved[method.name] = self._solve(method)
         return self._solved[method.name](ks)
 
     def _solve(self, method: Method) -> Sweep:
-        """Return how to cut the ensemble, solved by a method, into some numbers of clusters."""
+        """Return a function that cuts the ensemble, solved by a method, at given numbers of clusters."""
         ens = self.ensemble
         if method.estimator == ECMC.name:
             params = dict(method.params)
@@ -92,7 +92,7 @@ class Bench:
         return lambda ks: fitted.sweep(ks)[ens.first_row]
 
     def _completion(self, params: dict[str, Any]) -> Completion:
-        """Return the completed similarity, which serves the three linkages of ECMC."""
+        """Return the completed similarity, which the three linkages of ECMC share."""
         options = {name: value for name, value in params.items() if name != "linkage"}
         name = f"completion {sorted(options.items())}"
         if name not in self._completions:
@@ -105,7 +105,7 @@ def _seconds_since(start: float) -> float:
 
 
 def time_methods(labels: NDArray[np.int32], items: tuple[Timed, ...], n_clusters: int) -> Iterator[tuple[str, Piece]]:
-    """Time methods one after the other, each from the label matrix to labels on rows, in all threads there are."""
+    """Time methods one after the other, each from the label matrix to labels of rows, with all threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for item in items:

@@ -1,4 +1,4 @@
-"""The numbers printed in the paper: 406 figures of its Tables 2 to 7 and of the text on time."""
+"""The 406 numbers printed in the paper: Tables 2 to 7, and the run times in the text."""
 
 import csv
 from functools import cache
@@ -20,7 +20,7 @@ class Published(NamedTuple):
 
 @cache
 def published() -> tuple[Published, ...]:
-    """Return every number the paper prints.
+    """Return every number printed in the paper.
 
     Examples
     --------
@@ -42,5 +42,5 @@ def _values() -> dict[tuple[str, str, str, str], float]:
 
 
 def published_value(table: str, dataset: str, method: str, setting: str) -> float | None:
-    """Return one number of the paper, or None where it prints none."""
+    """Return one number of the paper, or None if it is not printed."""
     return _values().get((table, dataset, method, setting))

@@ -1,4 +1,4 @@
-"""The page on the reproduction: tables, figures and claims, written from the results folder."""
+"""The report on the reproduction: tables, figures and claims, made from a results folder."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from quorate.paper.spec import EXPERIMENTS, Spec, select
 from quorate.paper.summaries import BestK, Results, Summary, agreement, agreements, run_rows, summarize
 from quorate.tables.io import write_text
 
-_COMPLETE = "A number is shown once all its runs are there.\n\n"
+_COMPLETE = "A number is shown when all its runs are complete.\n\n"
 COMMANDS = {"full": "quorate reproduce all FOLDER", "quick": "quorate reproduce all FOLDER --quick"}
 
 
 def read_results(folder: str | PathLike[str], best_k: BestK = "run") -> Results:
-    """Return what a results folder holds, even while a run is adding to it.
+    """Read a results folder, even while a run is adding to it.
 
     Parameters
     ----------
@@ -45,20 +45,20 @@ def write_report(
     folder: str | PathLike[str],
     page: str | PathLike[str] | None = None,
     *,
-    beside: Sequence[str | PathLike[str]] = (),
+    compare_with: Sequence[str | PathLike[str]] = (),
     best_k: BestK = "run",
 ) -> Path:
-    """Write the page on the reproduction, with its tables (CSV) and figures (PNG, SVG) beside it.
+    """Write the report on the reproduction, with its tables (CSV) and figures (PNG, SVG).
 
     Parameters
     ----------
     folder : str or path
-        Results folder of `reproduce`, complete or not: the page says what is there.
+        Results folder of `reproduce`, complete or not; the page lists the completed measurements.
     page : str or path, optional
         The Markdown page, by default report.md in the results folder; tables and figures go to the folder of the same
         name without the ending. The tables of all single runs are written to the results folder.
-    beside : sequence of str or path, optional
-        Results folders of other specs (another scaling, other generators): the page tells how near they come.
+    compare_with : sequence of str or path, optional
+        Results folders of other specs (another scaling, other generators), which the page compares.
     best_k : {"run", "dataset"}, default "run"
         Whether best-k is the best of each run or one k for all runs on a dataset.
 
@@ -69,7 +69,7 @@ def write_report(
     """
     folder = Path(folder)
     results = read_results(folder, best_k)
-    read = [read_results(other, best_k) for other in beside]
+    read = [read_results(other, best_k) for other in compare_with]
     others = {choice_name(results.spec, other.spec): summarize(other) for other in read}
     page = folder / "report.md" if page is None else Path(page)
     summaries = summarize(results)
@@ -88,7 +88,7 @@ def write_report(
 
 
 def _plain(row: Summary) -> dict[str, Any]:
-    """Return a summary as a line of a table, with five decimals."""
+    """Return a summary as a row of a table, with five decimals."""
     line = {**row._asdict(), "difference": row.difference}
     return {name: f"{value:.5f}" if isinstance(value, float) else value for name, value in line.items()}
 
@@ -103,12 +103,12 @@ def compose_page(
 ) -> str:
     """Return the text of the page; `others` are the summaries of other choices, by name."""
     spec = results.spec
-    parts = [_introduction(results, drawing_hours), _in_short(summaries)]
-    parts.append("## What is complete\n\n" + _COMPLETE + progress_table(results))
+    parts = [_introduction(results, drawing_hours), _summary(summaries)]
+    parts.append("## Completed measurements\n\n" + _COMPLETE + progress_table(results))
     if summaries["compare"]:
-        parts.append("## How near we come\n\n" + _agreement_section(summaries["compare"]))
+        parts.append("## Agreement with the published numbers\n\n" + _agreement_section(summaries["compare"]))
     if others:
-        parts.append("## Other choices, measured\n\n" + differences_elsewhere(spec, summaries["compare"], others))
+        parts.append("## Other choices\n\n" + differences_elsewhere(spec, summaries["compare"], others))
     parts.append("## Claims\n\n" + _claims_section(results, summaries) + claims_elsewhere(spec, summaries, others))
     parts.append("## Table 1: the datasets\n\n" + markdown.datasets_table(spec))
     sections: dict[str, tuple[str, Any]] = {
@@ -133,10 +133,10 @@ def _introduction(results: Results, drawing_hours: float) -> str:
     versions = sessions[-1]["versions"] if sessions else {}
     wall = sum(piece["seconds"] for piece in sessions) / 3600
     spent = sum(piece["seconds"] for key, piece in results.pieces.items() if not key.startswith("session/")) / 3600
-    text = f"""# The paper, reproduced
+    text = f"""# Reproduction of the paper
 
 Huang, Lai, Wang: Combining Multiple Clusterings via Crowd Agreement Estimation and Multi-Granularity Link Analysis
-(Neurocomputing 170, 2015), section 7. This page is written by `quorate reproduce report` from the results of
+(Neurocomputing 170, 2015), section 7. `quorate reproduce report` writes this page from the results of
 
     {COMMANDS.get(spec.name, "paper.reproduce(FOLDER, spec)")}
 
@@ -144,38 +144,39 @@ Seed {spec.seed}; pools of {len(spec.generators) * spec.per_generator} members (
 {", ".join(spec.generators)}; features scaled: {spec.scale or "not"}); ensembles of {spec.n_members} members drawn \
 without replacement, the same for all methods; {spec.runs} runs. Best-k is the best of {spec.grid[0]} to \
 {spec.grid[-1]} and the number of classes, {"for each run" if results.best_k == "run" else "one k for all runs"}. \
-Scores are NMI over the larger entropy (max), as the authors' program computes it and the published tables most likely \
-did, unless marked sqrt (the paper's equation). Methods marked (max) use the same normalization in the crowd index \
-too. ± is the standard deviation over runs. The pools are not the paper's: two of its four generators had to be \
+Scores are NMI over the larger entropy (max), as in the authors' program and most likely in the published tables, \
+unless marked sqrt (the paper's equation). Methods marked (max) use the same normalization in the NCAI. \
+± is the standard deviation over runs. The pools are not the paper's: two of its four generators had to be \
 reconstructed.
 
-{markdown.SLOW_MARK} Slow by nature, so cut openly: ECMC (tolerance 1e-3, at most 200 iterations, one solve for its \
-three linkages) and WCC have {spec.slow.runs} runs and k in {{classes, {", ".join(map(str, spec.slow.grid))}}}, and \
-are not in the experiment on ill clusterings on {_listed(spec.slow.not_ill)}."""
+{markdown.SLOW_MARK} Slow methods with fewer runs: ECMC (tolerance 1e-3, at most 200 iterations, one solve for its \
+three linkages) and WCC are run {spec.slow.runs} times, with k in {{classes, \
+{", ".join(map(str, spec.slow.grid))}}}, and not on {_listed(spec.slow.not_ill)} in the experiment on ill \
+clusterings."""
     if spec.slow.left_out:
-        text += f" As in the paper, they do not run on {_listed(spec.slow.left_out)} at all."
+        text += f" As in the paper, they are not run on {_listed(spec.slow.left_out)}."
     text += (
-        f"\n\nOne process would have taken {spent + drawing_hours:.1f} hours in all: {drawing_hours:.1f} to draw the "
-        f"pools and {spent:.1f} to measure. {len(sessions)} pieces of the work came to their end, after {wall:.1f} "
-        "hours of the clock; of those that were interrupted the clock is not kept"
+        f"\n\nTotal time of one process: {spent + drawing_hours:.1f} hours, of which {drawing_hours:.1f} to generate "
+        f"the pools and {spent:.1f} to run the methods. {len(sessions)} completed runs took {wall:.1f} hours of wall "
+        "time; interrupted runs are not counted"
     )
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return text + (f". Versions: {listed}.\n" if listed else ".\n")
 
 
-def _in_short(summaries: Summaries) -> str:
-    found = agreement(summaries["compare"], "sqrt", "max")
+def _summary(summaries: Summaries) -> str:
+    overall = agreement(summaries["compare"], "sqrt", "max")
     verdicts = Counter(claim.verdict for claim in check_claims(summaries))
     text = (
-        f"**In short:** of {verdicts.total()} statements of the paper, {verdicts[HOLDS]} hold here, {verdicts[FAILS]} "
+        f"**Summary:** of {verdicts.total()} statements of the paper, {verdicts[HOLDS]} hold here, {verdicts[FAILS]} "
         f"do not and {verdicts[OPEN]} were not measured."
     )
-    near = (found.gp_mgla, found.weac_al, found.rank_correlation)
-    if not any(map(math.isnan, near)):
+    figures = (overall.gp_mgla, overall.weac_al, overall.rank_correlation)
+    if not any(map(math.isnan, figures)):
         text += (
-            " Over {} columns of the paper's comparison, GP-MGLA is {:.3f} and WEAC-AL {:.3f} off the published score "
-            "on average, and the methods rank as published with a correlation of {:.2f}."
-        ).format(found.columns, *near)
+            " Over {} columns of the paper's comparison, GP-MGLA differs from the published score by {:.3f} and "
+            "WEAC-AL by {:.3f} on average. The rank correlation of the methods with the published ranking is {:.2f}."
+        ).format(overall.columns, *figures)
     return text + "\n"
 
 
@@ -184,7 +185,7 @@ def _listed(datasets: Iterable[str]) -> str:
 
 
 def progress_table(results: Results) -> str:
-    """Return how many of the planned measurements of each experiment and dataset are there, and what failed."""
+    """Return the number of completed and planned measurements of each experiment and dataset, and the failures."""
     spec, lines = results.spec, []
     everything = select(spec)
     for experiment in EXPERIMENTS[:-1]:
@@ -221,27 +222,27 @@ def _agreement_section(compared: list[Summary]) -> str:
 
 def _claims_section(results: Results, summaries: Summaries) -> str:
     text = ""
-    for preset, words in (
-        ("sqrt", "as the paper's equations define the crowd index"),
+    for preset, source in (
+        ("sqrt", "as the paper's equations define the NCAI"),
         ("max", "as the authors' program"),
     ):
         explain = (results.spec, results.best_k, preset) == EXPLAINED
         claims = check_claims(summaries, preset=preset, explain=explain)
         verdicts = Counter(claim.verdict for claim in claims)
         text += (
-            f'\nWith GP-MGLA and WEAC {words} (`normalize="{preset}"`): {verdicts[HOLDS]} hold, '
+            f'\nWith GP-MGLA and WEAC {source} (`normalize="{preset}"`): {verdicts[HOLDS]} hold, '
             f"{verdicts[FAILS]} do not.\n\n" + markdown.claims_table(claims)
         )
     return text.lstrip("\n")
 
 
 def _notes(experiment: str, spec: Spec) -> str:
-    """Return what to know before reading an experiment's numbers."""
+    """Return the note above the numbers of an experiment."""
     notes = {
         "parameters": "The paper does not say at which k; its numbers are near those of its Tables 6 and 7 at best-k. "
         "WEAC is taken with average link.\n",
         "base": "The paper's figure is a picture without numbers; it does not say at which k.\n\n",
-        "ill": "The paper's figure is a picture without numbers; it does not say at which k. Dashed: crowd index by "
+        "ill": "The paper's figure is a picture without numbers; it does not say at which k. Dashed: NCAI by "
         "max-NMI.\n",
         "time": f"Seconds from the label matrix to labels on rows at k = {spec.timing.n_clusters}, mean of "
         f"{spec.timing.repeats} ensembles, all threads, compiled; members are drawn on a sample of each size. The "

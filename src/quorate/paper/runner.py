@@ -1,4 +1,4 @@
-"""Running the experiments: two processes, every finished measurement kept, nothing done twice."""
+"""Running the experiments in several processes; every finished measurement is stored and never repeated."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ def reproduce(
     n_jobs: int = 2,
     progress: bool | None = None,
 ) -> dict[str, Piece]:
-    """Run the paper's experiments, or go on with them, and return all measurements made so far.
+    """Run the paper's experiments, or continue them, and return all measurements.
 
     Parameters
     ----------
     folder : str or path
-        Where pools and results are kept. Interrupted at any moment and started again, the work goes on: at most the
-        runs in hand are lost, and nothing is measured twice. A folder with results of another spec is refused.
+        The results folder. An interrupted run continues when it is started again: only unfinished measurements are
+        lost. A folder with results of another spec raises an error.
     spec : Spec, default FULL
         The protocol.
     experiments, datasets, methods : sequences of str, optional
-        The part to run now, by default all; other parts can follow in the same folder.
+        The part to run. Default: all. Other parts can be added to the same folder later.
     n_jobs : int, default 2
-        Processes; each keeps to one thread. The results do not depend on it.
+        Number of processes; each uses one thread. The results do not depend on it.
     progress : bool or None, default None
-        Show progress and the time left; None: if standard error is a terminal.
+        Whether to show progress; None: if standard error is a terminal.
 
     Returns
     -------
     dict
-        Every measurement in the folder, by its name; `write_report` makes tables and figures of them.
+        Every measurement in the folder by key; `write_report` makes tables and figures of them.
     """
     selection = select(spec, experiments, datasets, methods)
     folder = Path(folder)
@@ -71,13 +71,13 @@ def _run_dataset(
     n_jobs: int,
     progress: bool | None,
 ) -> None:
-    """Make the measurements on one dataset that the store does not hold yet."""
-    wanted = {
+    """Make the missing measurements on one dataset."""
+    needed = {
         item.key: item
         for experiment in selection.experiments
         for item in measurements(spec, experiment, Selection((experiment,), (dataset,), selection.methods))
     }
-    todo = [item for key, item in wanted.items() if key not in store]
+    todo = [item for key, item in needed.items() if key not in store]
     if not todo:
         return
     pool = DatasetPool(spec, dataset, folder / POOLS, n_jobs, progress)
@@ -89,11 +89,11 @@ def _run_dataset(
     finished = track(_in_processes(tasks, n_jobs), len(groups), f"Runs on {dataset}", progress)
     with closing(finished):  # type: ignore[type-var]
         for pieces in finished:
-            _keep(store, pieces)
+            _store(store, pieces)
 
 
 def _make_task(pool: DatasetPool, ratio: float, run: int, items: list[Measurement]) -> Task:
-    """Return the ensemble of a run with what is to be measured on it."""
+    """Return the ensemble of a run with its measurements."""
     labels = np.ascontiguousarray(pool.with_ill(ratio)[:, pool.chosen(run)])
     return Task(labels, pool.classes, tuple((item, _numbers_of_clusters(pool, labels, item)) for item in items))
 
@@ -107,16 +107,16 @@ def _numbers_of_clusters(pool: DatasetPool, labels: np.ndarray[Any, Any], item: 
 
 
 def _in_processes(tasks: Iterator[Task], n_jobs: int) -> Iterator[dict[str, Piece]]:
-    """Yield the pieces of tasks as they are finished, in any order."""
+    """Yield the results of tasks as they finish, in any order."""
     if n_jobs == 1:
         yield from map(measure, tasks)
         return
     for task, pieces in run_in_workers(measure, tasks, n_jobs):
-        failed = isinstance(pieces, Failure)  # the process itself: all its measurements are marked
+        failed = isinstance(pieces, Failure)  # the process failed, so all its measurements did
         yield {item.key: {"status": pieces.status} for item, _ in task.items} if failed else pieces
 
 
-def _keep(store: Store, pieces: Mapping[str, Piece]) -> None:
+def _store(store: Store, pieces: Mapping[str, Piece]) -> None:
     for key, piece in pieces.items():
         store.add(key, piece)
 
@@ -124,7 +124,7 @@ def _keep(store: Store, pieces: Mapping[str, Piece]) -> None:
 def _run_timings(
     spec: Spec, selection: Selection, folder: Path, store: Store, n_jobs: int, progress: bool | None
 ) -> None:
-    """Time the methods, alone on the machine as far as this program goes: one after the other."""
+    """Time the methods one after the other, without other work in this program."""
     todo = [item for item in timings(spec, selection) if item.key not in store]
     if not todo:
         return

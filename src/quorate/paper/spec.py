@@ -9,36 +9,36 @@ from typing import Any
 
 from quorate._utils.checks import nearest_name
 from quorate.datasets import NAMES
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features import METHODS as GENERATORS
 
-VERSION = 1  # of what the rows mean: results of another version are not mixed with these
+VERSION = 1  # rises when the meaning of results changes; results of different versions are not mixed
 EXPERIMENTS = ("compare", "parameters", "base", "wins", "ill", "time")
 LINKAGES = {"AL": "average", "CL": "complete", "SL": "single"}
 LARGE = ("pen_digits", "letters")
 MAX_PRESET = " (max)"
-"""Ends the names of methods whose crowd index uses NMI over the larger entropy, as the authors' program does."""
+"""Suffix of methods whose NCAI uses NMI over the larger entropy, as in the authors' program."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A consensus function with its parameters, under the paper's name."""
+    """A consensus method with its parameters, under its name in the paper."""
 
     name: str
     estimator: str
-    """Its name in the registry of consensus functions."""
+    """Its name in the registry."""
     params: Mapping[str, Any] = field(default_factory=dict)
     slow: bool = False
-    """Whether it is slow by nature, and so has fewer runs and numbers of clusters."""
+    """Whether it is slow, and therefore has fewer runs and numbers of clusters."""
 
     @property
     def plain_name(self) -> str:
-        """The paper's name, without the mark of the preset."""
+        """The name in the paper, without the suffix of the preset."""
         return self.name.removesuffix(MAX_PRESET)
 
     @property
     def own(self) -> bool:
-        """Whether it is one of the paper's two methods in the form the paper means by its bare name."""
+        """Whether it is one of the two methods that the paper proposes, at the default linkage."""
         return self.plain_name in ("GP-MGLA", "WEAC-AL")
 
     def varied(self, **params: float) -> Method:
@@ -73,34 +73,34 @@ METHODS = (
 
 @dataclass(frozen=True)
 class Slow:
-    """How what is slow by nature is cut: the methods marked slow."""
+    """The reduced protocol of slow methods."""
 
     runs: int = 20
     grid: tuple[int, ...] = (2, 5, 10, 20, 30)
-    """Numbers of clusters tried besides the number of classes."""
+    """Numbers of clusters to try, in addition to the number of classes."""
     left_out: tuple[str, ...] = ()
-    """Datasets on which they do not run at all."""
+    """Datasets on which they are not run."""
     not_ill: tuple[str, ...] = LARGE
-    """Datasets on which they do not run among ill clusterings."""
+    """Datasets on which they are not run with ill clusterings."""
     max_time_rows: int = 20000
     """Largest number of rows at which they are timed."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The sizes and repetitions of the experiment on time."""
+    """The sizes and repetitions of the timing experiment."""
 
     sizes: tuple[int, ...] = (500, 1000, 2000, 3000, 4000, 5000, 8000, 12000, 16000, 20000)
     repeats: int = 3
     dataset: str = "letters"
     per_method: int = 2
-    """Members of each generator drawn for each size, of which the ensembles are made."""
+    """Members of each generator for each size, from which ensembles are drawn."""
     n_clusters: int = 26
 
 
 @dataclass(frozen=True)
 class Spec:
-    """Everything the results depend on, apart from versions of libraries."""
+    """Everything the results depend on, except versions of libraries."""
 
     name: str
     datasets: tuple[str, ...] = NAMES
@@ -109,15 +109,15 @@ class Spec:
     """M, drawn from the pool without replacement for each run."""
     runs: int = 100
     grid: tuple[int, ...] = tuple(range(2, 31))
-    """Numbers of clusters tried besides the number of classes; the paper does not give its own."""
+    """Numbers of clusters to try, in addition to the number of classes; the paper does not specify them."""
     per_generator: int = 100
     """Members of the pool from each generator."""
     generators: tuple[str, ...] = GENERATORS
     scale: str | None = "minmax"
-    """How features are scaled before members are drawn; the paper does not say.
+    """Scaling of features before members are generated; the paper does not specify it.
 
-    In the authors' published k-means members of Pen Digits and Letters every row is nearest to its own center where
-    features keep their range; with standardized features 5 to 8 % of rows are not.
+    In the authors' published k-means members of Pen Digits and Letters every row is nearest to its own center if
+    features keep their range; with standardized features this fails for 5 to 8 % of the rows.
     """
     seed: int = 0
     betas: tuple[float, ...] = (0, 1, 2, 4, 8)
@@ -137,34 +137,38 @@ class Spec:
     timing: Timing = Timing()
 
     def about(self) -> dict[str, Any]:
-        """Return the spec as plain values."""
+        """Return the spec with its kind and version."""
         return {"kind": "reproduction", "version": VERSION, **asdict(self)}
 
     def plain(self) -> dict[str, Any]:
-        """Return the spec as it reads in a file."""
+        """Return the spec as values for JSON."""
         return json.loads(json.dumps(self.about()))
 
     @classmethod
     def from_plain(cls, about: Mapping[str, Any]) -> Spec:
-        """Return the spec that reads so in a file."""
+        """Return the spec stored in a file."""
         if about.get("kind") != "reproduction" or about.get("version") != VERSION:
-            raise QuorateError("These are not results of this version's experiments. Start anew in another folder.")
-        facts = {name: _as_tuples(value) for name, value in about.items() if name not in ("kind", "version")}
+            raise InputError(
+                "The folder contains results of another version of the experiments.",
+                code="other-version",
+                hint="Use another folder.",
+            )
+        fields = {name: _as_tuples(value) for name, value in about.items() if name not in ("kind", "version")}
         methods = tuple(Method(**method) for method in about["methods"])
         slow = Slow(**{name: _as_tuples(value) for name, value in about["slow"].items()})
         timing = Timing(**{name: _as_tuples(value) for name, value in about["timing"].items()})
-        return cls(**{**facts, "methods": methods, "slow": slow, "timing": timing})
+        return cls(**{**fields, "methods": methods, "slow": slow, "timing": timing})
 
     def method(self, name: str) -> Method:
         """Return one of the methods by name."""
         return next(method for method in self.methods if method.name == name)
 
     def runs_of(self, method: Method) -> int:
-        """Return how many runs a method has."""
+        """Return the number of runs of a method."""
         return min(self.runs, self.slow.runs) if method.slow else self.runs
 
     def grid_of(self, method: Method, n_classes: int) -> list[int]:
-        """Return the numbers of clusters tried with a method, ascending; the number of classes is among them."""
+        """Return the numbers of clusters to try with a method, ascending, including the number of classes."""
         return sorted({n_classes, *(self.slow.grid if method.slow else self.grid)})
 
 
@@ -186,7 +190,7 @@ QUICK = Spec(
 
 @dataclass(frozen=True)
 class Selection:
-    """Which part of a spec to run now; the rest can follow in the same results folder."""
+    """The part of a spec to run; other parts can be added to the same results folder later."""
 
     experiments: tuple[str, ...]
     datasets: tuple[str, ...]
@@ -199,23 +203,26 @@ def select(
     datasets: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
 ) -> Selection:
-    """Return the part of a spec that was asked for, by default all; an unknown name says what exists."""
+    """Return the requested part of a spec, by default all; an unknown name raises an error."""
     return Selection(
-        _known("experiment", experiments, EXPERIMENTS),
-        _known("dataset", datasets, spec.datasets),
-        _known("method", methods, tuple(method.name for method in spec.methods)),
+        _select("experiment", experiments, EXPERIMENTS),
+        _select("dataset", datasets, spec.datasets),
+        _select("method", methods, tuple(method.name for method in spec.methods)),
     )
 
 
-def _known(what: str, wanted: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the wanted names, in order; capitals do not matter."""
-    if wanted is None:
+def _select(what: str, requested: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the requested names in the order of `names`; case is ignored."""
+    if requested is None:
         return tuple(names)
     by_lower = {name.lower(): name for name in names}
     chosen = set()
-    for name in [wanted] if isinstance(wanted, str) else wanted:
+    for name in [requested] if isinstance(requested, str) else requested:
         if name.lower() not in by_lower:
-            near = nearest_name(name, by_lower)
-            raise QuorateError(f"There is no {what} {name!r}.{near} The {what}s are {', '.join(names)}.")
+            raise InputError(
+                f"There is no {what} {name!r}.{nearest_name(name, by_lower)}",
+                code=f"no-such-{what}",
+                hint=f"The {what}s are {', '.join(names)}.",
+            )
         chosen.add(by_lower[name.lower()])
     return tuple(name for name in names if name in chosen)

@@ -1,4 +1,4 @@
-"""Summaries of measurements: means over runs beside the published numbers."""
+"""Summaries of measurements: means over runs, with the published numbers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BestK = Literal["run", "dataset"]
 
 
 class Summary(NamedTuple):
-    """One number of ours, over runs, beside the paper's."""
+    """The mean of one measurement over runs, with the published number."""
 
     experiment: str
     dataset: str
     method: str
     setting: str
-    """What varies besides the method: parameters, ratio of ill clusterings, number of rows."""
+    """The setting besides the method: parameters, ratio of ill clusterings, or number of rows."""
     k: str
     """best-k, true-k or same-k."""
     score: str
@@ -40,7 +40,7 @@ class Summary(NamedTuple):
 
     @property
     def difference(self) -> float | None:
-        """Ours less the published number."""
+        """Our number minus the published one."""
         return None if self.published is None else self.mean - self.published
 
 
@@ -55,14 +55,14 @@ class Results:
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets with any measurement."""
-        begun = {key.split("/")[0] for key in self.pieces}
-        return tuple(name for name in self.spec.datasets if name in begun)
+        """The datasets with at least one measurement."""
+        started = {key.split("/")[0] for key in self.pieces}
+        return tuple(name for name in self.spec.datasets if name in started)
 
     def of(self, dataset: str, method: Method | None, ratio: float = 0.0, same_k: bool = False) -> dict[int, Piece]:
-        """Return the successful measurements of a method on a dataset, by run; none before all runs are there.
+        """Return the successful measurements of a method on a dataset, by run; none before all runs are complete.
 
-        Means over some of the runs would not be over the same ensembles as those of other methods.
+        Means over a part of the runs would use other ensembles than those of other methods.
         """
         runs = self.spec.runs if method is None else self.spec.runs_of(method)
         keys = {run: Measurement(dataset, ratio, run, method, same_k).key for run in range(runs)}
@@ -85,7 +85,7 @@ class Results:
 
     @property
     def failures(self) -> dict[str, str]:
-        """What went wrong, by measurement."""
+        """The message of each failed measurement."""
         return {key: piece["status"] for key, piece in self.pieces.items() if piece["status"] != "ok"}
 
 
@@ -96,7 +96,7 @@ def n_classes(dataset: str) -> int:
 
 
 def summarize(results: Results) -> dict[str, list[Summary]]:
-    """Return the summaries of every experiment, as far as it was run."""
+    """Return the summaries of the completed measurements of every experiment."""
     return {
         "compare": list(_compare(results)),
         "parameters": list(_parameters(results)),
@@ -114,7 +114,7 @@ def summary(key: tuple[str, str, str, str, str, str], values: Floats, published:
 
 
 def _compare(results: Results) -> Iterator[Summary]:
-    """Tables 6 and 7."""
+    """Yield Tables 6 and 7."""
     for dataset in results.datasets:
         for method in experiment_methods(results.spec, "compare"):
             for score in SCORES:
@@ -124,7 +124,7 @@ def _compare(results: Results) -> Iterator[Summary]:
 
 
 def _parameters(results: Results) -> Iterator[Summary]:
-    """Tables 2 and 3; the paper does not say at which k."""
+    """Yield Tables 2 and 3; the paper does not specify k."""
     for dataset in results.datasets:
         for method in results.spec.methods:
             if not method.own:
@@ -139,7 +139,7 @@ def _parameters(results: Results) -> Iterator[Summary]:
 
 
 def _base(results: Results) -> Iterator[Summary]:
-    """Figure 2: the paper's methods against the best, the mean and the worst member."""
+    """Yield Figure 2: the proposed methods and the best, the mean and the worst member."""
     for dataset in results.datasets:
         for score in SCORES:
             members = results.member_scores(dataset, score)
@@ -157,7 +157,7 @@ def _base(results: Results) -> Iterator[Summary]:
 
 
 def _wins(results: Results) -> Iterator[Summary]:
-    """Tables 4 and 5: percentage of members that the consensus beats."""
+    """Yield Tables 4 and 5: percentage of members that the consensus beats."""
     for dataset in results.datasets:
         for method in experiment_methods(results.spec, "wins"):
             members = results.of(dataset, None)
@@ -179,13 +179,13 @@ def _wins(results: Results) -> Iterator[Summary]:
 
 
 def win_percentage(ours: Floats, members: Floats) -> Floats:
-    """(runs,) percentage of comparisons won, a tie counting half; (runs, M) or (runs, 1) against (runs, M)."""
+    """Return the (runs,) percentage of comparisons won; a tie counts half."""
     won = (ours > members).astype(float) + 0.5 * (ours == members)
     return 100 * won.mean(axis=1)
 
 
 def _ill(results: Results) -> Iterator[Summary]:
-    """Figure 3."""
+    """Yield Figure 3."""
     for dataset in results.datasets:
         for ratio in results.spec.ill_ratios:
             for method in experiment_methods(results.spec, "ill"):
@@ -197,7 +197,7 @@ def _ill(results: Results) -> Iterator[Summary]:
 
 
 def _time(results: Results) -> Iterator[Summary]:
-    """Figure 4; the paper gives seconds for the largest size."""
+    """Yield Figure 4; the paper prints seconds for the largest size."""
     timing = results.spec.timing
     names = ["NCAI", *(method.name for method in experiment_methods(results.spec, "time"))]
     for n_rows in timing.sizes:
@@ -210,17 +210,17 @@ def _time(results: Results) -> Iterator[Summary]:
 
 
 class Agreement(NamedTuple):
-    """How near our numbers come to the published ones."""
+    """The agreement of our numbers with the published ones."""
 
     preset: str
-    """Normalization of NMI in the crowd index of the paper's own methods."""
+    """Normalization of NMI in the NCAI of the two proposed methods."""
     score: str
     columns: int
     gp_mgla: float
     """Mean absolute difference over the columns of Tables 6 and 7."""
     weac_al: float
     rank_correlations: dict[str, float]
-    """Spearman's, of the methods of each column with the published ranking."""
+    """Spearman's rank correlation of the methods of each column with the published ranking."""
 
     @property
     def rank_correlation(self) -> float:
@@ -253,7 +253,7 @@ def agreement(compared: list[Summary], preset: str, score: str) -> Agreement:
 
 
 def in_preset(rows: list[Summary], preset: str) -> list[Summary]:
-    """Return the rows with the paper's own methods in one preset, under their plain names."""
+    """Return the rows with the two proposed methods in one preset, under their plain names."""
     marked = {row.method.removesuffix(MAX_PRESET) for row in rows if row.method.endswith(MAX_PRESET)}
     if preset == "sqrt":
         return [row for row in rows if not row.method.endswith(MAX_PRESET)]
@@ -261,7 +261,7 @@ def in_preset(rows: list[Summary], preset: str) -> list[Summary]:
 
 
 def rank_correlation(ours: list[Any], theirs: list[Any]) -> float:
-    """Return Spearman's rank correlation; 0 where one side does not vary."""
+    """Return Spearman's rank correlation; 0 if one side does not vary."""
     from scipy.stats import rankdata
 
     x, y = rankdata(np.round(ours, 3)), rankdata(theirs)
@@ -289,7 +289,7 @@ def run_rows(results: Results, experiment: str) -> Iterator[dict[str, Any]]:
 
 
 def _row(facts: tuple[str, str, str, str, int], piece: Piece) -> dict[str, Any]:
-    """Return a measurement as a line of a table; members and cuts at the same k have only a mean."""
+    """Return a measurement as a row of a table; members and cuts at the same k have only a mean."""
     experiment, dataset, method, setting, run = facts
     row: dict[str, Any] = {
         "experiment": experiment,

@@ -201,7 +201,7 @@ def test_a_failing_method_is_a_status_and_does_not_stop_the_others(tmp_path):
     assert pieces["iris/ill=0/run=0/GP-MGLA"]["status"] == "ok"
     results = Results(spec, pieces)
     assert list(results.failures) == ["iris/ill=0/run=0/EAC-AL"]
-    assert "Failed: 1 x QuorateError" in paper.write_report(tmp_path).read_text()
+    assert "Failed: 1 x InputError" in paper.write_report(tmp_path).read_text()
 
 
 def test_ill_members_are_those_of_the_pool_functions(tmp_path):

@@ -196,7 +196,7 @@ def edge_evidence(edges: Any, ens: Any, weights: Any = None) -> Floats:
     """Return the co-association of the two ends of each edge of a graph over the rows.
 
     Edges between rows that members group are strong, others weak. A graph weighted in this way, as in ECG and
-    FastEnsemble, gives more stable communities. Only patterns are looked up: one step per edge, exact for any number of rows.
+    FastEnsemble, gives more stable communities. Each edge is one look-up of two patterns.
 
     Parameters
     ----------
@@ -232,6 +232,7 @@ def edge_evidence(edges: Any, ens: Any, weights: Any = None) -> Floats:
             parameter="edges",
         )
     share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)
+    share = share / share.sum()
     scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, share)))
     evidence = np.empty(len(edges))
 

@@ -33,6 +33,8 @@ class Posterior(NamedTuple):
 class MixtureCuts(ImprovedCuts):
     """P(u) = sum_g pi_g prod_l theta_g(c_l(u)), fitted by EM separately for every k."""
 
+    max_rounds: int = _MAX_ROUNDS
+
     def maximize(self, memberships: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the shares pi (k,) and of the label probabilities theta (n_clusters, k)."""
         of_class, of_cluster = self._rows_of_classes(memberships)
@@ -72,7 +74,7 @@ class MixtureCuts(ImprovedCuts):
         return Posterior(joint, float(self.counts @ (largest + np.log(total))))
 
     def improve(self, groups: Ints, k: int) -> Partition:
-        """Return the classes after at most 200 rounds from initial groups."""
+        """Return the classes after at most `max_rounds` rounds from initial groups."""
         memberships = np.full((len(groups), k), (1.0 - _CERTAIN) / k)
         memberships[np.arange(len(groups)), groups] += _CERTAIN
         return self.fit(memberships)
@@ -80,7 +82,7 @@ class MixtureCuts(ImprovedCuts):
     def fit(self, memberships: Floats) -> Partition:
         """Return the classes fitted from initial memberships; the value is minus the log-likelihood."""
         posterior = self.expect(*self.maximize(memberships))
-        for _ in range(_MAX_ROUNDS - 1):
+        for _ in range(self.max_rounds - 1):
             before = posterior.log_likelihood
             posterior = self.expect(*self.maximize(posterior.memberships))
             if abs(posterior.log_likelihood - before) <= _TOLERANCE * abs(before):

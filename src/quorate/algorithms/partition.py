@@ -82,6 +82,8 @@ class GroupCuts:
 
     ensemble: Ensemble
     influence: Floats
+    max_linked: int = field(default=_MAX_LINKED, kw_only=True)
+    """The number of patterns, the heaviest ones, that are in the tree at most."""
     _last: RecentCache = field(default_factory=lambda: RecentCache(1), init=False, repr=False)
 
     @cached_property
@@ -138,7 +140,7 @@ class GroupCuts:
     def lwea_tree(self) -> Dendrogram:
         """The average-link tree of the locally weighted co-association (LWEA), where iterations start."""
         certainty = cluster_certainty(self.ensemble, members=self.influence > 0)
-        return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=_MAX_LINKED)
+        return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=self.max_linked)
 
     def lwea_groups(self, k: int) -> Ints:
         """(p,) the cut of that tree into k groups; patterns outside the tree join the nearest group."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -27,6 +27,8 @@ _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
 _NEAR_TIE = 0.002  # a difference of mean agreement that does not decide
 _MAX_ROUNDS = 5  # of moves after the choice
 _WORTH_MOVING = 0.003  # the gain of mean agreement by which moves are kept
+# Enough for a comparison with the other candidates, which are to take about as long as the graph cut.
+_MIXTURE_ROUNDS, _MAX_LINKED = 25, 10_000
 _MOST_MEMBERSHIPS = 1 << 22  # patterns times clusters up to which the mixture model is solved
 _CHOICES_KEPT = 2
 
@@ -185,8 +187,8 @@ class Portfolio(ConsensusMethod):
     weakness = "Takes up to three times as long as one graph cut."
     when = "Always, unless a particular method is required; it is the default."
     citation = "Quorate; candidates by Huang, Wang, Lai 2018 and Topchy, Jain, Punch 2004"
-    cost = "that of LWGP, of LWEA on at most 20,000 patterns, and m M k per round; memory m M + m k"
-    exact = "graph, embedding and agreement of all rows; the tree of the heaviest 20,000 patterns"
+    cost = "that of LWGP, of LWEA on at most 10,000 patterns, and m M k per round; memory m M + m k"
+    exact = "graph, embedding and agreement of all rows; the tree of the heaviest 10,000 patterns"
 
     weights: Any = "trust"
     groups: Any = None
@@ -205,7 +207,8 @@ class Portfolio(ConsensusMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts:
         graph = self.in_blocks()._solve(ens, influence)
-        partition = MixtureModel()._solve(ens, influence)
+        mixture = MixtureModel()._solve(ens, influence)
+        partition = replace(mixture, max_linked=_MAX_LINKED, max_rounds=_MIXTURE_ROUNDS)
         return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), self.normalize)
 
     def _counts(self, ens: Clusterings, influence: Floats) -> Floats:

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What is installed besides the package: EXTRAS=all,dask,spark runs the tests on Dask and Spark too.
+# Optional dependencies to install; EXTRAS=all,dask,spark also runs the tests of Dask and Spark.
 EXTRAS ?= all
 CONSTRAINTS ?= constraints.txt
 comma := ,
@@ -33,7 +33,7 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
-# Which module imports which, by layers.
+# Print which module imports which, by layers.
 imports:
 	$(PYTHON) tools/imports.py
 
@@ -41,21 +41,21 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Statement and branch coverage, of the workers and of processes that tests start too; kernels are compiled, so that their
-# lines would count as never run. Slower than `make test`.
+# Statement and branch coverage, including worker processes. Kernels are compiled, so their lines are not counted.
+# Slower than `make test`.
 coverage: $(INSTALLED)
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
-# The site, in .cache/docs/html; any warning or broken link is an error.
+# Build the site in .cache/docs/html; any warning or broken link is an error.
 docs: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --group docs
 	rm -rf docs/_generated/api docs/_generated/methods
 	MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html -d .cache/docs/doctrees docs .cache/docs/html
 
-# The suite on the oldest dependencies that are declared, in an environment of its own; they want the oldest Python too.
+# Run the tests on the oldest declared dependencies, in a separate environment; use the oldest supported Python.
 test-oldest:
 	mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv .cache/oldest
@@ -63,7 +63,7 @@ test-oldest:
 	.cache/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
 	.cache/oldest/bin/python -m pytest -p no:cacheprovider -W ignore::DeprecationWarning
 
-# Builds the package and tries it as a user would, outside the repository, without extras.
+# Build the package and try it outside the repository, without extras.
 wheel: $(INSTALLED)
 	rm -rf dist .cache/wheel
 	$(BIN)/python -m build --outdir dist .
@@ -71,18 +71,19 @@ wheel: $(INSTALLED)
 	.cache/wheel/venv/bin/python -m pip install --quiet --constraint $(CONSTRAINTS) dist/quorate-*.whl
 	cd .cache/wheel && PATH="$$PWD/venv/bin:$$PATH" sh $(CURDIR)/tools/try_wheel.sh
 
+# Comparisons with dense implementations; less than 15 minutes. Results are written as they come.
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 
-# Features to clusters beside one k-means of scikit-learn; some minutes.
+# Clustering of features compared with k-means of scikit-learn; some minutes.
 bench-features: $(INSTALLED)
 	$(BIN)/python -m benchmarks features
 
-# From click to drawn answer in a browser, and fifty clients at once; needs Chromium.
+# Response times of the explorer in a browser and with fifty clients; needs Chromium.
 bench-explore: $(INSTALLED)
 	$(BIN)/python -m benchmarks explore
 
-# Needs 3 GB of disk for tables of 10 and 100 million rows, made once under .cache/scale; about half an hour.
+# Tables of 10 and 100 million rows, made once under .cache/scale (3 GB of disk); about half an hour.
 bench-scale: $(INSTALLED)
 	$(BIN)/python -m benchmarks scale
 

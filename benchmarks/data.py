@@ -1,4 +1,4 @@
-"""The ensembles the benchmarks run on."""
+"""The ensembles of the benchmarks."""
 
 from functools import cache
 from pathlib import Path
@@ -9,12 +9,12 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "ensembles"
 
 
 def letters(n_members: int) -> np.ndarray:
-    """The first members of a published ensemble of the Letters data (20,000 rows), or one of the same shape."""
+    """Return members of a published ensemble of Letters (20,000 rows), or of a generated one of the same shape."""
     return _pool("lwea_LR", 20_000)[:, :n_members]
 
 
 def pen_digits(n_members: int) -> np.ndarray:
-    """The first members of a published ensemble of the Pen Digits data (10,992 rows), or one of the same shape."""
+    """Return members of a published ensemble of Pen Digits (10,992 rows), or of a generated one of the same shape."""
     return _pool("lwea_PD", 10_992)[:, :n_members]
 
 
@@ -28,9 +28,9 @@ def _pool(name: str, n_rows: int) -> np.ndarray:
 
 
 def mixture(n_rows: int, n_members: int, *, high: int = 100, seed: int = 0) -> np.ndarray:
-    """Members of a mixture of 30 Gaussians: each the nearest of 2 to `high` random centers; int16.
+    """Return members of a mixture of 30 Gaussians: the nearest of 2 to `high` random centers, as int16.
 
-    The mixture and the centers depend on the seed alone, so that ensembles of different size have the same clusters.
+    The mixture and the centers depend only on the seed, so that ensembles of different size have the same clusters.
     """
     random = np.random.default_rng(seed)
     means = random.normal(scale=3.0, size=(30, 6))

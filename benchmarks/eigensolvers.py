@@ -28,7 +28,7 @@ MEMBERS = (5, 10, 20, 50, 100)
 LARGEST_DENSE = 2000
 
 
-def run() -> list[Result]:
+def run() -> Iterator[Result]:
     """Compare all solvers on all graphs."""
     return run_parts(*(lambda name=name, n=n: compare(name, n) for n in MEMBERS for name in GRAPHS))
 

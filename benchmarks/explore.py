@@ -51,7 +51,7 @@ def million() -> qt.Ensemble:
     return qt.Ensemble(members)
 
 
-def run() -> list[Result]:
+def run() -> Iterator[Result]:
     """Measure the first page and clicks on both ensembles, then many clients at once."""
     return run_parts(
         lambda: first_page("1,000,000 x 20", million()),

@@ -33,7 +33,7 @@ def gaussians(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return centers[group] + random.standard_normal((n_rows, N_FEATURES)), group
 
 
-def run() -> list[Result]:
+def run() -> Iterator[Result]:
     """Return all results."""
     sizes = [int(size) for size in os.environ.get("QUORATE_BENCH_ROWS", "200000,1000000").split(",")]
     return run_parts(labeling, *(lambda size=size: whole(size) for size in sizes), memory)

@@ -1,4 +1,4 @@
-"""The later methods beside straightforward dense versions of them, and beside GP-MGLA and WEAC on a million rows."""
+"""Later methods compared with dense implementations, and with GP-MGLA and WEAC on a million rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_ROWS, N_CLUSTERS = 5_000, 26
 
 
 def dense_lwea(labels: np.ndarray) -> np.ndarray:
-    """Merge heights of LWEA over the n x n matrix of rows."""
+    """Return the merge heights of LWEA over the n x n matrix of rows."""
     certainty = dense_certainty(labels)
     similarity = np.zeros((len(labels), len(labels)))
     for column, eci in zip(labels.T, certainty, strict=True):
@@ -25,8 +25,8 @@ def dense_lwea(labels: np.ndarray) -> np.ndarray:
 
 
 def dense_certainty(labels: np.ndarray) -> list[np.ndarray]:
-    """ECI of every cluster, cluster by cluster."""
-    found = []
+    """Return the ECI of every cluster, cluster by cluster."""
+    values = []
     for column in labels.T:
         eci = np.zeros(column.max() + 1)
         for value in np.unique(column):
@@ -36,12 +36,12 @@ def dense_certainty(labels: np.ndarray) -> list[np.ndarray]:
                 part = np.unique(other, return_counts=True)[1] / len(rows)
                 uncertainty -= np.sum(part * np.log2(part))
             eci[value] = np.exp(-uncertainty / (0.4 * labels.shape[1]))
-        found.append(eci)
-    return found
+        values.append(eci)
+    return values
 
 
 def dense_ecpcs_hc(labels: np.ndarray, n_steps: int = 20) -> np.ndarray:
-    """Merge heights of ECPCS-HC over the n x n matrix of rows, walks power by power."""
+    """Return the merge heights of ECPCS-HC over the n x n matrix of rows, with walks power by power."""
     membership = np.concatenate([column[:, None] == np.unique(column) for column in labels.T], axis=1).astype(float)
     sizes = membership.sum(axis=0)
     shared = membership.T @ membership
@@ -75,7 +75,7 @@ def _average_heights(similarity: np.ndarray) -> np.ndarray:
 
 
 def dense_cumulative_voting(labels: np.ndarray, k: int) -> np.ndarray:
-    """Labels of cumulative voting, row by row and pair of columns by pair of columns."""
+    """Return the labels of cumulative voting, row by row and pair of columns by pair of columns."""
     entropies = []
     for column in labels.T:
         part = np.unique(column, return_counts=True)[1] / len(column)
@@ -106,7 +106,7 @@ def _information(column: np.ndarray) -> float:
 
 
 def dense_pta(labels: np.ndarray) -> np.ndarray:
-    """Merge heights of PTA, walks power by power; patterns are what it is defined on."""
+    """Return the merge heights of PTA, which is defined on patterns, with walks power by power."""
     patterns, counts = np.unique(labels, axis=0, return_counts=True)
     n = len(patterns)
     steps = max(1, min(20, int(np.sqrt(n) / 2)))
@@ -116,8 +116,8 @@ def dense_pta(labels: np.ndarray) -> np.ndarray:
     return _average_heights(_walks(np.maximum(links, links.T) * counts, steps))
 
 
-def beside_dense() -> Iterator[Result]:
-    """Five thousand rows of Letters, ten members: ours from labels on, patterns and all."""
+def against_dense() -> Iterator[Result]:
+    """Compare on 5,000 rows of Letters and ten members; our time includes finding the patterns."""
     labels = letters(10)[:N_ROWS].astype(np.int64)
 
     def heights(method: type) -> np.ndarray:
@@ -137,23 +137,23 @@ def beside_dense() -> Iterator[Result]:
     yield faster(f"cumulative-voting, {N_ROWS:,} rows x 10, dense / ours", quick, slow, 30)
 
 
-def beside_the_paper() -> Iterator[Result]:
-    """A million rows, ten members: the later methods beside GP-MGLA and WEAC, from labels on."""
+def against_the_paper() -> Iterator[Result]:
+    """Compare later methods with GP-MGLA and WEAC on a million rows and ten members."""
     labels = mixture(1_000_000, 10)
 
-    def spent(method: type) -> float:
+    def time_of(method: type) -> float:
         return median_seconds(lambda: method(n_clusters=10).fit(qt.Ensemble(labels)), 1)
 
-    graph = spent(qt.GPMGLA)
+    graph = time_of(qt.GPMGLA)
     for method in (qt.LWGP, qt.LCE, qt.ECPCSMC, qt.MCLA, qt.CumulativeVoting, qt.MixtureModel):
-        yield share(f"{method.name} / gp-mgla, 1,000,000 rows x 10", spent(method), graph, 3)
-    tree = spent(qt.WEAC)
+        yield share(f"{method.name} / gp-mgla, 1,000,000 rows x 10", time_of(method), graph, 3)
+    tree = time_of(qt.WEAC)
     for method, bar in ((qt.LWEA, 1.5), (qt.ECPCSHC, 4), (qt.WCT, 4)):
-        yield share(f"{method.name} / weac, 1,000,000 rows x 10", spent(method), tree, bar)
+        yield share(f"{method.name} / weac, 1,000,000 rows x 10", time_of(method), tree, bar)
 
 
-def hardly_repeating() -> Iterator[Result]:
-    """A million rows of 125,619 patterns, ten members: average link beside `numpy.unique` of the rows."""
+def many_patterns() -> Iterator[Result]:
+    """Compare average link with `numpy.unique` of the rows, on a million rows with 125,619 patterns."""
     labels = mixture(1_000_000, 10, high=150)
     unique = median_seconds(lambda: np.unique(labels, axis=0, return_inverse=True, return_counts=True), 1)
     for method in (qt.WEAC, qt.LWEA):
@@ -161,6 +161,6 @@ def hardly_repeating() -> Iterator[Result]:
         yield share(f"{method.name} / numpy.unique, 1,000,000 rows x 10, 125,619 patterns", linked, unique, 2)
 
 
-def run() -> list[Result]:
-    """Run all."""
-    return run_parts(beside_dense, beside_the_paper, hardly_repeating)
+def run() -> Iterator[Result]:
+    """Yield all results."""
+    return run_parts(against_dense, against_the_paper, many_patterns)

@@ -1,4 +1,4 @@
-"""How time and memory are measured, and what a result looks like."""
+"""Measuring time and memory, and the record of a result."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the table: what was measured, ours, the other's, their quotient, and the bar it should reach."""
+    """One comparison: our value, the other value, their ratio, and the required bound."""
 
     what: str
     ours: float
@@ -30,55 +31,63 @@ class Result:
 
 
 def faster(what: str, ours: float, other: float, at_least: float, unit: str = "s") -> Result:
-    """Return how many times less than the other's ours is, which should be at least something."""
+    """Compare by other / ours, which must be at least a bound."""
     return Result(what, ours, other, unit, other / ours, f">= {at_least:g}", other / ours >= at_least)
 
 
 def share(what: str, ours: float, other: float, at_most: float, unit: str = "s") -> Result:
-    """Return what part of the other's ours is, which should be at most something."""
+    """Compare by ours / other, which must be at most a bound."""
     return Result(what, ours, other, unit, ours / other, f"<= {at_most:g}", ours / other <= at_most)
 
 
 def median_seconds(task: Callable[[], object], repeat: int = 5) -> float:
-    """Return the median time of some runs after one that is not counted (compilation, caches)."""
+    """Return the median time of several runs, after one uncounted run (compilation, caches)."""
     task()
     return statistics.median(seconds(task) for _ in range(repeat))
 
 
 def seconds(task: Callable[[], object]) -> float:
-    """Return how long one run takes."""
+    """Return the time of one run."""
     start = time.perf_counter()
     task()
     return time.perf_counter() - start
 
 
-def run_parts(*parts: Callable[[], Iterable[Result]]) -> list[Result]:
-    """Run one part after the other, telling each result as soon as it is there, and return all."""
-    results: list[Result] = []
+def run_parts(*parts: Callable[[], Iterable[Result]]) -> Iterator[Result]:
+    """Yield the results of one part after the other, each as soon as it is measured."""
     for part in parts:
-        for result in part():
-            results.append(result)
-            print(f"{result.what}: {result.quotient:.3g} ({result.bar})", file=sys.stderr, flush=True)
-    return results
+        yield from part()
+
+
+class Cost(NamedTuple):
+    """What one run of a task needs."""
+
+    seconds: float
+    bytes: int
+
+
+def cost_of(module: str, function: str) -> Cost:
+    """Return the seconds and the additional memory of a task in a fresh process.
+
+    `module.function()` prepares the input and returns the task, a callable without arguments. Imports and compilation
+    are not counted.
+    """
+    code = f"from benchmarks.measure import _measure; from {module} import {function}; _measure({function})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    time_spent, memory = done.stdout.split()[-2:]
+    return Cost(float(time_spent), int(memory))
 
 
 def peak_memory(module: str, function: str) -> int:
-    """Return the bytes that a function needs beyond what is resident before it, in a fresh process.
-
-    `module.function()` prepares its input and returns the task that is measured, a callable without arguments. Small
-    kernels are warm from their cache; what importing and compiling needs is counted nowhere.
-    """
-    code = f"from benchmarks.measure import _measure_peak; from {module} import {function}; _measure_peak({function})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[-1])
+    """Return the additional memory of a task in a fresh process; see `cost_of`."""
+    return cost_of(module, function).bytes
 
 
-def _measure_peak(prepare: Callable[[], Callable[[], object]]) -> None:
+def _measure(prepare: Callable[[], Callable[[], object]]) -> None:
     task = prepare()
     before = _status("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    task()
-    print(_status("VmHWM") - before)
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    print(seconds(task), _status("VmHWM") - before)
 
 
 def _status(field: str) -> int:
@@ -108,7 +117,7 @@ def show(results: Iterable[Result]) -> None:
 
 
 def save(name: str, results: Iterable[Result]) -> Path:
-    """Write results with the facts about the machine as JSON."""
+    """Write results and a description of the machine as JSON."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     machine = {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version()}

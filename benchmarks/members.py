@@ -1,4 +1,4 @@
-"""The paper's generators beside k-means on Letters, and what a consensus gains over its members and over k-means.
+"""The paper's generators compared with k-means on Letters, and the gain of a consensus over its members.
 
 Alone: `python -m benchmarks.members`.
 """
@@ -20,26 +20,26 @@ from quorate.features.pool import scale_features
 SMALL = ("breast_cancer", "image_segmentation", "iris", "seeds", "yeast", "wine")
 
 
-def run() -> list[Result]:
-    """Return all results."""
-    return list(one_member())
+def run() -> Iterator[Result]:
+    """Yield all results."""
+    return one_member()
 
 
 def one_member() -> Iterator[Result]:
-    """One member of each kind on Letters (20,000 x 16), as a multiple of one k-means with k = 200."""
+    """Compare one member of each kind on Letters (20,000 x 16) with one k-means of k = 200."""
     X = scale_features(qt.datasets.load("letters").features, "standard")
     data = Data(X)
     kmeans = median_seconds(lambda: KMeans(200, n_init=1, random_state=0).fit(X), 3)
     rpcl = median_seconds(lambda: qt.RPCL(200, random_state=0).fit(X), 3)
-    yield share("one RPCL member, 200 units, beside k-means", rpcl, kmeans, 20)
+    yield share("one RPCL member, 200 units, against k-means", rpcl, kmeans, 20)
     hmac = median_seconds(lambda: qt.HMAC(random_state=0).fit(X), 1)
-    yield share("a full HMAC hierarchy beside k-means", hmac, kmeans, 150)
+    yield share("a full HMAC hierarchy against k-means", hmac, kmeans, 150)
     draws = [median_seconds(lambda seed=seed: draw_od_isvc(data, np.random.default_rng(seed)), 1) for seed in range(5)]
-    yield share("one OD-ISVC member (slowest of five draws) beside k-means", max(draws), kmeans, 60)
+    yield share("one OD-ISVC member (slowest of five draws) against k-means", max(draws), kmeans, 60)
 
 
 def consensus_scores(random_state: int) -> list[dict[str, Any]]:
-    """NMI to the classes at the true k, features scaled to [0, 1]: consensus, mean of its members, one k-means."""
+    """Return the NMI at the number of classes, features scaled to [0, 1]: consensus, mean member, one k-means."""
     rows = []
     for name in SMALL:
         data = qt.datasets.load(name)
@@ -68,7 +68,7 @@ def show_consensus_scores(random_state: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    results = run()
+    results = list(run())
     show(results)
     save("members", results)
     show_consensus_scores()

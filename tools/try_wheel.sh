@@ -1,4 +1,4 @@
-# Tries the `quorate` on PATH as a user would: from Python and by the command. Run in an empty folder, by `make wheel`.
+# Try the `quorate` on PATH from Python and by the command. `make wheel` runs this in an empty folder.
 set -eu
 quorate --version
 python - <<'PYTHON'

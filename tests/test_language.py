@@ -55,14 +55,26 @@ ALLOWED = {
     "src/quorate/paper": ["ill clustering", "ill clusterings"],  # the term of the paper
 }
 
-# Packages and modules whose texts are checked.
-CHECKED = [
-    "benchmarking",
-    "datasets",
-    "paper",
-    "errors.py",
-    *(f"cli/{name}.py" for name in ("__init__", "app", "options", "flags", "interrupts", "generate")),
-]
+# Modules whose texts are still to be rewritten. Do not add to this list.
+PENDING = (
+    "__init__.py",
+    "_kernels",
+    "_runtime",
+    "algorithms/ecmc.py",
+    "algorithms/median.py",
+    "algorithms/portfolio.py",
+    "analysis",
+    "certainty.py",
+    "column_roles.py",
+    "families.py",
+    "features",
+    "numerics",
+    "persistence",
+    "reliability.py",
+    "reporting/member_views.py",
+    "reporting/plain_values.py",
+    "tables",
+)
 PAGES: tuple[str, ...] = ()
 
 
@@ -92,14 +104,10 @@ def violations(path):
     ]
 
 
-def python_files(place):
-    path = SOURCE / place
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
-
-
-@pytest.mark.parametrize("place", CHECKED)
-def test_texts_of_the_package_use_current_terms(place):
-    assert [line for path in python_files(place) for line in violations(path)] == []
+def test_texts_of_the_package_use_current_terms():
+    files = [path for path in sorted(SOURCE.rglob("*.py")) if not str(path.relative_to(SOURCE)).startswith(PENDING)]
+    assert len(files) > 80
+    assert [line for path in files for line in violations(path)] == []
 
 
 def test_pages_use_current_terms():

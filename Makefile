@@ -12,7 +12,7 @@ export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check test-all test-oldest lint types imports format coverage docs wheel bench bench-scale bench-explore clean
+.PHONY: bench-trust demo test check test-all test-oldest lint types imports format coverage docs wheel bench bench-scale bench-explore clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m quorate.cli.demo

@@ -6,10 +6,18 @@ in .cache/structure) and goes on from there. Every part also runs alone, as `pyt
 
 from __future__ import annotations
 
-from benchmarks import default, how_many, junk, label_structure, ordinary, structure
+from benchmarks import default, how_many, junk, label_structure, ordinary, robust, structure
 from benchmarks.measure import Result
 
 
 def run() -> list[Result]:
     """Run all parts, printing their tables, and return whether the bars are reached."""
-    return [*junk.run(), *ordinary.run(), *how_many.run(), *structure.run(), *label_structure.run(), *default.run()]
+    return [
+        *robust.run(),
+        *junk.run(),
+        *ordinary.run(),
+        *how_many.run(),
+        *structure.run(),
+        *label_structure.run(),
+        *default.run(),
+    ]

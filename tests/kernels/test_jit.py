@@ -87,3 +87,20 @@ def test_kernels_run_without_compilation():
         for disabled in ("0", "1")
     ]
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("megabytes", [700, 900, 1000])
+def test_too_small_an_address_space_is_an_error_and_no_crash(megabytes):
+    """Under `ulimit -v` LLVM ends the process by a segmentation fault."""
+    resource = pytest.importorskip("resource")
+    size = megabytes << 20
+    done = subprocess.run(
+        [sys.executable, "-c", CONSENSUS],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "OPENBLAS_NUM_THREADS": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "MemoryLimitError: Compiled code needs 1.05 GB of address space" in done.stderr

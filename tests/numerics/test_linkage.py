@@ -122,7 +122,7 @@ def test_patterns_are_joined_where_a_matrix_of_all_has_no_room():
     expected = link_through_clusters(ens, similarity, "average", patterns)
     with qt.memory_limit("10 MB"):
         found = link_through_clusters(ens, similarity, "average", patterns)
-        with pytest.raises(qt.QuorateError, match="every two of 2,9.* groups of rows needs about"):
+        with pytest.raises(qt.QuorateError, match="similarity matrix of 2,9.* groups of rows needs about"):
             link_through_clusters(ens, similarity, "complete", patterns)
     assert np.allclose(found.heights, expected.heights, atol=1e-12)
     assert np.array_equal(found.merges, expected.merges)

@@ -16,11 +16,22 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-import numba
-import numpy as np
-from numba.core import event
-
 from quorate._runtime.file_locks import wait_for_lock
+from quorate._runtime.memory import address_space_left, format_bytes
+from quorate.errors import MemoryLimitError
+
+_ADDRESS_SPACE = 1000 << 20  # measured: numba and LLVM map 750 to 990 MB until all kernels are compiled
+if address_space_left() < _ADDRESS_SPACE:  # LLVM would not raise an error but end the process by a segmentation fault
+    raise MemoryLimitError(
+        f"Compiled code needs {format_bytes(_ADDRESS_SPACE)} of address space, but the limit of this process leaves "
+        f"{format_bytes(address_space_left())}.",
+        code="address-space",
+        hint="Raise the limit (ulimit -v) to 1.5 GB or more.",
+    )
+
+import numba  # noqa: E402
+import numpy as np  # noqa: E402
+from numba.core import event  # noqa: E402
 
 _LONGEST_WAIT = 120.0  # seconds; then a process compiles without the lock rather than never
 

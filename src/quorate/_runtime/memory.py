@@ -1,4 +1,4 @@
-"""Memory is forecast before a large allocation and refused with advice rather than crashing."""
+"""Memory forecasts: a computation that would not fit is refused with advice instead of crashing."""
 
 import os
 import re
@@ -9,25 +9,24 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-from quorate.errors import QuorateError
+from quorate.errors import InputError, MemoryLimitError
 
 _limit: ContextVar[int | None] = ContextVar("quorate_memory_limit", default=None)
-_told: ContextVar[list[tuple[str, float]] | None] = ContextVar("quorate_forecasts", default=None)
+_forecasts: ContextVar[list[tuple[str, float]] | None] = ContextVar("quorate_forecasts", default=None)
 USE_NO_MATRIX = (
     "Use WEAC or EAC with average or single link, or HBGF, whose memory grows with the number of patterns and not "
     "with its square; or fewer members."
 )
-"""The advice for whatever needs a matrix over patterns or clusters."""
+"""Advice for computations that need a matrix over patterns or clusters."""
 
 USE_NO_GRAPH = "Use WEAC or EAC with average or single link, which need no graph over clusters, or fewer members."
-"""The advice for what grows with the pairs of clusters that overlap."""
+"""Advice for computations that grow with the pairs of clusters that overlap."""
 
 USE_LINKAGE = "Use fewer clusters or members, or WEAC or EAC with average or single link, which need less."
-"""The advice for what grows with patterns or clusters times k."""
+"""Advice for computations that grow with patterns or clusters times k."""
 
 BYTES_PER_LABEL = 120
-"""What a distinct combination of labels costs per member: its label, cluster ids, links and what a consensus function
-makes of them."""
+"""Bytes per distinct row of labels and member: label, cluster ids, links, and the arrays of a consensus function."""
 
 _MEMINFO = Path("/proc/meminfo")
 _OWN_GROUPS = Path("/proc/self/cgroup")
@@ -36,17 +35,19 @@ _LIMITS = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
-"""Where control groups of version 2 and 1 keep their limit, their usage, and the name of what gives way in it."""
+"""Files of control groups of version 2 and 1: limit, usage, and the entry of `memory.stat` that can be reclaimed."""
 
 _NOT_WORTH_LOOKING = 1 << 24
-"""Bytes up to which nobody looks how many are left: that takes longer than many a short computation."""
+"""Smaller requests are not compared with the available memory: reading it takes longer than many short computations."""
 
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 @contextmanager
 def memory_limit(limit: int | float | str | None) -> Iterator[None]:
-    """Refuse, inside the `with` block, whatever is forecast to need more than `limit` (bytes, or text like "2GB")."""
+    """Raise an error, inside the `with` block, for computations forecast to need more than `limit` (bytes, or
+    "2GB").
+    """
     token = _limit.set(None if limit is None else parse_bytes(limit))
     try:
         yield
@@ -56,13 +57,13 @@ def memory_limit(limit: int | float | str | None) -> Iterator[None]:
 
 @contextmanager
 def forecasts() -> Iterator[list[tuple[str, float]]]:
-    """Collect, inside the `with` block, what is forecast to need how many bytes."""
-    found: list[tuple[str, float]] = []
-    token = _told.set(found)
+    """Collect, inside the `with` block, each forecast: what it is for, and its bytes."""
+    collected: list[tuple[str, float]] = []
+    token = _forecasts.set(collected)
     try:
-        yield found
+        yield collected
     finally:
-        _told.reset(token)
+        _forecasts.reset(token)
 
 
 def parse_bytes(size: int | float | str) -> int:
@@ -73,7 +74,11 @@ def parse_bytes(size: int | float | str) -> int:
     except ValueError:
         number = 0.0
     if match is None or number <= 0:
-        raise QuorateError(f'memory_limit must be a positive number of bytes or text like "2GB"; got {size!r}.')
+        raise InputError(
+            f'must be a positive number of bytes or text like "2GB"; got {size!r}.',
+            code="memory-limit",
+            parameter="memory_limit",
+        )
     return int(number * (1024 if match[3] else 1000) ** _POWERS[match[2]])
 
 
@@ -87,13 +92,15 @@ def format_bytes(size: float) -> str:
 
 
 def available_memory() -> int:
-    """Return how many bytes may be allocated now: the limit in force, or else what machine and container have left."""
+    """Return the bytes that may be allocated now: the limit in force, or else what machine, container and process
+    allow.
+    """
     limit = _limit.get()
-    return min(_left_on_machine(), _left_in_container()) if limit is None else limit
+    return min(_left_on_machine(), _left_in_container(), address_space_left()) if limit is None else limit
 
 
 def _left_on_machine() -> int:
-    """Return what Linux says is available, elsewhere all memory, and no bound where nobody says."""
+    """Return the available memory that Linux reports, elsewhere all memory; no bound if the system reports neither."""
     try:
         rest = _MEMINFO.read_text().partition("MemAvailable:")[2]
         return int(rest.split(maxsplit=1)[0]) * 1024
@@ -105,10 +112,24 @@ def _left_on_machine() -> int:
         return sys.maxsize
 
 
-def _left_in_container() -> int:
-    """Return what the limits of control groups leave, of either version; no bound where there are none.
+def address_space_left() -> int:
+    """Return what the limit of the process's address space (`ulimit -v`) leaves; no bound without a limit."""
+    try:
+        import resource
 
-    What a group uses counts without the file cache, which gives way.
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return sys.maxsize
+        used = int(_text("/proc/self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        return max(limit - used, 0)
+    except (ImportError, OSError, ValueError):
+        return sys.maxsize
+
+
+def _left_in_container() -> int:
+    """Return what the limits of control groups of either version leave; no bound without limits.
+
+    The file cache of a group does not count as used, because it can be reclaimed.
     """
     try:
         own = _OWN_GROUPS.read_text()
@@ -116,25 +137,25 @@ def _left_in_container() -> int:
         own = ""
     left = sys.maxsize
     for folder in _control_groups(own, _GROUPS):
-        for limit, usage, gives_way in _LIMITS:
+        for limit, usage, reclaimable in _LIMITS:
             try:
                 bound = int(_text(folder + limit))
                 used = int(_text(folder + usage))
                 stat = dict(line.split() for line in _text(folder + "memory.stat").splitlines())
             except (OSError, ValueError):
                 continue  # no such file, or the limit is "max"
-            left = min(left, max(bound - used + int(stat.get(gives_way, 0)), 0))
+            left = min(left, max(bound - used + int(stat.get(reclaimable, 0)), 0))
     return left
 
 
 def _text(path: str) -> str:
-    with open(path) as file:  # every consensus asks several times, and paths take longer than files
+    with open(path) as file:  # called several times per consensus; pathlib would take longer than the file
         return file.read()
 
 
 @cache
 def _control_groups(own: str, groups: Path) -> tuple[str, ...]:
-    """Return the folders of the control groups that this process says it is in, and of all above them."""
+    """Return the folders of the control groups of this process, and of all groups above them."""
     found = []
     for line in ["0::/", *own.splitlines()]:
         _, kinds, path = line.split(":", 2)
@@ -146,19 +167,21 @@ def _control_groups(own: str, groups: Path) -> tuple[str, ...]:
 
 
 def labels_memory(n_lines: int, n_members: int) -> int:
-    """Return about how many bytes a consensus of distinct combinations of labels takes that holds all of them."""
+    """Return an estimate of the bytes of a consensus that holds all distinct rows of labels in memory."""
     return BYTES_PER_LABEL * n_lines * n_members
 
 
 def require_memory(needed: float, what: str, advice: str) -> None:
-    """Refuse `what` if it needs more bytes than are available; `advice` says what would fit."""
-    told = _told.get()
-    if told is not None:
-        told.append((what, needed))
+    """Raise an error if `what` needs more bytes than are available; `advice` says what would fit."""
+    collected = _forecasts.get()
+    if collected is not None:
+        collected.append((what, needed))
     if needed <= _NOT_WORTH_LOOKING and _limit.get() is None:
         return
     available = available_memory()
     if needed > available:
-        raise QuorateError(
-            f"{what} needs about {format_bytes(needed)}, but {format_bytes(available)} is available. {advice}"
+        raise MemoryLimitError(
+            f"{what} needs about {format_bytes(needed)}, but {format_bytes(available)} is available.",
+            code="memory",
+            hint=advice,
         )

@@ -1,4 +1,4 @@
-"""Progress of long work, on standard error or to whoever listens."""
+"""Progress of long computations: reported to a listener or shown as a bar on standard error."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,23 +14,7 @@ _listener: ContextVar[Listener | None] = ContextVar("quorate_progress", default=
 
 @contextmanager
 def progress(listener: Listener | None = None) -> Iterator[None]:
-    """Tell, inside the `with` block, what long work is at and how far it is.
-
-    Parameters
-    ----------
-    listener : callable, optional
-        Called with what is being done and the share of it, in [0, 1], that is done; None where that is not known. What
-        it raises ends the work. Default: a bar on standard error with the time that is left.
-
-    Examples
-    --------
-    >>> import quorate as qt
-    >>> heard = []
-    >>> with qt.progress(lambda what, share: heard.append((what, share))):
-    ...     tree = qt.WEAC(2).fit([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])
-    >>> heard[0]
-    ('The agreement of 3 members with 7 clusters', None)
-    >>> heard[-1][0]
+    """reports[-1][0]
     'The tree of 4 patterns'
     """
     if listener is None:
@@ -45,7 +29,7 @@ def progress(listener: Listener | None = None) -> Iterator[None]:
 
 
 def report_progress(what: str, share: float | None = None) -> None:
-    """Tell whoever listens what is being done, and the share of it that is done."""
+    """Report to the listener, if any, what is being done and the completed fraction."""
     listener = _listener.get()
     if listener is not None:
         listener(what, share)
@@ -53,7 +37,7 @@ def report_progress(what: str, share: float | None = None) -> None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Listener]:
-    """Show a bar with the time that is left, gone at the end of the block, and give what moves it."""
+    """Show a bar with the remaining time until the end of the block, and give the function that updates it."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -71,7 +55,7 @@ def progress_bar(what: str) -> Iterator[Listener]:
 
 
 def track(items: Iterable[Item], total: int, what: str, show: bool | None) -> Iterator[Item]:
-    """Yield the items behind a progress bar; `show` None: only where standard error is a terminal."""
+    """Yield the items and show a progress bar; `show` None: only if standard error is a terminal."""
     if total == 0 or not (sys.stderr.isatty() if show is None else show):
         yield from items
         return

@@ -1,4 +1,4 @@
-"""Running kernels in several threads; they release the interpreter lock."""
+"""Kernels in several threads; kernels release the interpreter lock."""
 
 import os
 from collections import deque
@@ -26,8 +26,8 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("quorate_check", defa
 def n_threads() -> int:
     """Return how many threads kernels may use: numba's setting, as in `numba.set_num_threads`.
 
-    To ask numba for it starts threads of its own, which kernels do not use, behind a lock for other processes, which
-    not every system has. As long as they are not started nobody can have set the number: it is that of the start.
+    Asking numba starts its own threads, which kernels do not use, and needs a lock between processes that not every
+    system has. As long as they are not started, the number cannot have been changed and is the configured one.
     """
     import numba
     from numba.np.ufunc import parallel
@@ -39,10 +39,11 @@ def n_threads() -> int:
 def in_threads(
     task: Callable[[Item], Result], items: Sequence[Item], on_progress: Callable[[float], None] | None = None
 ) -> list[Result]:
-    """Apply `task` to every item, in threads, and return the results in order; `on_progress` hears what share is done.
+    """Apply `task` to every item, in threads, and return the results in order.
 
-    Tasks must not depend on each other and must write to separate places, so that the number of threads changes
-    nothing but the time. The thread that asks does its share of them: to sleep and be woken up takes longer than many.
+    Tasks must not depend on each other and must write to separate places, so that the number of threads changes nothing
+    but the time. The calling thread also works: waking a sleeping thread can cost more than a small task.
+    `on_progress`, if given, receives the completed fraction.
     """
     waiting = deque(enumerate(items))
     results: dict[int, Result] = {}
@@ -50,43 +51,43 @@ def in_threads(
     def work(between: Callable[[], None]) -> None:
         while waiting:
             try:
-                place, item = waiting.popleft()
-            except IndexError:  # another thread has just taken the last
+                position, item = waiting.popleft()
+            except IndexError:  # another thread took the last item in between
                 return
             try:
-                results[place] = task(item)
+                results[position] = task(item)
                 between()
             except BaseException:
-                waiting.clear()  # what is not begun yet is dropped
+                waiting.clear()  # drop the tasks that have not started
                 raise
 
-    def look() -> None:
+    def between_tasks() -> None:
         check_cancelled()
         if on_progress is not None:
             on_progress(len(results) / max(len(items), 1))
 
     n_helpers = min(n_threads(), len(items)) - 1
-    helpers = [_pool(n_helpers, os.getpid()).submit(work, _no_more) for _ in range(n_helpers)]
-    work(look)
+    helpers = [_pool(n_helpers, os.getpid()).submit(work, _do_nothing) for _ in range(n_helpers)]
+    work(between_tasks)
     for helper in helpers:
-        if not helper.cancel():  # it has begun
+        if not helper.cancel():  # it has started
             helper.result()
-    look()
-    return [results[place] for place in range(len(items))]
+    between_tasks()
+    return [results[position] for position in range(len(items))]
 
 
-def _no_more() -> None:
-    """Do nothing more."""
+def _do_nothing() -> None:
+    """Do nothing: helper threads neither report progress nor check for cancellation."""
 
 
 def run_in_threads(tasks: Sequence[Callable[[], None]]) -> None:
-    """Do all of some tasks, in threads, as `in_threads` does one task for many items."""
+    """Run all tasks in threads."""
     in_threads(lambda task: task(), tasks)
 
 
 @contextmanager
 def cancelled_by(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` between the tasks of all work inside the `with` block; to end the work, it raises."""
+    """Call `check` between the tasks of all work inside the `with` block; it raises an exception to cancel the work."""
     token = _check.set(check)
     try:
         yield
@@ -95,7 +96,7 @@ def cancelled_by(check: Callable[[], None]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raise what `cancelled_by` was told to raise, if this work is to end."""
+    """Raise the exception of `cancelled_by` if this work is cancelled."""
     check = _check.get()
     if check is not None:
         check()
@@ -103,7 +104,7 @@ def check_cancelled() -> None:
 
 @cache
 def _pool(threads: int, process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process: starting them anew for every short task would cost more than the task."""
+    """Return the threads of this process: starting them for every short task would cost more than the task."""
     return ThreadPoolExecutor(threads)
 
 
@@ -113,9 +114,9 @@ def blocks(n: int, size: int) -> list[slice]:
 
 
 def parts_of_lists(indptr: Any, entries: int = _ENTRIES_PER_PART) -> list[slice]:
-    """Cut the rows of a matrix in CSR form into a few slices of about as many entries each, usually some number.
+    """Split the rows of a CSR matrix into at most 16 slices of about `entries` entries each.
 
-    They are the same for any number of threads, and so is a sum over them.
+    The slices do not depend on the number of threads, so sums over them do not either.
     """
     n_parts = int(np.clip(indptr[-1] // entries, 1, _PARTS))
     ends = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_parts + 1)[1:-1])
@@ -124,19 +125,20 @@ def parts_of_lists(indptr: Any, entries: int = _ENTRIES_PER_PART) -> list[slice]
 
 
 def linear_algebra(size: int) -> AbstractContextManager[Any]:
-    """Keep the linear algebra library to one thread for matrices of a small size.
+    """Limit BLAS to one thread for matrices of a small size.
 
-    Its threads wait for each other by spinning: on small matrices they gain little, and on a busy machine lose a lot.
+    BLAS threads wait for each other by spinning: on small matrices they gain little, and on a busy machine they lose a
+    lot.
     """
     return one_thread() if size < _WORTH_THREADS else nullcontext()
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Keep the linear algebra library to one thread."""
+    """Limit BLAS to one thread."""
     return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the libraries with threads of their own, once, since it takes some milliseconds."""
+    """Find the libraries with threads of their own; cached, because it takes some milliseconds."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Time is forecast before a long computation: what would take minutes is announced, what would take hours refused."""
+"""Time forecasts: computations of minutes are announced, those of hours refused."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,18 +7,18 @@ from time import perf_counter
 
 from quorate._runtime.progress import report_progress
 from quorate._utils.checks import check_number
-from quorate.errors import QuorateError, warn
+from quorate.errors import TimeLimitError, warn
 
 _limit: ContextVar[float] = ContextVar("quorate_time_limit", default=3600.0)
-_PER_SECOND = 1e10  # multiplications and additions of large matrices, on one core of a plain machine
-_WORTH_TELLING = 60.0
-_ENOUGH_TO_TELL = 0.01  # the share of the work that tells how long all of it will take
-_LONG_ENOUGH_TO_TELL = 1.0  # seconds, of which a delay of some moments is not the most
+_PER_SECOND = 1e10  # multiply-adds of large matrices on one core of an ordinary machine
+_WORTH_A_WARNING = 60.0  # seconds
+_SMALLEST_FRACTION = 0.01  # completed work from which the total time is extrapolated
+_SHORTEST_TIME = 1.0  # seconds; in shorter times a brief delay would dominate
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Refuse, inside the `with` block, whatever is forecast to take longer than some seconds (3,600 by default)."""
+    """Raise an error, inside the `with` block, for computations forecast to take longer (default: 3,600 seconds)."""
     token = _limit.set(check_number("seconds", seconds, above=0))
     try:
         yield
@@ -27,45 +27,46 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def require_time(operations: float, what: str, advice: str) -> None:
-    """Refuse `what` if its operations take longer than the limit, say so if they take minutes."""
+    """Raise an error if the operations of `what` take longer than the limit; warn if they take minutes."""
     seconds = operations / _PER_SECOND
     if seconds > _limit.get():
-        raise QuorateError(
-            f"{what} take about {format_seconds(seconds)}, but the limit is {format_seconds(_limit.get())}. {advice} "
-            "quorate.time_limit changes the limit."
+        raise TimeLimitError(
+            f"{what} take about {format_seconds(seconds)}, but the limit is {format_seconds(_limit.get())}.",
+            code="time",
+            hint=f"{advice} Change the limit with quorate.time_limit.",
         )
-    if seconds > _WORTH_TELLING:
-        warn(f"{what} take about {format_seconds(seconds)}. {advice}")
+    if seconds > _WORTH_A_WARNING:
+        warn(f"{what} take about {format_seconds(seconds)}.", code="long-computation", hint=advice)
 
 
 class Pace:
-    """How fast long work goes: whoever listens hears how far it is, and what will take minutes is announced early.
+    """Measures the speed of long work: reports its progress, and warns early if it will take minutes.
 
-    The clock starts when the first share of the work is done: what comes before, such as compiling, comes once.
+    The clock starts with the first report: work before it, such as compilation, does not repeat.
     """
 
     def __init__(self, what: str, advice: str) -> None:
         self._what, self._advice = what, advice
-        self._begun: tuple[float, float] | None = None
+        self._started: tuple[float, float] | None = None
         self._announced = False
 
     def at(self, share: float) -> None:
-        """Tell that a share of the work is done."""
+        """Report the completed fraction."""
         report_progress(self._what, min(share, 1.0))
         now = perf_counter()
-        if self._begun is None:
-            self._begun = now, share
-        begun, before = self._begun
-        if self._announced or now - begun < _LONG_ENOUGH_TO_TELL or share - before < _ENOUGH_TO_TELL:
+        if self._started is None:
+            self._started = now, share
+        started, before = self._started
+        if self._announced or now - started < _SHORTEST_TIME or share - before < _SMALLEST_FRACTION:
             return
         self._announced = True
-        seconds = (now - begun) / (share - before)
-        if seconds > _WORTH_TELLING:
-            warn(f"{self._what} will take about {format_seconds(seconds)}. {self._advice}")
+        seconds = (now - started) / (share - before)
+        if seconds > _WORTH_A_WARNING:
+            warn(f"{self._what} will take about {format_seconds(seconds)}.", code="long-computation", hint=self._advice)
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a time for people: seconds, minutes or hours."""
+    """Return a duration for people: seconds, minutes or hours."""
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"

@@ -1,8 +1,7 @@
-"""Work in processes of its own that may fail, crash or run out of time without taking the rest along.
+"""Tasks in separate processes, which may fail, crash or exceed a time limit without affecting the caller.
 
-A worker is a fresh interpreter that reads tasks from its standard input and writes
-answers to its standard output, so that nothing of the caller's main module is run again. Standard output of the work
-itself goes to standard error.
+A worker is a fresh interpreter that reads tasks from its standard input and writes results to its standard output. The
+caller's main module is not run again. Standard output of the tasks goes to standard error.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from typing import IO, Any
 import cloudpickle
 
 TIMED_OUT = "ran out of time"
-"""What the status of a task begins with that was given up."""
-_LENGTH = 8  # bytes that tell how long a message is
+"""Prefix of the status of a task that exceeded its time limit."""
+_LENGTH = 8  # bytes of the length that precedes a message
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no answer."""
+    """The reason why a task has no result."""
 
     status: str
 
@@ -35,18 +34,18 @@ class Failure:
 def run_in_workers(
     work: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int, timeout: float | None = None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield each task with its answer as soon as it is there, in any order; a `Failure` where there is none.
+    """Yield each task with its result as soon as it is available, in any order, or with a `Failure`.
 
     Parameters
     ----------
     work : callable
-        From a task to its answer. It and the tasks are pickled by value where they cannot be imported.
+        From a task to its result. It and the tasks are pickled by value where they cannot be imported.
     tasks : iterable
-        Read as workers become free, so that few of them are in memory at once.
+        Read as workers become free, so that few tasks are in memory.
     n_jobs : int
         Number of processes.
     timeout : float, optional
-        Seconds after which a task is given up and its process ended.
+        Seconds after which a task is cancelled and its process killed.
     """
     waiting = _Shared(tasks)
     answers: queue.SimpleQueue[tuple[Any, Any] | BaseException | None] = queue.SimpleQueue()
@@ -56,7 +55,7 @@ def run_in_workers(
         try:
             for task in waiting:
                 answers.put((task, worker.answer(work, task, timeout)))
-        except BaseException as error:  # of the tasks' own iterator: the caller must see it
+        except BaseException as error:  # raised by the iterator of tasks: pass it to the caller
             answers.put(error)
         finally:
             worker.close()
@@ -83,7 +82,7 @@ def run_in_workers(
 
 
 def run_isolated(work: Callable[[Any], Any], task: Any) -> Any:
-    """Return the answer of a process for this task alone, or a `Failure`: for libraries that crash on bad files."""
+    """Return the result of a process for this task alone, or a `Failure`: for libraries that crash on bad files."""
     worker = Worker()
     try:
         return worker.answer(work, task)
@@ -114,17 +113,17 @@ class _Shared:
 
 
 class Worker:
-    """A process that is started when first needed, and again after it was lost."""
+    """A process that is started when first needed, and restarted after a crash."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._killed = False
 
     def answer(self, work: Callable[[Any], Any], task: Any, timeout: float | None = None) -> Any:
-        """Return the answer to a task, or why there is none."""
+        """Return the result of a task, or a `Failure`."""
         message = cloudpickle.dumps((work, task))
         if self._killed:
-            return Failure("was not begun")
+            return Failure("was not started")
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -162,16 +161,16 @@ class Worker:
         return self._process
 
     def close(self) -> int | None:
-        """Let the process end, and return its exit code."""
+        """Wait for the process to end, and return its exit code."""
         process, self._process = self._process, None
         if process is None:
             return None
-        with process:  # closes its pipes and waits: a process without input ends
+        with process:  # closes its pipes and waits: a worker ends with its input
             pass
         return process.returncode
 
     def kill(self) -> None:
-        """End the process at once, and start no other."""
+        """Kill the process and start no other."""
         self._killed = True
         process = self._process
         if process is not None:
@@ -180,7 +179,7 @@ class Worker:
 
 def _reason(code: int | None) -> str:
     if code is None:
-        return "with the work"
+        return "by closing"
     return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
@@ -200,18 +199,18 @@ def _receive(stream: IO[bytes]) -> bytes:
 
 
 def _end_with(caller: int) -> None:
-    """End this process, whatever it is at, when its caller has ended."""
+    """Exit when the calling process has ended, whatever this process is doing."""
     while os.getppid() == caller:
         time.sleep(0.5)
     os._exit(1)
 
 
 def serve(caller: int) -> None:
-    """Answer tasks until there are no more, or until the process that asks is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # that is the caller's to answer
+    """Run tasks until there are no more, or until the calling process has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller handles Ctrl-C
     threading.Thread(target=_end_with, args=(caller,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the work prints must not get among the answers
+    os.dup2(2, 1)  # output of the tasks must not mix with the results
     while True:
         try:
             message = _receive(sys.stdin.buffer)
@@ -220,6 +219,6 @@ def serve(caller: int) -> None:
         try:
             work, task = cloudpickle.loads(message)
             answer = work(task)
-        except Exception as error:  # a failing task is an answer, not a reason to stop
+        except Exception as error:  # a failed task is a result; the worker goes on
             answer = Failure(f"{type(error).__name__}: {error}")
         _send(answers, cloudpickle.dumps(answer))

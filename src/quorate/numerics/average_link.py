@@ -1,4 +1,8 @@
-"""Average and single link of patterns, with co-association as an inner product of histograms."""
+"""Average and single link of patterns, with co-association as an inner product of histograms.
+
+Average link works in rounds: all pairs of groups that are each other's nearest are merged together. The kernels in
+`_kernels/nearest_groups.py` find the nearest groups; this module chooses between their variants by size.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +28,16 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.ensemble import Ensemble, pattern_clusters
 from quorate.reliability import ratio
 
-_FIRST_ROUND = 0.6  # about the share of the time that the first round of merges takes
-_FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # what takes less time than threads take to come together
-_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # that are all kept
-NEAR_LIST_LENGTH = 16  # similar groups that are kept for each
+_FIRST_ROUND = 0.6  # approximate share of the time of the first round of merges
+_FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # smaller rounds take less time than starting threads
+_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY = 1 << 16, 1  # sizes at which all similarities fit into a matrix
+NEAR_LIST_LENGTH = 16  # candidates that each group keeps from its last search
 NO_TREE = "GP-MGLA, HBGF and LWGP need no tree."
 _FEWEST_PER_TASK, ROWS_PER_TASK = 128, 512
 
 
 class Merges(NamedTuple):
-    """Merges in the order they were made: each joins the groups that contain two leaves, at a height."""
+    """Merges in the order in which they were made: each joins the groups that contain two leaves, at a height."""
 
     pairs: Ints
     heights: Floats
@@ -53,14 +57,14 @@ class PatternGroups:
     def of_patterns(
         cls, ens: Ensemble, weights: Floats, leaves: Ints, certainty: Floats | None, covered: Floats
     ) -> PatternGroups:
-        """Return one group per pattern in `leaves`, `covered` by some weight.
+        """Return one group per pattern in `leaves`; `covered` (m,) is the covering weight of each pattern.
 
         Clusters count by their member's weight and their certainty.
         """
         clusters, first = pattern_clusters(ens)
         if len(leaves) < ens.n_patterns:
-            some = ens.incidence[leaves]
-            clusters, first = some.indices, some.indptr
+            selected = ens.incidence[leaves]
+            clusters, first = selected.indices, selected.indptr
         sizes = ens.counts[leaves].astype(np.float64)
         values = np.repeat(ratio(1.0, np.sqrt(covered[leaves])) * sizes, np.diff(first))
         share = weights[ens.cluster_member] / weights.sum()
@@ -76,18 +80,19 @@ class PatternGroups:
         lists = self.inverted()
         histogram = (self.indptr, self.indices, self.values, self.sizes, self.weight_of_cluster)
         nearest = _kernels.merge_chain.nearest
-        run_in_parts(lambda some: nearest(some, part, node, floor, *histogram, *lists, partner, best), todo)
+        run_in_parts(lambda todo: nearest(todo, part, node, floor, *histogram, *lists, partner, best), todo)
 
     def inverted(self) -> tuple[Ints, NDArray[np.int32], Floats, Floats]:
-        """Return for each cluster the groups that touch it, as the kernel does."""
+        """Return, for each cluster, the groups that contain it, in the form that the kernels take."""
         n_clusters = len(self.weight_of_cluster)
         return _kernels.merge_chain.invert(self.indptr, self.indices, self.values, self.sizes, n_clusters)
 
 
 def run_in_parts(task: Callable[[Ints], None], todo: Ints, on_progress: Callable[[float], None] | None = None) -> None:
-    """Do a task for many groups in threads: a few parts per thread, none too small for its scratch space.
+    """Run a task for many groups in threads: a few parts per thread, none too small for its scratch memory.
 
-    Nor is any too long: work can be stopped between two of them, and whoever wants is `on_progress` what share is done.
+    Parts are not too long either, because work can be cancelled between two of them. `on_progress`, if given, receives
+    the completed fraction.
     """
     size = max(_FEWEST_PER_TASK, min(ROWS_PER_TASK, -(-len(todo) // (4 * threads.n_threads()))))
     threads.in_threads(task, [todo[part] for part in threads.blocks(len(todo), size)], on_progress)
@@ -95,33 +100,33 @@ def run_in_parts(task: Callable[[Ints], None], todo: Ints, on_progress: Callable
 
 @dataclass
 class ActiveGroups:
-    """The groups that are left, each in its place, and what is known of them."""
+    """The remaining groups, each in its slot, with their nearest groups as far as these are known."""
 
     groups: Groups
     touching: Touching
     near: Near
     tree: Tree
     end: int
-    """Where the histogram of the next group is written."""
+    """Position at which the histogram of the next group is written."""
     n_left: int
     n_nodes: int
 
     @classmethod
     def of_leaves(cls, leaves: PatternGroups) -> ActiveGroups:
-        """Return all leaves, each a group, of which nothing is known yet."""
+        """Return all leaves, each a group, without known nearest groups."""
         kernels, n, n_entries = _kernels.nearest_groups, len(leaves), len(leaves.indices)
         spot = np.empty(n_entries, dtype=np.int32 if n_entries < np.iinfo(np.int32).max // 4 else np.int64)
         first, last = leaves.indptr[:-1].copy(), leaves.indptr[1:].copy()
         histograms = (first, last, leaves.indices, leaves.values, spot)
         groups = kernels.Groups(*histograms, leaves.sizes.copy(), leaves.weight_of_cluster)
-        if n_entries <= _FEW_ENTRIES:  # there may as well be room for groups to come
+        if n_entries <= _FEW_ENTRIES:  # cheap enough to reserve space for new groups from the start
             groups = kernels.keep_groups(groups, np.arange(n), 0)
         near = kernels.begin_lists(n, NEAR_LIST_LENGTH)
         return cls(groups, kernels.invert(groups), near, kernels.begin_tree(n), n_entries, n, n)
 
     @property
     def is_small(self) -> bool:
-        """Whether a round takes less time than threads take to come together."""
+        """Whether a round takes less time than starting threads."""
         return bool(self.tree.stale.sum() <= _FEW_GROUPS) and len(self.touching.group) <= _FEW_ENTRIES
 
     @property
@@ -130,15 +135,15 @@ class ActiveGroups:
 
     @property
     def leaves(self) -> Ints:
-        """The first leaves of the groups."""
+        """The first leaf of each group."""
         return np.asarray(self.tree.leaf[self._left])
 
     def join_nearest(self, on_progress: Callable[[float], None]) -> Merges:
-        """Join all groups that are each other's nearest; `on_progress` hears for what share of them it was found."""
+        """Merge all groups that are each other's nearest; `on_progress` receives the fraction of searches done."""
         kernels = _kernels.nearest_groups
         self._find_nearest(on_progress)
         pairs, n_entries = kernels.mutual(self.groups, self.tree)
-        if len(pairs) == 0:  # among equals the nearest may be one made since
+        if len(pairs) == 0:  # in a tie, the nearest group may be one that was created after the search
             self.tree.stale[self._left] = True
             self._find_nearest(on_progress)
             pairs, n_entries = kernels.mutual(self.groups, self.tree)
@@ -151,27 +156,27 @@ class ActiveGroups:
         return Merges(self.tree.leaf[pairs], self.tree.height[pairs[:, 0]])
 
     def _find_nearest(self, on_progress: Callable[[float], None]) -> None:
-        """Find the nearest group of all of which it is not known, in threads."""
+        """Find the nearest group of all groups without a known one, in threads."""
         find = _kernels.nearest_groups.find_nearest
         todo = np.flatnonzero(self.tree.stale)
-        run_in_parts(lambda some: find(some, self.groups, self.touching, self.near, self.tree), todo, on_progress)
+        run_in_parts(lambda todo: find(todo, self.groups, self.touching, self.near, self.tree), todo, on_progress)
 
     def _close_up(self, n_entries: int) -> None:
-        """Let go of the groups that went into others, and make room for some entries of those to come, or more."""
+        """Remove merged groups, and reserve space for `n_entries` entries of new groups, or more."""
         self.near = _kernels.nearest_groups.keep_lists(self.groups, self.near, self.tree, self._left)
         self._keep_groups(n_entries)
 
     def _keep_groups(self, n_entries: int = 0) -> None:
-        """Close up but for the lists, which are of no use then."""
+        """Remove merged groups, without the lists of near groups, which the caller no longer needs."""
         kernels, left = _kernels.nearest_groups, self._left
         self.tree = kernels.keep_tree(self.tree, left)
         self.groups = kernels.keep_groups(self.groups, left, n_entries)
         self.end = int(self.groups.last[-1])
-        del self.touching  # before there is another
+        del self.touching  # free it before the next one is allocated
         self.touching = kernels.invert(self.groups)
 
     def join_while_many(self, few: int) -> Merges:
-        """Join groups that are each other's nearest while more than a few are left, without threads."""
+        """Merge groups that are each other's nearest while more than `few` are left, without threads."""
         state = (self.groups, self.touching, self.near, self.tree, self.end)
         pairs, heights, *state = _kernels.nearest_groups.join_while_many(*state, self.n_nodes, few)
         self.groups, self.touching, self.near, self.tree, self.end = state
@@ -180,55 +185,55 @@ class ActiveGroups:
         return Merges(pairs, heights)
 
     def join_few(self) -> Merges:
-        """Join groups that are each other's nearest as long as there are any, by the similarities of all."""
+        """Merge groups that are each other's nearest until none are left, using the matrix of all similarities."""
         self._keep_groups()
         kernels, groups, touching = _kernels.nearest_groups, self.groups, self.touching
         amount = groups.values[touching.entry]
         products = np.empty((self.n_left, self.n_left))
-        run_in_parts(lambda some: kernels.products(some, groups, touching, amount, products), np.arange(self.n_left))
+        run_in_parts(lambda todo: kernels.products(todo, groups, touching, amount, products), np.arange(self.n_left))
         merges = Merges(*kernels.join_few(products, groups, self.tree, self.n_nodes))
         self.n_left -= len(merges.pairs)
         return merges
 
 
 def average_link(leaves: PatternGroups) -> Merges:
-    """Agglomerate by mean evidence: in rounds, join all groups that are each other's nearest.
+    """Agglomerate by mean co-association: in rounds, merge all groups that are each other's nearest.
 
-    Mean evidence is reducible (a merge never brings a third group closer than the nearer of the two was), so the order
-    in which such pairs are joined does not matter, and a group's nearest stays so until one of the two is merged. Then
-    the next is mostly found in the list of groups that were near when it was last searched for. Of the last groups all
-    similarities are kept.
+    Mean co-association is reducible (a merge never brings a third group closer than the nearer of the two was). So the
+    order in which such pairs are merged does not matter, and a group's nearest group stays the same until one of the
+    two is merged. Then the next one is usually found in the list of groups that were near at the last search. For the
+    last groups all similarities are kept in a matrix.
     """
     n = len(leaves)
     if n == 0:
         return join_rest([], [], np.arange(n))
     few = isqrt(max(_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY * len(leaves.indices)))
     front = ActiveGroups.of_leaves(leaves)
-    del leaves  # the front lets go of them when it makes room
+    del leaves  # `front` frees them when it reserves space
     pace = Pace(f"The tree of {n:,} patterns", NO_TREE)
-    found = []
+    merges = []
     while front.n_left > few:
         on_progress = partial(report_merging, pace, front.n_left, n)
-        found.append(front.join_while_many(few) if front.is_small else front.join_nearest(on_progress))
-        if len(found[-1].pairs) == 0:
-            break  # no two groups have any evidence in common
+        merges.append(front.join_while_many(few) if front.is_small else front.join_nearest(on_progress))
+        if len(merges[-1].pairs) == 0:
+            break  # no two groups have any co-association
     else:
-        found.append(front.join_few())
+        merges.append(front.join_few())
     pace.at(1.0)
-    return join_rest([merges.pairs for merges in found], [merges.heights for merges in found], front.leaves)
+    return join_rest([part.pairs for part in merges], [part.heights for part in merges], front.leaves)
 
 
 def report_merging(pace: Pace, n_groups: int, n: int, done: float) -> None:
-    """Tell about what share of the time has passed when some of n groups are left, and searches of this round done."""
+    """Report an estimate of the completed fraction of the time, with n_groups of n groups left."""
     later = _FIRST_ROUND + (1 - _FIRST_ROUND) * (1 - n_groups / n)
     pace.at(_FIRST_ROUND * done if n_groups == n else later)
 
 
 def single_link(groups: PatternGroups) -> Merges:
-    """Agglomerate by largest evidence: a maximum spanning forest, grown by each part's best edge at once (Boruvka).
+    """Agglomerate by largest co-association: a maximum spanning forest, grown by each part's best edge (Boruvka).
 
-    What is known of a pattern's best edge out of its part only shrinks as parts grow. So a search is repeated only when
-    the partner found has joined the same part, and only if it could still beat the best edge known of the part.
+    The best edge of a pattern to another part only gets worse as parts grow. So a search is repeated only if its
+    partner has joined the same part, and only if it could still beat the best known edge of the part.
     """
     n = len(groups)
     part, node = np.arange(n), np.arange(n)
@@ -267,7 +272,7 @@ def _best_edge_of_each_part(part: Ints, pattern: Ints, partner: Ints, similarity
 
 
 def join_rest(pairs: list[Ints], heights: list[Floats], leaf: Ints) -> Merges:
-    """Join what is left, groups without common evidence, at distance 1, in the order of their first patterns."""
+    """Join the remaining groups, which have no co-association, at distance 1, in the order of their first patterns."""
     rest = np.stack([np.broadcast_to(leaf[:1], len(leaf) - 1), leaf[1:]], axis=1) if len(leaf) else np.empty((0, 2))
     return Merges(
         np.concatenate([*pairs, rest]).astype(np.int64), np.concatenate([*heights, np.ones(max(len(leaf) - 1, 0))])

@@ -29,7 +29,7 @@ LAYERS = [
     ["certainty", "random_walks", "analysis.scores"],
     ["numerics"],
     ["graphs"],
-    ["analysis.choose_k", "analysis.clusters"],
+    ["analysis.choose_k", "analysis.clusters", "analysis.compare"],
     ["persistence.method_arrays"],
     ["algorithms"],
     ["analysis"],

@@ -109,3 +109,24 @@ def test_bad_input_is_refused():
         qt.compare([0, 1], [0, 1], old_ids=[1], new_ids=[1, 2])
     with raises("no-common-rows"):
         qt.compare([None, 1], [1, None])
+
+
+def test_a_consensus_can_keep_the_ids_of_an_earlier_one():
+    members = [[0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 1]]
+    result = qt.consensus(members, 3, like=[7, 7, 7, 3, 3, 3])
+    assert result.labels.tolist() == [7, 7, 7, 3, 3, 8]
+    assert result.ids.tolist() == [7, 3, 8]
+    assert result.predict([[0, 2], [0, 2], [0, 1]]).tolist() == [7, 8]
+    with raises("row-count", "like"):
+        qt.consensus(members, 3, like=[0, 1])
+
+
+def test_a_consensus_can_abstain_on_uncertain_rows():
+    random = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], 50)
+    members = [np.where(random.random(150) < 0.15, random.integers(0, 3, 150), classes) for _ in range(8)]
+    whole, partial = qt.consensus(members, 3), qt.consensus(members, 3, abstain=0.8)
+    np.testing.assert_array_equal(partial.labels, np.where(whole.confidence >= 0.8, whole.labels, -1))
+    assert 0 < np.sum(partial.labels < 0) < 150
+    with raises("number", "abstain"):
+        qt.consensus(members, 3, abstain=2)

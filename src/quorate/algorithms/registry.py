@@ -9,8 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from quorate._utils.array_types import Floats, Labels
-from quorate._utils.checks import check_choice, nearest_name
+import numpy as np
+
+from quorate._utils.array_types import Floats, Ints, Labels
+from quorate._utils.checks import check_choice, check_number, nearest_name
 from quorate._utils.optional_imports import import_extra
 from quorate.algorithms.base import FACTS, ConsensusMethod, Solution
 from quorate.algorithms.best_member import BestMember
@@ -41,6 +43,7 @@ from quorate.algorithms.wct import WCT
 from quorate.algorithms.weac import WEAC
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
+from quorate.analysis.compare import cluster_ids
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError
 from quorate.integrations.anndata import clusterings_of, is_annotated, write_consensus
@@ -166,11 +169,22 @@ class ConsensusResult:
     """Its parameters that were set."""
     estimator: ConsensusMethod = field(repr=False)
     """The fitted consensus method."""
+    ids: Ints | None = field(default=None, repr=False)
+    """(k,) the id of each cluster in `labels`, if clusters are numbered like those of an earlier result."""
+    abstain: float | None = None
+    """Confidence below which `labels` is -1."""
 
     @cached_property
     def labels(self) -> Labels:
-        """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row."""
-        return self.estimator.labels_
+        """(n,) consensus label of each row; 0 is the largest cluster, -1 where no member labels the row.
+
+        With `like`, clusters have the ids of the earlier result. With `abstain`, uncertain rows have -1.
+        """
+        labels = self._with_ids(self.estimator.labels_)
+        return labels if self.abstain is None else np.where(self.confidence >= self.abstain, labels, -1)
+
+    def _with_ids(self, labels: Labels) -> Labels:
+        return labels if self.ids is None else np.where(labels >= 0, self.ids[labels], -1)
 
     @property
     def n_clusters(self) -> int:
@@ -233,7 +247,7 @@ class ConsensusResult:
 
     def predict(self, labels: Any) -> Labels:
         """Return the consensus label of new rows labeled by the same members."""
-        return self.estimator.predict(labels)
+        return self._with_ids(self.estimator.predict(labels))
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one line per row: consensus, confidence, margin and runner_up."""
@@ -261,6 +275,8 @@ def consensus(
     n_clusters: int | str = "auto",
     method: str = AUTO,
     *,
+    like: Any = None,
+    abstain: float | None = None,
     keys: Sequence[str] | None = None,
     key_added: str | None = None,
     **params: Any,
@@ -275,6 +291,11 @@ def consensus(
     method : str, default "auto"
         A name from `methods()`, which then runs alone, as published. "auto" solves methods of different kinds and takes
         the answer that agrees best with the members (`Portfolio`).
+    like : (n,) integer labels or an earlier result, optional
+        Number the clusters in `labels` like these: a cluster takes the id of the earlier cluster with which its Jaccard
+        coefficient exceeds 1/2; others get new ids (`relabel`). `result.ids` has the id of each cluster.
+    abstain : float in [0, 1], optional
+        Set `labels` to -1 where the confidence is lower.
     keys : sequence of str, optional
         For an AnnData object: the columns of `obs` that are members.
     key_added : str, optional
@@ -295,7 +316,8 @@ def consensus(
     """
     if is_annotated(labels):
         key_added = "consensus" if key_added is None else key_added
-        result = consensus(clusterings_of(labels, keys, key_added), n_clusters, method, **params)
+        members = clusterings_of(labels, keys, key_added)
+        result = consensus(members, n_clusters, method, like=like, abstain=abstain, **params)
         write_consensus(labels, key_added, result)
         return result
     if keys is not None or key_added is not None:
@@ -305,5 +327,7 @@ def consensus(
             parameter="keys" if keys is not None else "key_added",
             hint="Select the columns of a frame first.",
         )
+    abstain = None if abstain is None else check_number("abstain", abstain, low=0, high=1)
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
-    return ConsensusResult(fitted.name, params, fitted)
+    ids = None if like is None else cluster_ids(fitted.labels_, like)
+    return ConsensusResult(fitted.name, params, fitted, ids, abstain)

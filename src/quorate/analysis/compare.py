@@ -176,7 +176,14 @@ def relabel(labels: Any, like: Any) -> NDArray[np.int64]:
     >>> qt.relabel([0, 0, 0, 1, 1, 2], like=[7, 7, 7, 3, 3, 3])
     array([7, 7, 7, 3, 3, 8])
     """
-    new, old = (_integers(name, vector) for name, vector in (("labels", labels), ("like", like)))
+    new = integer_labels("labels", labels)
+    ids = cluster_ids(new, like)
+    return np.where(new >= 0, ids[np.maximum(new, 0)], -1) if len(ids) else new
+
+
+def cluster_ids(new: Ints, like: Any) -> Ints:
+    """Return the id of each cluster 0, 1, ... of a partition, numbered like an earlier one."""
+    old = integer_labels("like", like)
     if len(new) != len(old):
         raise InputError(
             f"must have one label per row; got {len(old):,} labels for {len(new):,} rows.",
@@ -184,8 +191,7 @@ def relabel(labels: Any, like: Any) -> NDArray[np.int64]:
             parameter="like",
         )
     ids = renumbering(new, old)
-    levels = np.unique(new)
-    return np.array([ids.get(int(level), -1) for level in levels], dtype=np.int64)[np.searchsorted(levels, new)]
+    return np.array([ids.get(cluster, -1) for cluster in range(int(new.max(initial=-1)) + 1)], dtype=np.int64)
 
 
 def renumbering(new: Ints, old: Ints) -> dict[int, int]:
@@ -302,7 +308,8 @@ def _labels_of(name: str, labels: Any) -> NDArray[Any]:
     return vectors[0]
 
 
-def _integers(name: str, labels: Any) -> Ints:
+def integer_labels(name: str, labels: Any) -> Ints:
+    """Return integer cluster ids from a label vector, or from a result that has them."""
     vector = _labels_of(name, labels)
     if vector.dtype.kind not in "iu":
         raise InputError(

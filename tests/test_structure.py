@@ -326,3 +326,13 @@ def test_large_tables_are_tested_on_a_sample_with_enough_rows_of_small_clusters(
     assert found.nodes[0].verdict == "separated"
     assert found.nodes[0].size == 60_300
     assert found.sentence.endswith("Tests used a sample of the rows.")
+
+
+def test_many_columns_are_tested_by_their_variances():
+    random = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 150)
+    X = random.normal(size=(300, 400))
+    assert discriminant_axis(X[:150], X[150:]).covariance.shape == (400,)
+    assert qt.structure(X, labels).p_value > 0.05
+    X[:150, :40] += 1.2
+    assert qt.structure(X, labels).p_value < 0.01

@@ -26,6 +26,7 @@ SMALLEST_CLUSTER = 10
 """The fewest rows of a cluster that can be tested."""
 MOST_ROWS = 300
 """The most rows in one dip test. More rows find small departures from unimodality that are not clusters."""
+_MOST_CORRELATED = 200  # columns up to which correlations are estimated
 _MIN_SHRINKAGE = 0.02  # keeps the covariance invertible when features repeat each other
 _FOLDS = 5
 _WIDEST_CELL = 3.0  # of a tied value: its gap to one neighbor as a multiple of the gap to the other
@@ -73,8 +74,10 @@ class Axis(NamedTuple):
     """(d,) the midpoint between the means."""
     weights: Floats
     """(d,) w; (x - center) @ w is the coordinate of a row, in standard deviations within the clusters."""
+    direction: Floats
+    """(d,) the step of one standard deviation from the first cluster to the second."""
     covariance: Floats
-    """(d, d) within the clusters."""
+    """(d, d) within the clusters, or (d,) its diagonal if there are many columns."""
 
     def coordinates(self, rows: Floats) -> Floats:
         """(n,) where each row lies along the axis."""
@@ -85,20 +88,32 @@ def discriminant_axis(one: Floats, two: Floats) -> Axis:
     """Return the axis from the rows of one cluster to those of another."""
     covariance = pooled_covariance(one, two)
     means = one.mean(axis=0), two.mean(axis=0)
-    weights = np.linalg.solve(covariance, means[1] - means[0])
-    length = max(np.sqrt((means[1] - means[0]) @ weights), _TINY)
-    return Axis((means[0] + means[1]) / 2, weights / length, covariance)
+    apart = means[1] - means[0]
+    weights = _solve(covariance, apart)
+    length = max(np.sqrt(apart @ weights), _TINY)
+    return Axis((means[0] + means[1]) / 2, weights / length, apart / length, covariance)
+
+
+def _solve(covariance: Floats, right: Floats) -> Floats:
+    """Return the solution of covariance @ x = right, (d,) or (d, k); `covariance` may be a diagonal, of shape (d,)."""
+    return np.asarray((right.T / covariance).T if covariance.ndim == 1 else np.linalg.solve(covariance, right))
 
 
 def pooled_covariance(one: Floats, two: Floats) -> Floats:
-    """(d, d) covariance within two clusters, shrunk towards its mean diagonal.
+    """(d, d) covariance within two clusters, shrunk towards its mean diagonal; (d,) variances if d is large.
 
-    The amount is the share of its distance from that diagonal that is noise: the fewer rows per feature, the more.
+    The amount is the share of its distance from that diagonal that is noise: the fewer rows per feature, the more (Ledoit
+    and Wolf 2004). With many columns, correlations cost more in noise and time than they gain (Bickel and Levina 2004).
+
     O. Ledoit, M. Wolf: A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices. Journal of Multivariate
     Analysis 88 (2004).
+    P. J. Bickel, E. Levina: Some Theory for Fisher's Linear Discriminant Function. Bernoulli 10 (2004).
     """
     centered = np.concatenate([rows - rows.mean(axis=0) for rows in (one, two)])
     n, d = centered.shape
+    if d > _MOST_CORRELATED:
+        variances = np.sum(centered**2, axis=0) / max(n - 2, 1)
+        return (1 - _MIN_SHRINKAGE) * variances + _MIN_SHRINKAGE * variances.mean() + _TINY
     within = centered.T @ centered / max(n - 2, 1)
     scale = float(np.trace(within)) / d
     if scale <= 0:  # each cluster is one point
@@ -117,8 +132,8 @@ def corridor(rows: Floats, axis: Axis, other_means: Floats) -> Bools:
     another cluster. It is an intersection of half-spaces, so it is convex.
     """
     offsets = other_means - axis.center
-    perpendicular = offsets - np.outer(offsets @ axis.weights, axis.covariance @ axis.weights)
-    normals = np.linalg.solve(axis.covariance, perpendicular.T)
+    perpendicular = offsets - np.outer(offsets @ axis.weights, axis.direction)
+    normals = _solve(axis.covariance, perpendicular.T)
     halfway = np.einsum("kd,dk->k", perpendicular, normals) / 2
     return np.asarray(((rows - axis.center) @ normals <= halfway + _TINY).all(axis=1))
 

@@ -10,7 +10,7 @@ from quorate.algorithms import base
 from quorate.algorithms.registry import METHODS
 from quorate.analysis import choose_k
 from quorate.cli import main
-from quorate.explorer.requests import Ask
+from quorate.explorer.requests import Query
 from quorate.explorer.workbench import Workbench
 
 N_ROWS, N_MEMBERS = 600, 12
@@ -142,11 +142,11 @@ def test_quiet_cluster_runs_no_diagnostics(calls, feature_file, tmp_path):
 def test_explorer_solves_once_and_cuts_each_k_once(calls, labels):
     bench = Workbench(qt.Ensemble(labels))
     members = tuple(range(N_MEMBERS))
-    bench.answer(Ask("auto", 3, members))
+    bench.answer(Query("auto", 3, members))
     assert_nothing_twice(calls)
     assert_no_diagnostics(calls)
     for k in (3, 4, 3, None, 4):
-        bench.answer(Ask("auto", k, members))
+        bench.answer(Query("auto", k, members))
     assert_nothing_twice(calls)
     assert len(calls.ensembles) == 1
     assert calls.choices == 1

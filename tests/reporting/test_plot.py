@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import quorate as qt
+from quorate.analysis.diagnosis import Diagnosis
 from quorate.reporting import plot
 from quorate.reporting.cut_views import sweep_view
 from quorate.reporting.figure_views import MATRIX_SAMPLES, flow_view, matrix_view, tree_view
@@ -177,7 +178,7 @@ def test_flows_keep_all_rows():
 
 def test_answers_by_k_are_those_of_sweep():
     _, method = fitted(6, 6)
-    view = sweep_view(method, [2, 4, 6])
+    view = sweep_view(Diagnosis(method.solution_, method.n_clusters_), [2, 4, 6])
     swept = method.sweep([2, 4, 6])
     for cut, labels in zip(view.cuts, swept.T, strict=True):
         assert np.array_equal(cut.labels[method.ensemble_.row_pattern], labels)

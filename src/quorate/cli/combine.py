@@ -7,37 +7,28 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from quorate._utils.array_types import Ints
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import make_method, methods, resolve_method
-from quorate.analysis.scores import score_table
 from quorate.cli.output import bar, console, count, print_json, progress, table
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import labels_command
 from quorate.cli.table_source import Source, note_roles
 from quorate.errors import InputError
 from quorate.features.generators import GENERATORS
-from quorate.reliability import crowd_trust
 from quorate.reporting import KnownClasses, Origin, summarize
-from quorate.reporting.member_views import member_rows
-from quorate.reporting.plain_values import (
-    choice_values,
-    cluster_values,
-    member_values,
-    outlook,
-    reliability_values,
-    structure_values,
-)
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
-from quorate.reporting.sentences import choice_sentence
+from quorate.reporting.summary import summarize_blocks
 from quorate.reporting.table_facts import facts_in_table
 from quorate.tables.consensus import TableConsensus, combine_table
 from quorate.tables.io import STREAM
+from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
 _MEMBERS_SHOWN = 20
 _CLUSTERS_SHOWN = 30
@@ -146,45 +137,11 @@ def _parameters(request: Request) -> dict[str, Any]:
 
 
 def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
-    """Return the summary; a shorter one if the patterns were read in blocks."""
-    if found.fitted is None:
-        return _outline(request, found)
-    return summarize(found.fitted, _origin(request, found, ks), n_clusters=_swept(request, ks, found.fitted))
-
-
-def _outline(request: Request, found: TableConsensus) -> dict[str, Any]:
-    ens, truth = found.ensemble, found.columns.truth
-    total = sum(cluster.size for cluster in found.clusters)
-    rows = member_rows(ens, found.member_weights)
-    return {
-        "source": {
-            "name": request.source.name,
-            "rows": ens.n_rows,
-            "members": ens.n_members,
-            "clusters": ens.n_clusters,
-            "patterns": ens.n_patterns,
-            "id": found.columns.id,
-            "truth": truth,
-        },
-        "method": {"name": resolve_method(request.method)},
-        "structure": structure_values(ens, found.n_clusters),
-        "choice": {
-            "k": found.n_clusters,
-            "explanation": f"{choice_sentence(found.n_clusters, found.choice, automatic=found.choice is not None)} "
-            f"{ens.n_patterns:,} distinct rows of labels exceed the memory limit and were read in blocks.",
-            **({"candidates": [], "curve": []} if found.choice is None else choice_values(found.choice)),
-        },
-        "members": [member_values(row) for row in rows],
-        "reliability": reliability_values(crowd_trust(ens), ens.names, found.member_weights),
-        "answers": [
-            {
-                "k": found.n_clusters,
-                "clusters": [cluster_values(cluster, total) for cluster in found.clusters],
-                "outlook": outlook(found.clusters, None),
-                "scores": None if truth is None else asdict(score_table(found.counted.class_table())),
-            }
-        ],
-    }
+    """Return the summary; parts of it are empty if the patterns were read in blocks."""
+    if isinstance(found.result, BlockedConsensus):
+        classes = None if found.columns.truth is None else found.counted.class_table()
+        return summarize_blocks(found.result, _origin(request, found, ks), classes)
+    return summarize(found.result, _origin(request, found, ks), n_clusters=_swept(request, ks, found.result))
 
 
 def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequence[int] | None:
@@ -198,13 +155,17 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
     columns, counted = found.columns, found.counted
     described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
 
+    # The classes of patterns that were read in blocks are not in memory; `summarize_blocks` gets a table of classes.
+    no_counts = (), sp.csr_array((0, 0))
+    class_counts = no_counts if columns.truth is None or found.fitted is None else counted.class_counts()
+
     def row_facts(patterns: Ints, most: int) -> RowFacts:
         return facts_in_table(counted, patterns, most, id_column=columns.id, columns=described)
 
     return Origin(
         name=request.source.name,
         id_column=columns.id,
-        classes=None if columns.truth is None else KnownClasses(columns.truth, *counted.class_counts()),
+        classes=None if columns.truth is None else KnownClasses(columns.truth, *class_counts),
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         requested=ks if len(ks) > 1 else (),
         command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),

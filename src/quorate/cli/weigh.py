@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quorate._utils.checks import check_number
 from quorate.algorithms.portfolio import Portfolio
+from quorate.analysis.structure.label_structure import label_structure
 from quorate.cli.combine import member_table, print_structure, size_line
 from quorate.cli.output import console, print_json, progress
 from quorate.cli.table_source import Source, note_roles
@@ -22,7 +23,7 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         weights = influence / influence.sum()
         rows = member_rows(ens, weights)
         reliability = reliability_values(crowd_trust(ens), ens.names, weights)
-        structure = structure_values(ens)
+        structure = structure_values(label_structure(ens))
     note_roles(columns, quiet=quiet)
     ranked = sorted(rows, key=lambda row: -row.trust)
     members = [member_values(row) for row in ranked]

@@ -15,6 +15,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import Solution
 from quorate.algorithms.registry import make_method
 from quorate.analysis.choose_k import Choice
+from quorate.analysis.structure.label_structure import label_structure
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
 from quorate.explorer.jobs import Job
@@ -156,7 +157,7 @@ class Workbench:
         """Return the check for cluster structure by the labels."""
         report_stage(job, "checking for cluster structure")
         key = ("structure", query.members, query.k)
-        return self._solved.get(key, lambda: structure_values(self.selected(query), query.k or "auto"))
+        return self._solved.get(key, lambda: structure_values(label_structure(self.selected(query), query.k or "auto")))
 
     def members(self, query: Query, answer: Answer) -> tuple[MemberRow, ...]:
         """Return the figures of each enabled member, with its weight in a result."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from quorate._utils.array_types import Floats, Ints
-from quorate._utils.checks import check_integer
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance
+from quorate.analysis.diagnosis import Diagnosis
 from quorate.ensemble import Ensemble
 from quorate.reliability import agreement_with
 
@@ -93,19 +93,17 @@ class SweepView:
     """The automatic choice of the number of clusters."""
 
 
-def sweep_view(fitted: ConsensusMethod, n_clusters: Iterable[int] | None = None) -> SweepView:
-    """Return the results at several numbers of clusters; by default 2 to 20, or twenty around the fitted one."""
-    solution = fitted.solution_
-    most = solution.max_clusters
+def sweep_view(diagnosis: Diagnosis, n_clusters: Iterable[int] | None = None) -> SweepView:
+    """Return the results at several numbers of clusters; by default 2 to 20, or twenty around the one diagnosed."""
     if n_clusters is None:
-        n_clusters = usual_ks(fitted.n_clusters_, most)
-    ks = sorted({min(check_integer("n_clusters", k, low=1), most) for k in n_clusters})
-    scores = {candidate.n_clusters: candidate.score for candidate in solution.choice.curve}
+        n_clusters = usual_ks(diagnosis.k, diagnosis.solution.max_clusters)
+    answers = diagnosis.sweep(n_clusters)
+    scores = {candidate.n_clusters: candidate.score for candidate in diagnosis.choice.curve}
     return SweepView(
-        ks=tuple(ks),
-        cuts=tuple(cut_view(answer) for answer in solution.answers(ks).values()),
-        scores=np.array([scores.get(k, np.nan) for k in ks]),
-        choice=solution.choice,
+        ks=tuple(answers),
+        cuts=tuple(cut_view(answer) for answer in answers.values()),
+        scores=np.array([scores.get(k, np.nan) for k in answers]),
+        choice=diagnosis.choice,
     )
 
 

@@ -16,9 +16,8 @@ from quorate.algorithms.portfolio import CandidateAnswer
 from quorate.analysis.choose_k import Candidate, Choice
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
 from quorate.analysis.structure.feature_structure import Structure
-from quorate.analysis.structure.label_structure import label_structure
+from quorate.analysis.structure.label_structure import LabelStructure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
-from quorate.ensemble import Clusterings
 from quorate.reliability import NO_AGREEMENT, CrowdTrust
 from quorate.reporting.member_views import MemberRow
 from quorate.reporting.sentences import (
@@ -87,26 +86,23 @@ def candidate_values(candidates: Sequence[CandidateAnswer]) -> list[dict[str, An
     ]
 
 
-def structure_values(
-    ens: Clusterings, n_clusters: int | str = "auto", features: Structure | None = None
-) -> dict[str, Any]:
-    """Return whether there is cluster structure: by the features if their test is given, else by the labels.
+def structure_values(structure: Structure | LabelStructure) -> dict[str, Any]:
+    """Return whether there is cluster structure, by the test of the features or by the labels.
 
     `verdict` is one of "clear", "weak", "none" and "unknown"; `k` is the number of clusters that was checked, and
     `limits` is what the check can miss.
     """
-    if features is not None:
+    if isinstance(structure, Structure):
         return {
             "from": "features",
-            "verdict": features.verdict,
-            "k": features.n_clusters,
+            "verdict": structure.verdict,
+            "k": structure.n_clusters,
             "value": None,
-            "p_value": round(features.p_value, 6),
-            "sentence": features.sentence,
+            "p_value": round(structure.p_value, 6),
+            "sentence": structure.sentence,
             "limits": FEATURE_LIMITS,
-            "nodes": [asdict(node) for node in features.nodes],
+            "nodes": [asdict(node) for node in structure.nodes],
         }
-    structure = label_structure(ens, n_clusters)
     return {
         "from": "labels",
         "verdict": structure.verdict,

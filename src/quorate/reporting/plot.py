@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.optional_imports import import_extra
+from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
 from quorate.errors import InputError
 from quorate.reliability import Measure, Normalize
@@ -248,7 +249,8 @@ def by_n_clusters(fitted: Fitted, n_clusters: Iterable[int] | None = None, *, tr
         Known classes: their AMI with each result is drawn too.
     ax : matplotlib axes, optional
     """
-    view = sweep_view(fitted_method(fitted), n_clusters)
+    method = fitted_method(fitted)
+    view = sweep_view(Diagnosis(method.solution_, method.n_clusters_), n_clusters)
     ax = _axes(ax, width=8.0)
     if np.isfinite(view.scores).any():
         heights = np.nan_to_num(view.scores) / max(float(np.nanmax(view.scores)), 1e-12)

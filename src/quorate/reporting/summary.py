@@ -19,8 +19,11 @@ from quorate.algorithms.graph import GraphMethod
 from quorate.algorithms.portfolio import Portfolio
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.clusters import Split, next_split, opposition
+from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import score_table
-from quorate.ensemble import Ensemble
+from quorate.analysis.structure.label_structure import label_structure
+from quorate.ensemble import Clusterings, Ensemble
+from quorate.reliability import CrowdTrust, crowd_trust
 from quorate.reporting.cut_views import Cut, SweepView, sweep_view, transition
 from quorate.reporting.feature_view import view_features
 from quorate.reporting.figure_views import sample_coassociation, sample_patterns
@@ -39,6 +42,7 @@ from quorate.reporting.row_facts import RowFacts, facts_in_memory
 from quorate.reporting.row_sample import embedded_rows, rows_that_fit, summarize_columns
 from quorate.reporting.sentences import choice_sentence, confidence_sentence, found_clusters, headline
 from quorate.row_similarity import shared_rows
+from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
 SUMMARY_VERSION = 5
 """Increases when a field of the summary changes its meaning or is removed."""
@@ -67,7 +71,8 @@ def summarize(
     origin = origin or Origin()
     ens = fitted.ensemble_
     ks = None if n_clusters is None else {*n_clusters, fitted.n_clusters_}
-    sweep = sweep_view(fitted, ks)
+    diagnosis = Diagnosis(fitted.solution_, fitted.n_clusters_, origin.structure)
+    sweep = sweep_view(diagnosis, ks)
     splits = _splits(fitted, sweep)
     answers = [_answer(fitted, cut, split, origin) for cut, split in zip(sweep.cuts, splits, strict=True)]
     facts = _name_rows(answers, ens, origin)
@@ -78,19 +83,9 @@ def summarize(
             answer["separated"] = _separated(ens, cut)
     members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize)
     summary = {
-        "schema": "quorate-summary",
-        "version": SUMMARY_VERSION,
-        "source": _source(ens, origin),
-        "method": {
-            "name": fitted.name,
-            "citation": fitted.citation,
-            "parameters": _parameters(fitted),
-            "candidates": candidate_values(fitted.candidates_) if isinstance(fitted, Portfolio) else [],
-        },
-        "structure": structure_values(ens, fitted.n_clusters_, origin.structure),
+        **_outline(ens, origin, fitted, members, fitted.crowd_),
+        "structure": structure_values(diagnosis.structure),
         "choice": _choice(fitted, sweep, origin.requested),
-        "members": [member_values(row) for row in members],
-        "reliability": reliability_values(fitted.crowd_, ens.names, fitted.member_weights_),
         "agreement": _agreement(fitted, members),
         "answers": answers,
         "steps": [
@@ -101,20 +96,99 @@ def summarize(
         "rows": embedded_rows(ens, sweep, facts),
         "skipped_columns": list(facts.too_many),
         "features": None if origin.features is None else view_features(origin.features, sweep.cuts),
-        "repeat": {"command": origin.command, "versions": _versions()},
     }
     return {**summary, "headline": headline(summary)}
 
 
-def _source(ens: Ensemble, origin: Origin) -> dict[str, Any]:
-    missing = float(((ens.patterns < 0).sum(axis=1) * ens.counts).sum() / (ens.total_weight * ens.n_members))
+def summarize_blocks(consensus: BlockedConsensus, origin: Origin, class_table: Floats | None = None) -> dict[str, Any]:
+    """Return the summary of a consensus whose patterns were read in blocks; what needs all of them is empty.
+
+    class_table : (k, classes)
+        The number of rows of each cluster in each known class, if there are any.
+    """
+    ens, method, k = consensus.ensemble, consensus.estimator, consensus.n_clusters
+    members = member_rows(ens, consensus.member_weights, normalize=method.normalize)
+    total, automatic = sum(cluster.size for cluster in consensus.clusters), consensus.choice is not None
+    scores = None if class_table is None else _rounded(asdict(score_table(class_table)))
+    summary = {
+        **_outline(ens, origin, method, members, crowd_trust(ens, method.normalize)),
+        "structure": structure_values(label_structure(ens, k)),
+        "choice": {
+            "k": k,
+            "automatic": automatic,
+            "explanation": f"{choice_sentence(k, consensus.choice, automatic=automatic)} {ens.n_patterns:,} distinct "
+            "rows of labels exceed the memory limit and were read in blocks.",
+            "scores": {},
+            "suggested": None if consensus.choice is None else consensus.choice.n_clusters,
+            **({"candidates": [], "curve": []} if consensus.choice is None else choice_values(consensus.choice)),
+        },
+        "answers": [
+            {
+                **_EMPTY_ANSWER,
+                "k": k,
+                "finding": found_clusters([cluster.size for cluster in consensus.clusters], ens.n_members),
+                "clusters": [cluster_values(cluster, total) for cluster in consensus.clusters],
+                "outlook": outlook(consensus.clusters, None),
+                "unlabeled": ens.n_rows - total,
+                "scores": scores,
+                "command": None if origin.command_at is None else origin.command_at(k),
+            }
+        ],
+    }
+    return {**summary, "headline": headline(summary)}
+
+
+_EMPTY_ANSWER: dict[str, Any] = {
+    "mean_confidence": None,
+    "chance_confidence": None,
+    "confidence_sentence": None,
+    "agreement": None,
+    "confidence_histogram": [],
+    "uncertain": [],
+    "scores": None,
+    "classes": None,
+    "separated": None,
+    "columns": [],
+}
+"""What an answer lacks if the patterns are not in memory."""
+
+
+def _outline(
+    ens: Clusterings, origin: Origin, method: ConsensusMethod, members: Sequence[MemberRow], agreement: CrowdTrust
+) -> dict[str, Any]:
+    """Return the parts that every summary has; those that need all patterns are empty."""
+    weights = np.array([row.weight for row in members])
+    return {
+        "schema": "quorate-summary",
+        "version": SUMMARY_VERSION,
+        "source": _source(ens, origin),
+        "method": {
+            "name": method.name,
+            "citation": method.citation,
+            "parameters": _parameters(method),
+            "candidates": candidate_values(method.candidates_) if isinstance(method, Portfolio) else [],
+        },
+        "members": [member_values(row) for row in members],
+        "reliability": reliability_values(agreement, ens.names, weights),
+        "agreement": None,
+        "steps": [],
+        "matrix": None,
+        "rows": None,
+        "skipped_columns": [],
+        "features": None,
+        "repeat": {"command": origin.command, "versions": _versions()},
+    }
+
+
+def _source(ens: Clusterings, origin: Origin) -> dict[str, Any]:
+    labeled = float(np.sum(ens.cluster_sizes) / (ens.total_weight * ens.n_members))
     return {
         "name": origin.name,
         "rows": ens.n_rows,
         "members": ens.n_members,
         "clusters": ens.n_clusters,
         "patterns": ens.n_patterns,
-        "missing": round(missing, 6),
+        "missing": round(1.0 - labeled, 6),
         "id": origin.id_column,
         "truth": None if origin.classes is None else origin.classes.column,
         "classes": None if origin.classes is None else _class_names(origin.classes),

@@ -23,7 +23,7 @@ from quorate.errors import QuorateError
 from quorate.labels import Noise
 from quorate.tables.counted_table import CountedTable
 from quorate.tables.io import LabelTable, explained, output_format, write_table
-from quorate.tables.out_of_core.block_consensus import check_blockwise, fit_blocks
+from quorate.tables.out_of_core.block_consensus import BlockedConsensus, check_blockwise, fit_blocks
 from quorate.tables.out_of_core.duckdb_patterns import store_answer, store_patterns
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 from quorate.tables.roles import ANSWERS, Columns
@@ -38,14 +38,40 @@ class TableConsensus:
     ensemble: Ensemble | StoredEnsemble
     names: tuple[str, ...]
     """The columns of the answer."""
-    n_clusters: int
-    clusters: tuple[ConsensusCluster, ...]
-    ncai: Floats
-    member_weights: Floats
-    fitted: ConsensusMethod | None
-    """The fitted consensus function, unless the patterns were read in blocks."""
-    choice: Choice | None
-    """How the number of clusters was chosen, if it was."""
+    result: ConsensusMethod | BlockedConsensus
+    """The fitted consensus method, or the consensus of patterns that were read in blocks."""
+
+    @property
+    def fitted(self) -> ConsensusMethod | None:
+        """The fitted consensus method, unless the patterns were read in blocks."""
+        return self.result if isinstance(self.result, ConsensusMethod) else None
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of the consensus."""
+        return int(self.result.n_clusters_ if isinstance(self.result, ConsensusMethod) else self.result.n_clusters)
+
+    @property
+    def clusters(self) -> tuple[ConsensusCluster, ...]:
+        """Size, stability, nearest cluster and main opponents of each cluster."""
+        return self.result.clusters_ if isinstance(self.result, ConsensusMethod) else self.result.clusters
+
+    @property
+    def ncai(self) -> Floats:
+        """(M,) normalized crowd agreement index (NCAI) of each member."""
+        return self.result.ncai_ if isinstance(self.result, ConsensusMethod) else self.result.ncai
+
+    @property
+    def member_weights(self) -> Floats:
+        """(M,) weights of the members, summing to 1."""
+        return self.result.member_weights_ if isinstance(self.result, ConsensusMethod) else self.result.member_weights
+
+    @property
+    def choice(self) -> Choice | None:
+        """How the number of clusters was chosen, if it was."""
+        if isinstance(self.result, ConsensusMethod):
+            return self.result.choice_ if self.result.n_clusters == "auto" else None
+        return self.result.choice
 
     def write(
         self,
@@ -102,18 +128,7 @@ def combine_table(
         fitted = fit_best(estimator, counted.ensemble, n_clusters)
         answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence)
         counted.store(answers)
-        return TableConsensus(
-            counted,
-            columns,
-            fitted.ensemble_,
-            tuple(answers),
-            fitted.n_clusters_,
-            fitted.clusters_,
-            fitted.ncai_,
-            fitted.member_weights_,
-            fitted,
-            fitted.choice_ if fitted.n_clusters == "auto" else None,
-        )
+        return TableConsensus(counted, columns, fitted.ensemble_, tuple(answers), fitted)
     whole = "several numbers of clusters" if len(n_clusters) > 1 else whole
     if whole is not None:
         raise QuorateError(
@@ -128,18 +143,7 @@ def combine_table(
         found = fit_blocks(able, ens)
         store_answer(lines, ens, found.answers())
     names = ANSWERS if with_confidence else ANSWERS[:1]
-    return TableConsensus(
-        counted,
-        columns,
-        ens,
-        names,
-        found.n_clusters,
-        found.clusters,
-        found.ncai,
-        found.member_weights,
-        None,
-        found.choice,
-    )
+    return TableConsensus(counted, columns, ens, names, found)
 
 
 def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int] = ()) -> ConsensusMethod:

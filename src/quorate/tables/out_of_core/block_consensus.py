@@ -29,6 +29,8 @@ from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 class BlockedConsensus:
     """A consensus of patterns that are not in memory."""
 
+    ensemble: StoredEnsemble
+    estimator: GraphMethod
     n_clusters: int
     ncai: Floats
     member_weights: Floats
@@ -76,7 +78,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     n_unlabeled = ens.n_rows - int(numbered.sizes.sum())
     for warning in answer_warnings(n_unlabeled, numbered.n_groups, requested, solution.graph.caution):
         issue(warning)
-    return BlockedConsensus(numbered.n_groups, index, weights, clusters, choice, answers)
+    return BlockedConsensus(ens, estimator, numbered.n_groups, index, weights, clusters, choice, answers)
 
 
 class Embedded(NamedTuple):

@@ -90,7 +90,6 @@ BAD_REQUESTS = [
     (["combine", "{labels}", "--noise", "loud"], "choice", "--noise"),
     (["combine", "{labels}", "-o", "{folder}/same", "--report", "{folder}/same"], "same-output", None),
     (["combine", "{labels}", "-o", "-", "--json"], "stdout-taken", None),
-    (["combine", "{labels}", "{labels}"], "several-files", None),
     (["weigh", "{labels}", "--beta", "-1"], "number", "--beta"),
     (["generate", "seeds", "--generator", "kmean"], "choice", "--generator"),
     (["generate", "seeds", "--scale", "log"], "choice", "--scale"),

@@ -44,6 +44,7 @@ def quorate(
         "quorate combine labels.csv -k 3 -o consensus.csv --report report.html",
         "quorate combine labels.parquet --members 'kmeans_*,dbscan' --id cell -o consensus.parquet",
         "quorate combine labels.csv -k 2:20 --method weac -o consensus.csv",
+        "quorate combine alice.csv bob.csv carol.csv --id sample -o consensus.csv",
         "cat labels.csv | quorate combine - -o - > consensus.csv",
     )
 )
@@ -87,15 +88,19 @@ def combine(
 ) -> None:
     """Combine the clusterings in the columns of a table into one.
 
+    Several tables are joined by their row IDs first.
+
     Writes the row ID (if there is one) and the consensus cluster of each row, and prints the clusters and how
     reliable each member is. Cluster 0 is the largest. With -o and -q it prints nothing.
     """
     from quorate.cli.combine import Request, run_combine
     from quorate.cli.output_files import Outputs
-    from quorate.cli.table_source import Source, single_file
+    from quorate.cli.table_source import Source
 
-    file = single_file(files)
-    source = Source(file, members, id, truth, keep, noise, format, delimiter, header, encoding, memory_limit)
+    file, *others = files
+    source = Source(
+        file, members, id, truth, keep, noise, format, delimiter, header, encoding, memory_limit, tuple(others)
+    )
     outputs = Outputs(out, output_format, report, summary, force=force)
     request = Request(source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs)
     run_combine(request, quiet=quiet, json=json)

@@ -54,7 +54,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     _check_method(request.method)
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
-    outputs.check(request.source.file, json=json)
+    outputs.check(request.source.file, *request.source.others, json=json)
     with request.source.open() as opened, progress("Combining", quiet=quiet):
         columns = request.source.choose(opened)
         found = combine_table(

@@ -34,10 +34,11 @@ class Outputs:
         """Whether a report or a summary is written."""
         return self.report is not None or self.summary is not None
 
-    def check(self, source: str, *, json: bool) -> None:
+    def check(self, *sources: str, json: bool) -> None:
         """Raise an error, before any computation, for outputs that cannot be written."""
         for path in self.files:
-            check_output(path, force=self.force, source=source)
+            for source in sources:
+                check_output(path, force=self.force, source=source)
         names = [Path(path).resolve() for path in self.files if path != STREAM]
         if len(set(names)) < len(names):
             raise InputError(

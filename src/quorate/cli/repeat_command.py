@@ -10,7 +10,7 @@ from quorate.cli.table_source import Source
 
 def labels_command(source: Source, method: str, settings: Sequence[str], seed: int | None, k: int) -> str:
     """Return the command that writes the labels at k clusters."""
-    words = ["quorate", "combine", source.file, *_source_options(source), "--method", method]
+    words = ["quorate", "combine", source.file, *source.others, *_source_options(source), "--method", method]
     for setting in settings:
         words += ["--set", setting]
     if seed is not None:

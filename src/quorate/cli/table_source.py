@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.checks import check_choice
+from quorate.cli.join_tables import join_tables
 from quorate.cli.output import note
-from quorate.errors import InputError, warn
+from quorate.errors import warn
 from quorate.labels import Noise
 from quorate.tables.counted_table import CountedTable
 from quorate.tables.io import STREAM, LabelTable, open_table
@@ -34,11 +35,14 @@ class Source:
     header: bool | None = None
     encoding: str | None = None
     memory_limit: str | None = None
+    others: tuple[str, ...] = ()
+    """Further tables, joined to `file` by their row IDs."""
 
     @property
     def name(self) -> str:
         """The name of the table in reports."""
-        return "standard input" if self.file == STREAM else Path(self.file).name
+        names = ["standard input" if file == STREAM else Path(file).name for file in (self.file, *self.others)]
+        return ", ".join(names)
 
     @contextmanager
     def open(self) -> Iterator[LabelTable]:
@@ -46,6 +50,10 @@ class Source:
         with ExitStack() as stack:
             if self.memory_limit is not None:
                 stack.enter_context(limited_memory(self.memory_limit))
+            if self.others:
+                tables = [replace(self, file=file, others=()) for file in (self.file, *self.others)]
+                yield stack.enter_context(open_table(stack.enter_context(join_tables(tables))))
+                return
             yield stack.enter_context(
                 open_table(
                     self.file,
@@ -64,6 +72,10 @@ class Source:
             table, Wanted(members, self.id_column, self.truth, split_names(self.keep or (), table)), labels=labels
         )
 
+    def find_id(self, table: LabelTable) -> str | None:
+        """Return the column of row IDs, if there is one."""
+        return replace(self, members=None, truth=None, keep=None).choose(table).id
+
     def count(self, table: LabelTable, columns: Columns) -> CountedTable:
         """Return the members of the table, whose patterns are counted when needed."""
         return CountedTable(table, columns.members, columns.truth, self.checked_noise)
@@ -72,17 +84,6 @@ class Source:
     def checked_noise(self) -> Noise:
         """How negative labels are treated."""
         return cast(Noise, check_choice("noise", self.noise, ("missing", "cluster")))
-
-
-def single_file(files: Sequence[str]) -> str:
-    """Return the one file of a command that reads a single table."""
-    if len(files) > 1:
-        raise InputError(
-            f"One table is expected; got {len(files)} files: {', '.join(files)}.",
-            code="several-files",
-            hint="Join them by their row ID into one table first, with one column per clustering.",
-        )
-    return files[0]
 
 
 def split_names(options: Sequence[str], table: LabelTable) -> list[str]:

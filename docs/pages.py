@@ -13,7 +13,16 @@ from quorate.algorithms.base import PROMISES
 __all__ = ["escape_docstring", "write_all"]
 
 REFERENCE = {
-    "Combine clusterings": ["consensus", "ConsensusResult", "ConsensusCluster", "Split", "methods", "MethodInfo"],
+    "Combine clusterings": [
+        "consensus",
+        "ConsensusResult",
+        "Solution",
+        "Answer",
+        "ConsensusCluster",
+        "Split",
+        "methods",
+        "MethodInfo",
+    ],
     "Which members are reliable": [
         "trust",
         "crowd_trust",
@@ -36,6 +45,7 @@ REFERENCE = {
         "Structure",
         "label_structure",
         "LabelStructure",
+        "Diagnosis",
     ],
     "How good is it": ["evaluate", "Scores", "bench", "Comparison"],
     "Show it": ["report", "explore", "Explorer"],

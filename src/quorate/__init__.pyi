@@ -4,6 +4,8 @@ from . import datasets, features, paper
 from ._runtime.memory import memory_limit
 from ._runtime.progress import progress
 from ._runtime.time_limit import time_limit
+from .algorithms.answer import Answer
+from .algorithms.base import Solution
 from .algorithms.best_member import BestMember
 from .algorithms.cspa import CSPA
 from .algorithms.cumulative_voting import CumulativeVoting
@@ -35,6 +37,7 @@ from .analysis.choose_k import Candidate, Choice, choose_k
 from .analysis.clusters import ConsensusCluster, Split
 from .analysis.compare import LabelMatch, PartitionComparison, compare, match, relabel
 from .analysis.core_rows import Core, CoreStep, core
+from .analysis.diagnosis import Diagnosis
 from .analysis.member_camps import Camp, Camps, CredibleBall, camps, credible_ball
 from .analysis.scores import Scores, evaluate
 from .analysis.structure.feature_structure import Structure, structure
@@ -99,6 +102,7 @@ __all__ = [
     "WCC",
     "WCT",
     "WEAC",
+    "Answer",
     "BestMember",
     "Camp",
     "Camps",
@@ -115,6 +119,7 @@ __all__ = [
     "CrowdTrust",
     "CumulativeVoting",
     "Dendrogram",
+    "Diagnosis",
     "Ensemble",
     "Explorer",
     "Families",
@@ -134,6 +139,7 @@ __all__ = [
     "QuorateError",
     "QuorateWarning",
     "Scores",
+    "Solution",
     "Split",
     "Structure",
     "agreement",

@@ -79,6 +79,12 @@ bench: $(INSTALLED)
 bench-features: $(INSTALLED)
 	$(BIN)/python -m benchmarks features
 
+# Rare groups, near-copies, random members and ordinary data, compared with the default before; some minutes.
+bench-trust: $(INSTALLED)
+	$(BIN)/python -m benchmarks.robust
+	$(BIN)/python -m benchmarks.junk
+	$(BIN)/python -m benchmarks.ordinary
+
 # Response times of the explorer in a browser and with fifty clients; needs Chromium.
 bench-explore: $(INSTALLED)
 	$(BIN)/python -m benchmarks explore

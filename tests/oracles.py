@@ -4,6 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from quorate.labels import common_unit
+
 MISSING = -1
 
 
@@ -115,14 +117,14 @@ def partition(labels):
 def certainty(labels, weights, consensus, row_weights=None):
     """Confidence, margin and runner-up of each row, by counting rows; rows may have weights."""
     n_rows = len(labels)
-    size = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=float)
+    size = np.ones(n_rows) if row_weights is None else row_weights / common_unit(np.asarray(row_weights, dtype=float))
     clusters = np.unique(consensus[consensus >= 0])
     confidence, margin, runner_up = np.zeros(n_rows), np.zeros(n_rows), np.full(n_rows, -1)
     for i in np.flatnonzero(consensus >= 0):
         share, voting = np.zeros(len(clusters)), 0.0
         for weight, column in zip(weights, labels.T, strict=True):
             together = (consensus >= 0) & (column == column[i]) & (column[i] >= 0)
-            if weight > 0 and together.sum() > 1:
+            if weight > 0 and size[together].sum() > min(size[i], 1.0) + 1e-9:
                 voting += weight
                 share += [weight * _vote(column, c, consensus, size, i) for c in clusters]
         share = share / voting if voting else share
@@ -148,7 +150,7 @@ def _vote(column, group, consensus, size, row):
     held = sum(max(of_group.values()) for of_group in shared.values()) / size[known].sum()
     support = {c: min(shared[group][c] / (size[there].sum() * held), 1.0) for c in clusters}
     chance = np.average([support[c] for c in column[known]], weights=size[known])
-    own = size[row] * there[row]
+    own = min(size[row], 1.0) * there[row]
     inside, whole = shared[group][column[row]] - own, size[known & (column == column[row])].sum() - own
     supported = min(inside / ((size[there].sum() - own) * held), 1.0) if inside > 1e-12 else 0.0
     return (1 - chance) * supported + chance * inside / whole

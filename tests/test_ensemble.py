@@ -219,12 +219,34 @@ def test_singletons_of_shuffled_rows_are_the_same_ensemble():
 def test_row_weights_are_summed(running_example):
     weights = np.arange(1, 7) / 2
     ens = Ensemble(running_example, row_weights=weights)
-    assert ens.counts.tolist() == [1.5, 1.5, 2.0, 5.5]
-    assert ens.cooccurrence.toarray()[5, 5] == 5.0
+    assert ens.weight_unit == 0.5
+    assert ens.counts.tolist() == [3.0, 3.0, 4.0, 11.0]
+    assert ens.cooccurrence.toarray()[5, 5] == 10.0
     whole = Ensemble(np.repeat(running_example, [1, 2, 3, 1, 1, 2], axis=0))
     weighted = Ensemble(running_example, row_weights=[1, 2, 3, 1, 1, 2])
     assert np.array_equal(whole.counts, weighted.counts)
     assert np.allclose(qt.ncai(whole), qt.ncai(weighted))
+
+
+@pytest.mark.parametrize(
+    ("weights", "unit"),
+    [
+        ([1, 2, 3], 1),
+        ([2, 4, 6], 2),
+        ([2, 3, 5], 1),
+        ([1e-7, 2e-7, 3e-7], 1e-7),
+        ([2e-7, 3e-7, 5e-7], 1e-7),
+        ([0.37, 1.24, 0.9], np.mean([0.37, 1.24, 0.9])),
+        ([1e6, 3e6, 2e6], 1e6),
+    ],
+)
+def test_weights_count_in_their_common_unit_or_relative_to_their_mean(weights, unit):
+    ens = Ensemble([[0, 1, 2]], row_weights=weights)
+    assert ens.weight_unit == pytest.approx(unit)
+    assert ens.counts == pytest.approx(np.array(weights) / unit)
+    assert ens.select([0]).weight_unit == ens.weight_unit
+    scaled = Ensemble([[0, 1, 2]], row_weights=np.array(weights) * 7)
+    assert scaled.counts == pytest.approx(ens.counts)
 
 
 def test_masks_of_matrices_and_huge_numbers_are_labels():

@@ -55,6 +55,11 @@ class Certainty(NamedTuple):
     """(m,) of the other clusters, the one with most votes; ties to the smaller label, -1 if none has any."""
 
 
+def one_row(ens: Ensemble) -> Floats:
+    """(m,) the weight of one row of each pattern: 1, as a row of weight 2 counts like two rows, or less if lighter."""
+    return np.minimum(ens.counts / ens.row_counts, 1.0)
+
+
 @dataclass(frozen=True)
 class Votes:
     """The votes of the members' clusters for groups of patterns."""
@@ -116,7 +121,7 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     votes = Votes.of(ens, weights, groups)
     shared = sp.csc_array(groups.shared)
     shares = votes.shares[shared.indices, np.repeat(np.arange(ens.n_clusters), np.diff(shared.indptr))]
-    own, totals = ens.counts / ens.row_counts, groups.shared.sum(axis=0)
+    own, totals = one_row(ens), groups.shared.sum(axis=0)
     amounts, runner_up = np.zeros((2, ens.n_patterns)), np.full(ens.n_patterns, -1, dtype=np.int64)
 
     def count(rows: slice) -> None:

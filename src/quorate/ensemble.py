@@ -29,6 +29,7 @@ from quorate.labels import (
     check_names,
     check_row_weights,
     codes_among,
+    common_unit,
     concatenate_counted,
     drop_features,
     labels_at,
@@ -51,6 +52,8 @@ class Clusterings:
     noise: Noise
     n_rows: int
     levels: tuple[Vector, ...]
+    weight_unit: float = 1.0
+    """The row weight that counts as one row: the common unit of the weights, or their mean (`common_unit`)."""
 
     @property
     def n_patterns(self) -> int:
@@ -59,7 +62,7 @@ class Clusterings:
 
     @property
     def total_weight(self) -> float:
-        """Number of rows, or their total weight."""
+        """Number of rows, or their total weight in units of `weight_unit`."""
         raise NotImplementedError
 
     @property
@@ -180,8 +183,9 @@ class Ensemble(Clusterings):
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels (the noise of DBSCAN and HDBSCAN) mean: no label, one cluster, or a cluster each.
     row_weights : (n,) array of positive numbers, optional
-        Relative weights of the rows; multiplying all of them by a constant changes nothing. Default: 1. A row of weight
-        2 counts like two equal rows, except for methods that state otherwise in `methods()` ("repeated rows").
+        Weights of the rows. Default: 1. Weights that are whole multiples of a common unit are counts: a row of weight 2
+        counts like two equal rows, except for methods that state otherwise in `methods()` ("repeated rows"). Other
+        weights are relative to their mean. So multiplying all weights by a constant changes nothing.
 
     Attributes
     ----------
@@ -192,7 +196,7 @@ class Ensemble(Clusterings):
     patterns : (m, M) int32 array
         Cluster ids of each distinct row of labels, in lexicographic order; -1 where a label is missing.
     counts : (m,) array
-        Number of rows (or their total weight) of each pattern.
+        Number of rows of each pattern, or their total weight in units of `weight_unit`.
     row_pattern : (n,) int32 array
         Pattern of each row. An ensemble built from a table of patterns has no rows (`has_rows` is False) and raises.
     cluster_member : (n_clusters,) array
@@ -247,7 +251,11 @@ class Ensemble(Clusterings):
         if from_table:
             warn_of_columns(columns, levels, grouping.codes, n_rows)
         warn_of_text_noise(names, levels, noise)
-        weights = None if row_weights is None else _sums(grouping, check_row_weights(row_weights, n_rows))
+        weights = None
+        if row_weights is not None:
+            checked = check_row_weights(row_weights, n_rows)
+            self.weight_unit = common_unit(checked)
+            weights = _sums(grouping, checked / self.weight_unit)
         rows = (grouping.row_pattern, grouping.first_row)
         self._store(names, noise, levels, grouping.codes, grouping.counts, weights, *rows)
 
@@ -318,7 +326,7 @@ class Ensemble(Clusterings):
 
     @property
     def total_weight(self) -> float:
-        """Number of rows, or their total weight."""
+        """Number of rows, or their total weight in units of `weight_unit`."""
         return float(self.counts.sum())
 
     @property
@@ -390,6 +398,7 @@ class Ensemble(Clusterings):
             row_pattern,
             first_row,
         )
+        selected.weight_unit = self.weight_unit
         if "cooccurrence" in self.__dict__ and not self.weighted:  # sums of weights would differ in their last bits
             self._share_derived(selected, positions)
         return selected
@@ -539,7 +548,7 @@ class Ensemble(Clusterings):
         return card("Ensemble", figures, ("member", "clusters", "rows labeled"), rows)
 
 
-_STATE = ["names", "noise", "n_rows", "levels", "patterns", "row_counts", "weighted", "counts"]
+_STATE = ["names", "noise", "n_rows", "levels", "patterns", "row_counts", "weighted", "weight_unit", "counts"]
 _STATE += ["_row_pattern", "_first_row"]
 
 
@@ -615,9 +624,14 @@ def from_counted_labels(counted: CountedLabels, *, noise: Noise = "missing") -> 
         raise _no_rows()
     levels, grouping = group_counted_labels(counted, noise)
     warn_of_text_noise(names, levels, noise)
-    weights = None if counted.weights is None else _sums(grouping, counted.weights)
-    row_counts = _sums(grouping, counted.row_counts)
-    return ensemble_of_patterns(names, noise, levels, grouping.codes, row_counts, weights), grouping.row_pattern
+    row_counts, weights, unit = _sums(grouping, counted.row_counts), None, 1.0
+    if counted.weights is not None:
+        whole = np.all(counted.weights == np.rint(counted.weights))
+        unit = 1.0 if whole else float(counted.weights.sum() / counted.row_counts.sum())
+        weights = _sums(grouping, counted.weights / unit)
+    ens = ensemble_of_patterns(names, noise, levels, grouping.codes, row_counts, weights)
+    ens.weight_unit = unit
+    return ens, grouping.row_pattern
 
 
 def with_rows(ens: Ensemble, row_pattern: NDArray[np.int32]) -> Ensemble:
@@ -626,7 +640,9 @@ def with_rows(ens: Ensemble, row_pattern: NDArray[np.int32]) -> Ensemble:
     np.minimum.at(first_row, row_pattern, np.arange(ens.n_rows))
     weights = ens.counts.astype(np.float64) if ens.weighted else None
     table = (ens.names, ens.noise, ens.levels, pattern_codes(ens), ens.row_counts, weights)
-    return ensemble_of_patterns(*table, row_pattern, first_row)
+    known = ensemble_of_patterns(*table, row_pattern, first_row)
+    known.weight_unit = ens.weight_unit
+    return known
 
 
 # The pattern table
@@ -646,7 +662,7 @@ def pattern_codes(ens: Ensemble) -> NDArray[np.int32]:
 def counted_labels(ens: Ensemble) -> CountedLabels:
     """Return the patterns as labels with row counts."""
     vectors = [labels_at(member_codes(ens, j), levels) for j, levels in enumerate(ens.levels)]
-    weights = ens.counts.astype(np.float64) if ens.weighted else None
+    weights = ens.counts.astype(np.float64) * ens.weight_unit if ens.weighted else None
     return CountedLabels(ens.names, vectors, ens.row_counts, weights)
 
 

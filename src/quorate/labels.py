@@ -43,6 +43,8 @@ Vector = NDArray[Any]
 # A column of integers that spans at most this many values is encoded through a lookup table, without a copy.
 _TABLE_SIZE = 1 << 20
 _BLOCK = 1 << 16
+_MAX_WHOLE = 2.0**53  # larger numbers are not exact
+_MAX_MULTIPLE = 1e6  # of the smallest weight; rounding hides whether larger ones are whole
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,22 @@ def check_row_weights(row_weights: Any, n_rows: int) -> Floats:
             hint="Drop rows that should not count.",
         )
     return check_weight_range("row_weights", weights)
+
+
+def common_unit(weights: Floats) -> float:
+    """Return the row weight that counts as one row.
+
+    It is the largest number of which all weights are whole multiples: that of whole numbers, or the smallest weight, a
+    half or a third of it. Weights without such a unit are relative: their mean counts as one row.
+    """
+    if np.all(weights == np.rint(weights)) and weights.max() < _MAX_WHOLE:
+        return float(np.gcd.reduce(weights.astype(np.int64)))
+    smallest = float(weights.min())
+    for parts in (1, 2, 3):
+        multiples = weights / (smallest / parts)
+        if np.all(np.abs(multiples - np.rint(multiples)) <= 1e-9 * multiples) and multiples.max() < _MAX_MULTIPLE:
+            return smallest / parts
+    return float(weights.mean())
 
 
 def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:

@@ -93,8 +93,8 @@ def agreement(ens: Any, normalize: Normalize = "sqrt", measure: Measure = "nmi")
         "ami" takes off what members of the same cluster sizes share by chance (adjusted mutual information): it is near
         0 for members that have nothing to do with each other, however many clusters they have, and below 0 for members
         that agree less than that. Where chance alone gives all there is (a single cluster, or each row its own) it
-        is 0. Expected values are exact, but for means above 200 rows, with an error below 4e-10 in all. Under row
-        weights chance is that of the effective number of rows, (sum of w)^2 / (sum of w^2).
+        is 0. Expected values are exact, but for means above 200 rows, with an error below 4e-10 in all. Rows
+        count by their weights, in units of `Ensemble.weight_unit`.
 
     Returns
     -------
@@ -294,18 +294,11 @@ class _Chance(_OfTwo):
     """What two members would share by chance."""
 
     rows: Floats
-    """n_ij in effective rows."""
+    """n_ij, by weight."""
     mean: Floats
     """Expected value of n_ij times their mutual information."""
     variance: Floats
     """Sum over the cells of their table of the variance of what each adds to it."""
-
-
-def _effective_share(ens: Clusterings) -> float:
-    """Return the effective number of rows over their total weight: 1 unless rows have weights."""
-    if not isinstance(ens, Ensemble) or not ens.weighted:
-        return 1.0
-    return ens.total_weight / float(np.sum(ens.counts.astype(np.float64) ** 2 / ens.row_counts))
 
 
 def _chance(ens: Clusterings) -> _Chance:
@@ -315,18 +308,17 @@ def _chance(ens: Clusterings) -> _Chance:
 
 def _by_chance(ens: Clusterings, common: Floats) -> _Chance:
     """Return what every two members would share by chance, their cluster sizes being as they are."""
-    share = _effective_share(ens)
     complete = np.diagonal(common) >= ens.total_weight * (1 - 1e-12)
     mean, variance = np.zeros_like(common), np.zeros_like(common)
     if complete.any():
         known = np.ix_(complete, complete)
-        mean[known], variance[known] = _chance_of_complete(ens, complete, share)
+        mean[known], variance[known] = _chance_of_complete(ens, complete)
     i, j = np.nonzero(np.triu((common > 0) & ~np.outer(complete, complete), 1))
-    mean[i, j], variance[i, j] = _chance_of_pairs(ens, np.stack([i, j], axis=1), common, share)
-    return _Chance(share * common, mean, variance)
+    mean[i, j], variance[i, j] = _chance_of_pairs(ens, np.stack([i, j], axis=1), common)
+    return _Chance(common, mean, variance)
 
 
-def _chance_of_complete(ens: Clusterings, complete: Bools, share: float) -> tuple[Floats, Floats]:
+def _chance_of_complete(ens: Clusterings, complete: Bools) -> tuple[Floats, Floats]:
     """Return mean and variance for every two members that label all rows, from every two sizes that occur, once."""
     clusters = np.flatnonzero(complete[ens.cluster_member])
     sizes, of_cluster = np.unique(ens.cluster_sizes[clusters].astype(np.float64), return_inverse=True)
@@ -338,7 +330,7 @@ def _chance_of_complete(ens: Clusterings, complete: Bools, share: float) -> tupl
 
     def spread(some: slice) -> tuple[Floats, Floats]:
         mean, variance = np.zeros((2, some.stop - some.start, len(sizes)))
-        _kernels.chance.chance_of_sizes(share * sizes, share * ens.total_weight, some.start, some.stop, mean, variance)
+        _kernels.chance.chance_of_sizes(sizes, ens.total_weight, some.start, some.stop, mean, variance)
         return np.asarray((has @ mean.T).T), np.asarray((has @ variance.T).T)
 
     parts = threads.in_threads(spread, threads.blocks(len(sizes), _SIZES_PER_TASK))
@@ -347,14 +339,13 @@ def _chance_of_complete(ens: Clusterings, complete: Bools, share: float) -> tupl
     return lower[0] + lower[0].T, lower[1] + lower[1].T
 
 
-def _chance_of_pairs(ens: Clusterings, pairs: Ints, common: Floats, share: float) -> tuple[Floats, Floats]:
+def _chance_of_pairs(ens: Clusterings, pairs: Ints, common: Floats) -> tuple[Floats, Floats]:
     """Return mean and variance for some pairs of members, over the rows both label."""
     mean, variance = np.zeros((2, len(pairs)))
-    coverage, rows = share * ens.coverage, share * common
     offsets = np.searchsorted(ens.cluster_member, np.arange(ens.n_members + 1))
 
     def fill(some: slice) -> None:
-        _kernels.chance.chance_of_members(coverage, offsets, rows, pairs, some.start, some.stop, mean, variance)
+        _kernels.chance.chance_of_members(ens.coverage, offsets, common, pairs, some.start, some.stop, mean, variance)
 
     threads.in_threads(fill, threads.blocks(len(pairs), _SIZES_PER_TASK))
     return mean, variance
@@ -433,14 +424,14 @@ def _expected_information(ens: Ensemble, coverage: Floats, rows: Floats) -> Floa
     rows : (M,)
         Rows that both label.
     """
-    share, n_members = _effective_share(ens), ens.n_members
+    n_members = ens.n_members
     offsets = np.append(ens.cluster_offsets, len(coverage))
     common = np.zeros((n_members + 1, n_members + 1))
-    common[:n_members, n_members] = share * rows
+    common[:n_members, n_members] = rows
     pairs = np.stack([np.arange(n_members), np.full(n_members, n_members)], axis=1)
     mean, variance = np.zeros((2, n_members))
-    _kernels.chance.chance_of_members(share * coverage, offsets, common, pairs, 0, n_members, mean, variance)
-    return ratio(mean, share * rows)
+    _kernels.chance.chance_of_members(coverage, offsets, common, pairs, 0, n_members, mean, variance)
+    return ratio(mean, rows)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
-from quorate.certainty import Certainty, Groups, Votes
+from quorate.certainty import Certainty, Groups, Votes, one_row
 from quorate.ensemble import Clusterings, Ensemble, member_indicator
 from quorate.reliability import ratio
 from quorate.row_similarity import group_sums, shared_rows
@@ -65,7 +65,7 @@ def describe_clusters(
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     n_groups = len(groups.sizes)
     stability = group_sums(ens, labels, certain.confidence, n_groups) / groups.sizes
-    alone = group_sums(ens, labels, ens.counts / ens.row_counts, n_groups)
+    alone = group_sums(ens, labels, one_row(ens), n_groups)
     squared = shared_rows(ens, labels, n_groups, squared=True)
     return cluster_table(ens, weights, groups, stability, alone, squared)
 
@@ -96,7 +96,7 @@ def cluster_table(
         described.append(
             ConsensusCluster(
                 label,
-                float(size),
+                float(size * ens.weight_unit),
                 float(stability[label]),
                 opponents,
                 float(chance[label]),
@@ -190,6 +190,6 @@ def next_split(ens: Ensemble, weights: Floats, labels: Labels, finer: Labels) ->
     one, other = parts[np.argsort(-shared[split, parts], kind="stable")[:2]]
     part = np.where(labels == split, np.where(finer == one, 0, np.where(finer == other, 1, -1)), -1)
     groups = Groups.of(ens, weights, part, 2)
-    cohesion = mean_coassociation(ens, weights, groups, group_sums(ens, part, ens.counts / ens.row_counts, 2))
+    cohesion = mean_coassociation(ens, weights, groups, group_sums(ens, part, one_row(ens), 2))
     sizes = float(groups.sizes[0]), float(groups.sizes[1])
     return Split(int(split), sizes, float(cheapest_merges(ens, weights, groups, cohesion)[1][0]))

@@ -83,14 +83,12 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
     """
     if ens.n_members == 1:
         k = len(ens.levels[0])
-        return Choice(
-            k, (), (), f"A single member: it has {k} clusters of its own, and nothing speaks for another number."
-        )
+        return Choice(k, (), (), f"{_clusters(k)}, as in the only member; other numbers cannot be compared.")
     n_known = ens.n_clusters if eigenvalues is None else len(eigenvalues)
     most = min(MOST_CLUSTERS, n_known - 1, ens.n_patterns)
     if most < 2:
         k = max(min(n_known, ens.n_patterns), 1)
-        return Choice(k, (), (), f"{k} clusters are all that the members tell apart.")
+        return Choice(k, (), (), f"The members distinguish only {_clusters(k)}.")
     ks = np.arange(2, most + 1)
     gaps = np.full(len(ks), np.nan)
     if eigenvalues is not None:
@@ -104,38 +102,39 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
     )
     best = np.lexsort((ks, -np.round(scores, 12)))[:_CANDIDATES]
     candidates = tuple(curve[i] for i in best)
-    said = _sentence(candidates)
+    sentence = _sentence(candidates)
     if halves is not None and halves.sampled:
-        said += f" Halves were compared on {MOST_ROWS:,} of the rows."
-    return Choice(candidates[0].n_clusters, candidates, curve, said)
+        sentence += f" Stability was computed on {MOST_ROWS:,} rows."
+    return Choice(candidates[0].n_clusters, candidates, curve, sentence)
 
 
 def _sentence(candidates: tuple[Candidate, ...]) -> str:
+    """Return the chosen number of clusters with its scores, and how close the next candidates are."""
     first = candidates[0]
     if first.score <= _SMALLEST_GAP:
-        return f"{first.n_clusters} clusters, for want of evidence: no number of clusters stands out."
-    text = f"{first.n_clusters} clusters: {_reasons(first)}"
+        return f"{_clusters(first.n_clusters)} by default: no number of clusters is supported more than the others."
+    text = f"{_clusters(first.n_clusters)} ({_scores(first)})."
     others = [other for other in candidates[1:] if other.score > _CLOSE * first.score]
     if others:
-        text += f" The choice is close: look at {' and '.join(str(other.n_clusters) for other in others)} as well."
+        text += f" The choice is close: consider {' and '.join(str(other.n_clusters) for other in others)} as well."
     elif len(candidates) > 1 and candidates[1].score < _FAR * first.score:
-        text += " No other number comes near."
+        text += " No other number is close."
     elif len(candidates) > 1:
-        text += f" Next is {candidates[1].n_clusters}, with {candidates[1].score / first.score:.0%} of its evidence."
+        text += f" Next: {candidates[1].n_clusters}, with {candidates[1].score / first.score:.0%} of the score."
+    if np.isnan(first.stability):
+        text += " Too few members for a split-half check; at least 4 are needed."
     return text
 
 
-def _reasons(first: Candidate) -> str:
-    """Return what speaks for a number of clusters, and what of it is unknown."""
-    gap = f"the eigenvalues of the graph fall by {first.eigengap:.3f} behind them"
-    repeated = f"halves of the members repeat them with ARI {first.stability:.2f}"
-    if np.isnan(first.stability) and np.isnan(first.eigengap):
-        return "nothing is known for or against them; there are too many clusters for eigenvalues, too few members."
-    if np.isnan(first.stability):
-        return f"{gap}. Fewer than four members: whether half of them repeats it is unknown."
-    if np.isnan(first.eigengap):
-        return f"{repeated}. The members have too many clusters for the eigenvalues of their graph, which are unknown."
-    return f"{gap}, and {repeated}."
+def _scores(candidate: Candidate) -> str:
+    """Return the scores of a number of clusters with their names."""
+    scores = {"eigengap": candidate.eigengap, "split-half stability": candidate.stability}
+    available = [f"{name} {value:.2f}" for name, value in scores.items() if not np.isnan(value)]
+    return ", ".join(available) or "no score available"
+
+
+def _clusters(k: int) -> str:
+    return "1 cluster" if k == 1 else f"{k} clusters"
 
 
 @dataclass(frozen=True)

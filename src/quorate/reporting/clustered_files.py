@@ -52,6 +52,7 @@ def summarize_clusters(
         row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=names),
         features=sampled_features(clusters, plane),
         structure=clusters.estimator.structure_,
+        choice=clusters.estimator.choice_,
     )
     return _scale_to_all_rows(summarize(clusters.estimator.consensus_, origin, n_clusters=n_clusters), clusters)
 

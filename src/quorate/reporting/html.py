@@ -94,6 +94,7 @@ def report(
         row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids, columns=columns),
         features=_feature_rows(fitted, features, plane),
         structure=fitted.structure_ if isinstance(fitted, ConsensusClustering) else None,
+        choice=fitted.choice_ if isinstance(fitted, ConsensusClustering) else None,
     )
     write_text(path, render_report(summarize(method, origin, n_clusters=n_clusters)), force=force)
     return Path(path)

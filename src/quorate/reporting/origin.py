@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._utils.array_types import Ints
+from quorate.analysis.choose_k import Choice
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
@@ -49,6 +50,8 @@ class Origin:
     """Rows with their features, if available."""
     structure: Structure | None = None
     """The test for structure in the features, if available."""
+    choice: Choice | None = None
+    """The choice of the number of clusters by the features, if available; default: by the labels."""
 
 
 def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:

@@ -18,6 +18,7 @@ from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import LabelStructure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
+from quorate.features.kinds import KindCandidate
 from quorate.reliability import NO_AGREEMENT, CrowdTrust
 from quorate.reporting.member_views import MemberRow
 from quorate.reporting.sentences import (
@@ -26,6 +27,8 @@ from quorate.reporting.sentences import (
     member_sentence,
     outlook_sentences,
 )
+
+_CANDIDATE_SCORES = ("score", "eigengap", "stability", "agreement", "density")
 
 
 def cluster_values(cluster: ConsensusCluster, total: float) -> dict[str, Any]:
@@ -57,16 +60,20 @@ def outlook(clusters: Sequence[ConsensusCluster], split: Split | None) -> dict[s
 
 
 def choice_values(choice: Choice) -> dict[str, Any]:
-    """Return the candidates for the number of clusters, best first, and the scores of all numbers, ascending."""
+    """Return the candidates for the number of clusters, best first, and the scores of all numbers, ascending.
+
+    `kinds` is true if the choice compares kinds of clusterings of features.
+    """
     return {
         "candidates": [_candidate(candidate) for candidate in choice.candidates],
         "curve": [_candidate(candidate) for candidate in choice.curve],
+        "kinds": any(isinstance(candidate, KindCandidate) for candidate in choice.curve),
     }
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
     """Return a number of clusters with its scores; None where a score is not available."""
-    scores = {name: getattr(candidate, name) for name in ("score", "eigengap", "stability")}
+    scores = {name: getattr(candidate, name, np.nan) for name in _CANDIDATE_SCORES}
     return {
         "k": candidate.n_clusters,
         **{name: None if np.isnan(value) else round(value, 6) for name, value in scores.items()},
@@ -78,7 +85,7 @@ def candidate_values(candidates: Sequence[CandidateAnswer]) -> list[dict[str, An
     return [
         {
             "method": candidate.method,
-            "agreement": round(candidate.agreement, 4),
+            "agreement": round(candidate.agreement, 6),
             "n_clusters": candidate.n_clusters,
             "chosen": candidate.chosen,
         }

@@ -16,27 +16,27 @@ _SIZES_SHOWN = 4
 _LONGEST_NAME = 40
 
 _EVIDENCE = {
-    ("labels", "clear"): "Evidence for cluster structure is strong (labels only).",
-    ("labels", "weak"): "Evidence for cluster structure is weak (labels only); test the features if available.",
-    ("labels", "none"): "The labels alone show no evidence of cluster structure.",
-    ("labels", "unknown"): "The labels alone cannot show whether the data have cluster structure.",
+    ("labels", "clear"): "Evidence for clusters is strong (split-half stability {value}, labels only).",
+    ("labels", "weak"): "Evidence for clusters is weak (split-half stability {value}); features allow a stronger test.",
+    ("labels", "none"): "The labels show no evidence of clusters (split-half stability {value}).",
+    ("labels", "unknown"): "The labels alone cannot show whether there are clusters.",
     ("features", "clear"): "The features support separate clusters (p = {p_value}).",
     ("features", "none"): "The features show no significant separation of clusters (p = {p_value}).",
-    ("features", "unknown"): "There are too few rows to test the features for cluster structure.",
+    ("features", "unknown"): "There are too few rows to test the features for clusters.",
 }
 """How strong the evidence for clusters is, by what was examined and the verdict."""
 
 _REASONS = {
-    "agrees": "Agrees with the others (AMI {agreement})",
-    "agrees in part": "Partly agrees with the others (AMI {agreement})",
-    "agrees little": "Low agreement with the others (AMI {agreement})",
-    "no agreement": "Agrees with no other member more than a random clustering would (AMI {agreement})",
+    "agrees": "Agrees with the others",
+    "agrees in part": "Partly agrees with the others",
+    "agrees little": "Low agreement with the others",
+    "no agreement": "Agrees with no other member more than a random clustering would",
     "agrees with copies only": "Agrees only with its own copies",
     "no labels": "Labels no row",
     "one cluster": "Has a single cluster, so it carries no information",
     "too few rows": "Too few rows to test its agreement",
     "only member": "There is no other member to compare with",
-    "weight 0": "Agrees with the others (AMI {agreement}), but its weight was set to 0",
+    "weight 0": "Agrees with the others, but its weight was set to 0",
 }
 """Why a member is reliable or not, by the reason code of `quorate.reliability.member_reliability`."""
 
@@ -74,8 +74,8 @@ def _agreement_by_chance(reliability: dict[str, Any]) -> list[str]:
 def evidence_sentence(structure: dict[str, Any]) -> str:
     """Return how strong the evidence for clusters is, and how many gaps between them are not significant."""
     text = _EVIDENCE[structure["from"], structure["verdict"]]
-    if structure["p_value"] is not None:
-        text = text.format(p_value=f"{max(structure['p_value'], 1e-4):.2g}")
+    p_value, value = structure["p_value"] or 0.0, structure["value"] or 0.0
+    text = text.format(p_value=f"{max(p_value, 1e-4):.2g}", value=f"{value:.2f}")
     uncertain = sum(node["verdict"] != "separated" for node in structure["nodes"])
     if structure["verdict"] == "clear" and uncertain:
         verb = "is" if uncertain == 1 else "are"
@@ -110,17 +110,16 @@ def _named(names: Sequence[str], n_members: int) -> str:
 
 
 def member_sentence(row: MemberRow) -> str:
-    """Return the agreement of a member, why it is reliable or not, and its weight."""
-    reason = _REASONS[row.reason_code].format(agreement=f"{row.trust_among_agreeing:.2f}")
+    """Return why a member is reliable or not, and its weight relative to the largest."""
+    reason = _REASONS[row.reason_code]
     if row.coverage < 0.5 and row.reason_code.startswith("agrees"):
         reason += f" on the {row.coverage:.0%} of rows it labels"
     if row.reason_code == "only member":
         return f"{reason}."
     if row.weight == 0:
         return f"{reason}; weight 0."
-    weight = (
-        "the largest weight" if row.relative_weight > 0.9995 else f"{row.relative_weight:.0%} of the largest weight"
-    )
+    share = f"{row.relative_weight:.0%} of the largest"
+    weight = "largest weight" if row.relative_weight > 0.9995 else f"weight is {share}"
     return f"{reason}; {weight}."
 
 

@@ -85,7 +85,7 @@ def summarize(
     summary = {
         **_outline(ens, origin, fitted, members, fitted.crowd_),
         "structure": structure_values(diagnosis.structure),
-        "choice": _choice(fitted, sweep, origin.requested),
+        "choice": _choice(fitted, sweep, origin),
         "agreement": _agreement(fitted, members),
         "answers": answers,
         "steps": [
@@ -205,15 +205,16 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _choice(fitted: ConsensusMethod, sweep: SweepView, requested: Sequence[int]) -> dict[str, Any]:
+def _choice(fitted: ConsensusMethod, sweep: SweepView, origin: Origin) -> dict[str, Any]:
     """Return the number of clusters and how it was chosen."""
     automatic = isinstance(fitted.n_clusters, str)
-    k, choice = fitted.n_clusters_, sweep.choice
-    values = [None if np.isnan(value) else round(float(value), 6) for value in sweep.scores]
+    k, choice = fitted.n_clusters_, origin.choice or sweep.choice
+    scores = {candidate.n_clusters: candidate.score for candidate in choice.curve}
+    values = [round(scores[k], 6) if np.isfinite(scores.get(k, np.nan)) else None for k in sweep.ks]
     return {
         "k": k,
         "automatic": automatic,
-        "explanation": choice_sentence(k, choice, automatic=automatic, requested=requested),
+        "explanation": choice_sentence(k, choice, automatic=automatic, requested=origin.requested),
         "scores": dict(zip(map(str, sweep.ks), values, strict=True)),
         "suggested": choice.n_clusters,
         **choice_values(choice),

@@ -260,7 +260,7 @@ function drawAnswer() {
     [percent(now.mean_confidence), "mean confidence"], [percent(now.agreement), "agreement with the members (AMI)"],
   ];
   if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without any label"]);
-  if (now.scores) tiles.push([now.scores.ari.toFixed(3), "ARI with the known classes"]);
+  if (now.scores) tiles.push([now.scores.ami.toFixed(3), "AMI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(tile));
   drawExport();
   if (state.tab === "members") drawMembers();

@@ -43,7 +43,7 @@ export function drawAgreement(box, { names, values }, { pick, chosen } = {}) {
       pen.font = "11px system-ui, sans-serif";
       pen.textAlign = "center";
       pen.textBaseline = "middle";
-      pen.fillText(values[i][j].toFixed(2), margin + (j + 0.5) * wide, top + (i + 0.5) * tall);
+      pen.fillText(Math.max(0, values[i][j]).toFixed(2), margin + (j + 0.5) * wide, top + (i + 0.5) * tall);
     }
   }
   pen.strokeStyle = css("--line");

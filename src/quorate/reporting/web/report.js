@@ -192,11 +192,17 @@ function drawChoice() {
     values: { "mean confidence": a.mean_confidence, "random rows": a.chance_confidence, "agreement with the members (AMI)": a.agreement, "AMI with the known classes": a.scores && a.scores.ami },
   }));
   if (S.choice.candidates.length) drawCandidates();
+  if (S.choice.kinds) drawKinds();
   drawByK(byId("by-k"), points, series, { k: state.k, pick: (k) => choose(k) });
   const layers = S.answers.map((a) => ({ title: String(a.k), key: a.k, clusters: a.clusters }));
   drawRiver(byId("river"), layers, S.steps, { now: ks.indexOf(state.k), cluster: state.cluster, pick: (k, c) => { if (k === state.k) pick(c); else choose(k, c); } });
 }
 
+function drawKinds() {
+  const series = [["agreement of kinds (ARI)", "blue", ""], ["agreement with HDBSCAN (ARI)", "orange", "6 3"]];
+  const points = S.choice.curve.map((one) => ({ k: one.k, score: one.score, values: { "agreement of kinds (ARI)": one.agreement, "agreement with HDBSCAN (ARI)": one.density } }));
+  drawByK(byId("kinds"), points, series, { k: state.k, pick: (k) => { if (ks.includes(k)) choose(k); } });
+}
 function drawCandidates() {
   const largest = Math.max(1e-12, ...S.choice.candidates.map((candidate) => candidate.score));
   const orNone = (value) => (value === null ? "not available" : decimals(value));
@@ -209,8 +215,13 @@ function drawCandidates() {
   drawTable(byId("candidates"), [
     ["Clusters", (r) => r.k, (r) => number(r.k), "number"],
     ["Score", (r) => r.score, (r) => gauge(r.score / largest, decimals(r.score)), "number"],
-    ["Eigengap", (r) => r.eigengap, (r) => orNone(r.eigengap), "number"],
-    ["Split-half stability (ARI)", (r) => r.stability, (r) => orNone(r.stability), "number"],
+    ...(S.choice.kinds ? [
+      ["Agreement of kinds (ARI)", (r) => r.agreement, (r) => orNone(r.agreement), "number"],
+      ["With HDBSCAN (ARI)", (r) => r.density, (r) => orNone(r.density), "number"],
+    ] : [
+      ["Eigengap", (r) => r.eigengap, (r) => orNone(r.eigengap), "number"],
+      ["Split-half stability (ARI)", (r) => r.stability, (r) => orNone(r.stability), "number"],
+    ]),
   ], S.choice.candidates, { chosen: (r) => r.k === state.k });
 }
 

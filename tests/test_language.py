@@ -71,7 +71,6 @@ PENDING = (
     "numerics",
     "persistence",
     "reliability.py",
-    "reporting/member_views.py",
     "reporting/plain_values.py",
     "tables",
 )

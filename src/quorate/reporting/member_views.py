@@ -64,7 +64,7 @@ class MemberRow:
     trust_among_agreeing: float
     """The same over the others that agree with any: random members do not lower it."""
     beyond_chance: bool
-    """Whether it agrees with any other member beyond chance; True if there are too few rows to test."""
+    """Whether it agrees with any other member more than by chance; True if there are too few rows to test."""
     cai: float
     """The paper's index: its mean agreement (NMI) with the others, not corrected for chance."""
     ncai: float

@@ -23,6 +23,10 @@ N_MEMBERS = 20
 LABELLED_ROWS = 400_000
 LABELLED_FEATURES = (20, 8, 2)
 MEMORY_ROWS = 1_000_000
+COMPARED_ROWS = (2_000, 20_000)
+MANY_COLUMNS = (100, 1_000)
+WIDE_ROWS = 20_000
+LONGEST_FIT = 120.0
 
 
 def gaussians(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +40,42 @@ def gaussians(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def run() -> Iterator[Result]:
     """Return all results."""
     sizes = [int(size) for size in os.environ.get("QUORATE_BENCH_ROWS", "200000,1000000").split(",")]
-    return run_parts(labeling, *(lambda size=size: whole(size) for size in sizes), memory)
+    kinds = [lambda n=n, k=k: kinds_of_members(n, k) for n in COMPARED_ROWS for k in (N_GROUPS, "auto")]
+    wide = [lambda d=d: many_columns(d) for d in MANY_COLUMNS]
+    return run_parts(labeling, *kinds, *wide, *(lambda size=size: whole(size) for size in sizes), memory)
+
+
+def fit_seconds(model: qt.ConsensusClustering, X: np.ndarray, repeats: int = 1) -> float:
+    """Return the shortest time of a fit."""
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        model.fit(X)
+        return time.perf_counter() - start
+
+    return min(seconds() for _ in range(repeats))
+
+
+def kinds_of_members(n_rows: int, n_clusters: int | str) -> Iterator[Result]:
+    """Members of different kinds beside members of k-means alone."""
+    X, _ = gaussians(n_rows)
+    models = [qt.ConsensusClustering(n_clusters, members=one, random_state=0) for one in ("diverse", "kmeans")]
+    for model in models:
+        model.fit(X[:2000])  # loaded and compiled
+    ours, other = (fit_seconds(model, X, 3) for model in models)
+    yield share(f"{n_rows:,} x {N_FEATURES}, k = {n_clusters}: diverse members beside k-means", ours, other, 3.0)
+
+
+def many_columns(n_columns: int) -> Iterator[Result]:
+    """Rows of many columns: 15 Gaussians in 20 of them, noise in the others."""
+    X, group = gaussians(WIDE_ROWS)
+    noise = np.random.default_rng(1).standard_normal((WIDE_ROWS, n_columns - N_FEATURES))
+    X = np.hstack([2 * X, noise])
+    model = qt.ConsensusClustering(random_state=0).fit(X[:1000])
+    seconds = fit_seconds(model, X)
+    what = f"{WIDE_ROWS:,} x {n_columns:,}: automatic, {model.n_clusters_} clusters found, ARI "
+    what += f"{qt.evaluate(model.labels_, group).ari:.2f}"
+    yield Result(what, seconds, LONGEST_FIT, "s", seconds / LONGEST_FIT, "<= 1", seconds <= LONGEST_FIT)
 
 
 def whole(n_rows: int) -> Iterator[Result]:

@@ -38,7 +38,7 @@ IMPORTED = [
     "quorate.cli.app",
     "quorate.cli.combine",
 ]
-IMPORTED += ["quorate.tables.consensus", "quorate.reporting.summary", *(f"quorate._kernels.{name}" for name in KERNELS)]
+IMPORTED += ["quorate.tables.combining", "quorate.reporting.summary", *(f"quorate._kernels.{name}" for name in KERNELS)]
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT}
 
 

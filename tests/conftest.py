@@ -1,5 +1,7 @@
 """Fixtures: the running example, a generated ensemble, published ensembles."""
 
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,3 +49,48 @@ def published():
             return dict(archive)
 
     return load
+
+
+@pytest.fixture(scope="module")
+def dask_cluster(tmp_path_factory):
+    """A local cluster of two processes, on the loopback only, and a client of it."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit="2GB",
+            local_directory=str(tmp_path_factory.mktemp("dask")),
+        ) as cluster,
+        distributed.Client(cluster, timeout="60s") as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A Spark session on two threads of this machine."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed (Debian: default-jre-headless)")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = builder.getOrCreate()
+    yield session
+    session.stop()

@@ -20,7 +20,7 @@ import numpy as np
 import quorate._kernels
 
 MODULES = ["duckdb", "pyarrow.dataset", "pyarrow.parquet", "scipy.sparse.csgraph", "scipy.sparse.linalg", "quorate.cli"]
-MODULES += ["quorate.cli.app", "quorate.cli.combine", "quorate.tables.consensus", "quorate.reporting.summary"]
+MODULES += ["quorate.cli.app", "quorate.cli.combine", "quorate.tables.combining", "quorate.reporting.summary"]
 MODULES += [f"quorate._kernels.{module.name}" for module in pkgutil.iter_modules(quorate._kernels.__path__)]
 
 

@@ -28,9 +28,9 @@ def raises(
 
 
 @contextmanager
-def warns(code: str) -> Iterator[None]:
-    """Expect a warning with this code; other warnings are issued again."""
+def warns(*expected: str) -> Iterator[None]:
+    """Expect warnings with these codes, and perhaps others."""
     with pytest.warns(QuorateWarning) as caught:
         yield
     codes = [warning.message.code for warning in caught if isinstance(warning.message, QuorateWarning)]
-    assert code in codes, codes
+    assert set(expected) <= set(codes), codes

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 import quorate as qt
+from quorate.columns.column_roles import ANSWER_COLUMNS
 from quorate.tables.io import open_table
-from quorate.tables.roles import ANSWERS
 from support import warns
-from test_engines import spark  # noqa: F401 - a fixture
 
 N_ROWS = 30
 MEMBERS = ["a", "b"]
@@ -223,7 +222,7 @@ SPARK_TYPES = {
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_spark(spark):  # noqa: F811
+def test_spark(spark):
     """Columns named with dots and backticks, of every type that can be a label, in one frame."""
     names = {kind: f"a.{kind}`s" for kind in SPARK_TYPES}
     columns = ", ".join(f"{sql} as `{names[kind].replace('`', '``')}`" for kind, sql in SPARK_TYPES.items())
@@ -231,7 +230,7 @@ def test_spark(spark):  # noqa: F811
     rows = spark.sql(f"select id as `row.id`, i % 3 div 2 as b, {columns} from {numbered}")
     for kind in SPARK_TYPES:
         answered = qt.consensus_frame(rows, [names[kind], "b"], 2)
-        assert answered.columns == ["row.id", "b", *names.values(), *ANSWERS]
+        assert answered.columns == ["row.id", "b", *names.values(), *ANSWER_COLUMNS]
         found = answered.toArrow().to_pydict()
         assert found["row.id"] == list(range(N_ROWS)) or sorted(found["row.id"]) == list(range(N_ROWS))
         assert [found["consensus"][i] for i in np.argsort(found["row.id"])] == expected()

@@ -41,12 +41,12 @@ def test_hidden_imports_are_seen(tmp_path):
     hidden.write_text(
         "import quorate, importlib\n"
         "def late():\n"
-        "    from quorate.persistence import ensembles\n"
+        "    from quorate.persistence import saving\n"
         "    importlib.import_module('quorate.reliability')\n"
         "    return quorate.WEAC, quorate.plot, quorate.__version__\n"
     )
     seen = {
-        "quorate.persistence.ensembles",
+        "quorate.persistence.saving",
         "quorate.reliability",
         "quorate.algorithms.weac",
         "quorate.reporting.plot",

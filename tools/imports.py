@@ -20,7 +20,7 @@ LAYERS = [
     ["__version__", "errors"],
     ["_utils", "_runtime", "_kernels"],
     ["persistence.archive", "integrations"],
-    ["column_roles"],
+    ["columns"],
     ["labels", "overlaps"],
     ["patterns", "label_checks"],
     ["ensemble"],

@@ -55,8 +55,8 @@ from .features.clusterers.rpcl import RPCL
 from .features.clusterers.uspec import USPEC
 from .features.consensus_clustering import ConsensusClustering
 from .numerics.linkage import Dendrogram
-from .persistence.ensembles import load, save
 from .persistence.feature_models import FeatureModel
+from .persistence.saving import load, save
 from .reliability import (
     CrowdTrust,
     MemberReliability,
@@ -73,8 +73,7 @@ from .reporting import plot
 from .reporting.html import report
 from .row_similarity import coassociation, edge_evidence
 from .tables.clustering import FileClusters, cluster_file, cluster_frame
-from .tables.files import FileConsensus, consensus_file
-from .tables.frames import consensus_frame, ensemble_from_frame
+from .tables.combining import FileConsensus, consensus_file, consensus_frame, ensemble_from_frame
 
 __version__: str
 

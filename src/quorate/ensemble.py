@@ -20,6 +20,7 @@ from quorate._runtime.memory_forecast import EnsembleSize
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice, nearest_name
 from quorate._utils.notebook_html import Share, card
+from quorate.columns.column_roles import choose_members
 from quorate.errors import InputError
 from quorate.label_checks import warn_if_transposed, warn_of_columns, warn_of_text_noise
 from quorate.labels import (
@@ -31,7 +32,6 @@ from quorate.labels import (
     codes_among,
     common_unit,
     concatenate_counted,
-    drop_features,
     labels_at,
     split_members,
 )
@@ -241,15 +241,15 @@ class Ensemble(Clusterings):
         if n_rows == 0:
             raise _no_rows()
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
-        if from_table:
-            warn_if_transposed(vectors, of_frame=source_names is not None)
         if from_table and source_names is not None:
-            vectors, source_names = drop_features(vectors, source_names)
-        columns = range(len(vectors)) if source_names is None else source_names
+            places = choose_members(source_names, vectors)
+            vectors, source_names = [vectors[j] for j in places], [source_names[j] for j in places]
+        elif from_table:
+            warn_if_transposed(vectors)
         names = check_names(names if names is not None else source_names, len(vectors))
         levels, grouping = group_labels(vectors, names, noise)
         if from_table:
-            warn_of_columns(columns, levels, grouping.codes, n_rows)
+            warn_of_columns(source_names, levels, grouping.codes, n_rows)
         warn_of_text_noise(names, levels, noise)
         weights = None
         if row_weights is not None:

@@ -5,23 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.column_roles import (
-    FEW_ROWS,
-    NEARLY_ALL,
-    head_rows,
-    is_answer,
-    is_class,
-    look_one_hot,
-    looks_transposed,
-    quoted,
-)
-from quorate.errors import warn
+from quorate.columns.column_heuristics import FEW_ROWS, NEARLY_ALL, head_rows, looks_transposed, one_hot_clusterings
+from quorate.columns.column_messages import quoted, role_message
+from quorate.errors import issue, warn
 from quorate.labels import Noise, Vector, labels_at, rows_of
 
 
-def warn_if_transposed(vectors: Sequence[Vector], *, of_frame: bool) -> None:
-    """Warn about a table whose rows look like members; a small frame may have few rows."""
-    if len(vectors[0]) >= len(vectors) or (of_frame and len(vectors) < FEW_ROWS):
+def warn_if_transposed(vectors: Sequence[Vector]) -> None:
+    """Warn of a matrix whose rows look like members."""
+    if len(vectors[0]) >= len(vectors):
         return
     most = looks_transposed(rows_of(vectors), len(vectors))
     if most is not None:
@@ -43,37 +35,36 @@ def _copies(codes: NDArray[np.int32]) -> list[int]:
 
 
 def warn_of_columns(
-    names: Sequence[str | int], levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int
+    names: Sequence[str] | None, levels: Sequence[Vector], codes: NDArray[np.int32], n_rows: int
 ) -> None:
-    """Warn about columns of a table that may not be clusterings: IDs, known classes, numbers with fractions.
+    """Warn of columns that may not be clusterings: copies, one-hot codes, identifiers, features.
 
-    They are used as members all the same, because the caller passed them as such. names : names of the columns, or
-    their positions in a matrix; codes : (m, M) of patterns
+    Columns of a frame have `names`; most of them were checked when the members were chosen.
+    codes : (m, M) of patterns
     """
-    if len(names) == 1 and isinstance(names[0], str):  # a matrix of one column was built on purpose
-        warn(f"There is only one member, {names[0]!r}: nothing to combine.", code="one-member")
-    many = n_rows >= FEW_ROWS
-    if many and all(len(values) <= 2 for values in levels):
-        sample = codes[:: -(-len(codes) // head_rows(len(names)))]
-        one_hot = look_one_hot([labels_at(code, values) for code, values in zip(sample.T, levels, strict=True)])
-        if one_hot is not None:
-            warn(one_hot, code="one-hot")
-    copies = _copies(codes) if many else []
-    if len(copies) > 2 and 2 * len(copies) >= len(names):
-        listed = quoted(names[j] for j in copies)
-        warn(f"Columns {listed} are identical: this clustering counts {len(copies)} times.", code="identical-members")
-    answers = [name for name in names if is_answer(name)]
-    with_levels = list(zip(names, levels, strict=True)) if many else []
-    suspicious = {
-        "unique in every row, like an ID": [name for name, values in with_levels if len(values) > NEARLY_ALL * n_rows],
-        "numbers with fractions, like a feature": [name for name, values in with_levels if values.dtype.kind == "f"],
-        "named like known classes": [name for name in names if is_class(name)],
-        "named like an earlier consensus": answers if len(answers) < len(names) else [],
-    }
-    listed = "; ".join(f"{quoted(columns)} ({reason})" for reason, columns in suspicious.items() if columns)
-    if listed:
+    if n_rows < FEW_ROWS:
+        return
+    copies = _copies(codes)
+    if len(copies) > 2 and 2 * len(copies) >= len(levels):
         warn(
-            f"These columns may not be clusterings: {listed}.",
+            f"Columns {quoted(names[j] if names else j for j in copies)} are identical: this clustering "
+            f"counts {len(copies)} times.",
+            code="identical-members",
+        )
+    if names is not None:
+        return
+    if all(len(some) <= 2 for some in levels):
+        thinned = codes[:: -(-len(codes) // head_rows(len(levels)))]
+        n_codes = one_hot_clusterings([labels_at(code, some) for code, some in zip(thinned.T, levels, strict=True)])
+        if n_codes is not None:
+            issue(role_message("one-hot", list(map(str, range(len(levels)))), "labels", n_codes=n_codes))
+    unique = [j for j, some in enumerate(levels) if len(some) > NEARLY_ALL * n_rows]
+    fractions = [j for j, some in enumerate(levels) if some.dtype.kind == "f"]
+    reasons = {"unique in every row": unique, "numbers with fractions": fractions}
+    doubts = [f"column{'s' if len(some) > 1 else ''} {quoted(some)} ({why})" for why, some in reasons.items() if some]
+    if doubts:
+        warn(
+            f"These columns may not be clusterings: {'; '.join(doubts)}.",
             code="not-clusterings",
             hint="Drop them if they were included by mistake.",
         )

@@ -20,20 +20,8 @@ from numpy.typing import NDArray
 
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_weight_range
-from quorate.column_roles import (
-    FEW_ROWS,
-    features_left_out,
-    head_rows,
-    holds_times,
-    is_answer,
-    is_class,
-    is_id,
-    look_at,
-    looks_transposed,
-    outnumbered,
-    quoted,
-    times_left_out,
-)
+from quorate.columns.column_heuristics import FEW_ROWS, looks_transposed
+from quorate.columns.column_messages import quoted
 from quorate.errors import InputError, warn
 from quorate.integrations.anndata import ask_for_keys, is_annotated
 
@@ -214,42 +202,6 @@ def _hint_for(labels: Any) -> str:
     if isinstance(labels, str | os.PathLike):
         return "To combine a file, use qt.consensus_file or `quorate combine`."
     return "Pass labels.toarray()." if hasattr(labels, "toarray") else ""
-
-
-def drop_features(vectors: list[Vector], names: list[str]) -> tuple[list[Vector], list[str]]:
-    """Drop the columns of a frame that cannot be clusterings (dates and features), with a warning.
-
-    As in `consensus_frame`, this happens only where most columns are clusterings; otherwise encoding raises an error.
-    """
-    heads = [vector[: head_rows(len(vectors))] for vector in vectors]
-    times = [j for j, head in enumerate(heads) if head.dtype.kind in "OmM" and holds_times(head)]
-    features = {j: look_at(vectors[j]) for j, head in enumerate(heads) if j not in times and _holds_fractions(head)}
-    features = {j: profile for j, profile in features.items() if profile.is_odd}
-    if not times and not features:
-        return vectors, names
-    rest = [j for j, name in enumerate(names) if not (is_id(name) or is_class(name) or is_answer(name) or j in times)]
-    members = [j for j in rest if j not in features and not look_at(heads[j]).is_odd]
-    ignored = []
-    if times and outnumbered(times, rest):
-        ignored += times
-        warn(times_left_out([names[j] for j in times]), code="ignored-dates")
-    if features and outnumbered(features, members):
-        ignored += features
-        warn(
-            features_left_out({names[j]: profile for j, profile in features.items()}),
-            code="ignored-features",
-            hint="If they are labels, convert them to text.",
-        )
-    members = [j for j in range(len(names)) if j not in ignored]
-    return [vectors[j] for j in members], [names[j] for j in members]
-
-
-def _holds_fractions(cells: Vector) -> bool:
-    """Return whether more than half of the values differ and some have fractions."""
-    if cells.dtype.kind not in "fO" or any(isinstance(cell, str) for cell in cells.tolist()):
-        return False
-    profile = look_at(cells)
-    return profile.is_odd and profile.fractions
 
 
 def frame_vectors(frame: Any) -> list[Vector]:

@@ -14,7 +14,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
-from quorate.tables.roles import ANSWERS
+from quorate.columns.column_roles import ANSWER_COLUMNS
 
 SOURCE = str(Path(qt.__file__).parents[1])
 
@@ -205,7 +205,7 @@ def test_several_numbers_of_clusters_write_a_column_each(table, labels, tmp_path
         "combine", labels, "-k", "2:5", "--method", "weac", "--keep", "fair_3", "--confidence", "-o", out, capsys=capsys
     )
     found = pd.read_parquet(out)
-    columns = [f"{what}_{k}" for what in ANSWERS for k in range(2, 6)]
+    columns = [f"{what}_{k}" for what in ANSWER_COLUMNS for k in range(2, 6)]
     assert list(found.columns) == ["id", "class", "fair_3", *columns]
     members = [name for name in table.columns if name not in ("id", "class", "fair_3")]
     for k in range(2, 6):

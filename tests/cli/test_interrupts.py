@@ -76,10 +76,10 @@ def test_an_interrupt_at_very_many_calls(labels, place, tmp_path):
 def process(work, labels, tmp_path):
     """Run the command with some `work` in place of the fit; interrupts are not ignored, even if they are here."""
     program = f"""
-import signal, sys, quorate.tables.consensus
+import signal, sys, quorate.tables.combining
 from quorate.cli import command
 {work}
-quorate.tables.consensus.fit_best = work
+quorate.tables.combining.fit_best = work
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv = ["quorate", "combine", {str(labels)!r}, "-k", "3", "-q", "-o", {str(tmp_path / "out" / "answer.csv")!r}]
 raise SystemExit(command())
@@ -169,7 +169,7 @@ def test_an_interrupt_after_the_answer(labels, place, tmp_path):
     """As Python shuts down, the answer is complete: there is nothing to say."""
     work = """
 import atexit
-from quorate.tables.consensus import fit_best as work
+from quorate.tables.combining import fit_best as work
 atexit.register(signal.raise_signal, signal.SIGINT)
 """
     with process(work, labels, tmp_path) as running:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from quorate._runtime.checkpoints import fingerprint
 from quorate._utils.checks import nearest_name
+from quorate.columns.column_roles import ColumnRequest, label_roles
 from quorate.datasets import NAMES, load
 from quorate.errors import InputError, Setting
 from quorate.features import draw_pool
 from quorate.labels import encode, split_members
-from quorate.tables.io import FORMATS, ROW, open_table
+from quorate.tables.io import FORMATS, ROW, open_table, resolve
 from quorate.tables.io.untrusted_files import load_mat, load_npz
-from quorate.tables.roles import Wanted, choose_columns
 
 CLASS_NAMES = ("class", "classes", "truth", "gt", "gnd", "target")
 """Default names of the known classes in a file; case is ignored."""
@@ -169,7 +169,8 @@ def read_pool(path: str | PathLike[str], truth: str | None = None) -> Pool:
 
 def _from_table(path: Path, truth: str | None) -> Pool:
     with open_table(str(path)) as table:
-        columns = choose_columns(table, Wanted(truth=truth or _find_name(table.columns, CLASS_NAMES)))
+        given = ColumnRequest(truth=truth or _find_name(table.columns, CLASS_NAMES))
+        columns = label_roles(table, resolve(table, given))
         if columns.truth is None:
             raise _no_classes(path, table.columns, truth)
         names = [columns.truth, *columns.members]

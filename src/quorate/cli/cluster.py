@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from quorate.cli.output import count, note, print_json
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import cluster_command
 from quorate.cli.table_source import Source, split_names
+from quorate.columns.column_roles import ColumnRoles, feature_roles
 from quorate.errors import InputError
 from quorate.persistence.feature_models import load_model, save_model
 from quorate.reporting.clustered_files import summarize_clusters
@@ -25,12 +27,9 @@ from quorate.tables.clustering import (
     Progress,
     Recipe,
     cluster_table,
-    file_features,
-    is_number,
     label_table,
 )
 from quorate.tables.io import STREAM, LabelTable
-from quorate.tables.roles import Columns, Wanted, choose_columns
 
 
 def parse_k(text: str) -> int | str:
@@ -50,9 +49,9 @@ def run_cluster(
     import_extra("pyarrow", "Clustering files")
     with source.open() as opened, row_progress(quiet=quiet) as progress:
         axes = None if plane is None else split_names([plane], opened)
-        features = None if source.members is None else split_names(source.members, opened)
-        names = file_features(opened, features, known=(*_other_columns(source), *(axes or ())))
-        columns = source.choose(opened, labels=False)
+        columns = source.choose_features(opened, drawn=axes or ())
+        columns.warn()
+        names = columns.members
         found = cluster_table(
             opened,
             names,
@@ -62,7 +61,7 @@ def run_cluster(
             format=outputs.output_format,
             force=outputs.force,
             progress=progress,
-            traced=_traced(opened, names, columns, axes),
+            traced=_traced(opened, columns, axes),
         )
         shown = json or outputs.output is None or not quiet
         summary = _summary(source, columns, outputs, axes, found) if shown or outputs.described else None
@@ -84,9 +83,8 @@ def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, jso
     import_extra("pyarrow", "Clustering files")
     sizes = np.zeros(fitted.n_clusters + 1, dtype=np.int64)
     with source.open() as opened, row_progress(quiet=quiet) as progress:
-        file_features(opened, fitted.features)
-        wanted = Wanted(list(fitted.features), source.id_column, None, split_names(source.keep or (), opened))
-        keep = choose_columns(opened, wanted, labels=False).keep
+        request = replace(source.request(opened), members=list(fitted.features), truth=None)
+        keep = feature_roles(opened, request).keep
         label_table(
             opened,
             fitted,
@@ -108,23 +106,18 @@ def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, jso
     outputs.note_written(quiet=quiet)
 
 
-def _other_columns(source: Source) -> tuple[str, ...]:
-    """Return the columns that the options use for something else than features."""
-    return tuple(name for name in (source.id_column, source.truth, *(source.keep or ())) if name is not None)
-
-
-def _traced(table: LabelTable, features: Sequence[str], columns: Columns, plane: Sequence[str] | None) -> Sequence[str]:
+def _traced(table: LabelTable, columns: ColumnRoles, plane: Sequence[str] | None) -> Sequence[str]:
     """Return the columns besides the features that a summary needs: IDs, known classes, and the axes of the plot."""
     axes = [table.column(name).name for name in plane or ()]
     for name in axes:
-        if not is_number(table, name):
+        if not table.is_numeric(name):
             raise InputError(f"must be two numeric columns; {name!r} is text.", code="text-column", parameter="plane")
     needed = (columns.id, columns.truth, *axes)
-    return list(dict.fromkeys(name for name in needed if name is not None and name not in features))
+    return list(dict.fromkeys(name for name in needed if name is not None and name not in columns.members))
 
 
 def _summary(
-    source: Source, columns: Columns, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
+    source: Source, columns: ColumnRoles, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
 ) -> dict[str, Any]:
     """Return the summary of all rows; for a report, at the usual numbers of clusters."""
     return summarize_clusters(

@@ -26,7 +26,7 @@ from quorate.reporting import KnownClasses, Origin, summarize
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
 from quorate.reporting.summary import summarize_blocks
 from quorate.reporting.table_facts import facts_in_table
-from quorate.tables.consensus import TableConsensus, combine_table
+from quorate.tables.combining import TableConsensus, combine_table
 from quorate.tables.io import STREAM
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 

@@ -23,7 +23,7 @@ def run_compare(source: Source, new_file: str, label: str | None, *, quiet: bool
     with progress("Comparing", quiet=quiet):
         with source.open() as opened:
             members = [_label_column(opened, label)]
-            id_column = replace(source, members=members).choose(opened, labels=False).id
+            id_column = replace(source, members=members).choose(opened, by_values=False).id
             old, old_ids = _partition(opened, label, id_column)
         with replace(source, file=new_file).open() as opened:
             new, new_ids = _partition(opened, label, id_column)

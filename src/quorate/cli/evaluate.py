@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from quorate.analysis.scores import score_table
 from quorate.cli.output import bar, console, count, print_json, progress, table
 from quorate.cli.table_source import Source
+from quorate.columns.column_roles import ColumnRoles
 from quorate.errors import InputError, Setting
 from quorate.tables.io import ROW, LabelTable
-from quorate.tables.roles import Columns
 
 _CLUSTERS_SHOWN = 40
 
@@ -43,9 +43,9 @@ def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: b
         out.print(_cluster_table(next(iter(scored.values()))))
 
 
-def _clusterings(opened: LabelTable, source: Source, truth: str | None) -> Columns:
+def _clusterings(opened: LabelTable, source: Source, truth: str | None) -> ColumnRoles:
     """Return the columns to score. Default: all except the ID, the known classes and fractions such as a confidence."""
-    columns = replace(source, truth=truth).choose(opened, labels=False)
+    columns = replace(source, truth=truth).choose(opened, by_values=False)
     if source.members is not None:
         return columns
     others = (columns.id, truth)
@@ -63,7 +63,7 @@ def _figure(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _tables_within(opened: LabelTable, columns: Columns) -> dict[str, NDArray[Any]]:
+def _tables_within(opened: LabelTable, columns: ColumnRoles) -> dict[str, NDArray[Any]]:
     """Return the contingency cells (cluster, class, rows) of each clustering, counted by DuckDB."""
     truth = opened.label(str(columns.truth))
     return {
@@ -72,7 +72,7 @@ def _tables_within(opened: LabelTable, columns: Columns) -> dict[str, NDArray[An
     }
 
 
-def _tables_between(opened: LabelTable, columns: Columns, other: LabelTable, truth: str) -> dict[str, NDArray[Any]]:
+def _tables_between(opened: LabelTable, columns: ColumnRoles, other: LabelTable, truth: str) -> dict[str, NDArray[Any]]:
     """Return the same for classes in another file, whose rows are in the same order."""
     if opened.n_rows != other.n_rows:
         raise InputError(

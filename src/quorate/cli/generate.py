@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from quorate._utils.checks import check_choice, nearest_name
 from quorate.cli.output import console, count, print_json, table
 from quorate.cli.output_files import Outputs
-from quorate.cli.table_source import Source, note_roles, split_names
+from quorate.cli.table_source import Source, note_roles
 from quorate.datasets import NAMES, load
 from quorate.errors import InputError, Setting
 from quorate.features import draw_pool
 from quorate.features.generators import GENERATORS
 from quorate.features.pool import SCALERS, PoolMember
-from quorate.tables.clustering import file_features
 from quorate.tables.io import STREAM, LabelTable, connect, quote_name, write_table
 
 _MEMBERS_SHOWN = 40
@@ -132,9 +131,8 @@ def _read_features(source: Source, *, quiet: bool) -> Features:
         return Features(data.features, {} if data.classes is None else {"class": np.asarray(data.classes)})
     _suggest_dataset(source.file)
     with source.open() as opened:
-        columns = source.choose(opened, labels=False)
-        features = None if source.members is None else split_names(source.members, opened)
-        names = file_features(opened, features, known=columns.keep)
+        columns = source.choose_features(opened)
+        names = columns.members
         _check_complete(opened, names)
         note_roles(columns, quiet=quiet)
         values = [_numbers(opened, name) for name in names]

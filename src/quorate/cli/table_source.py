@@ -13,11 +13,11 @@ from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.checks import check_choice
 from quorate.cli.join_tables import join_tables
 from quorate.cli.output import note
-from quorate.errors import warn
+from quorate.columns.column_roles import ColumnRequest, ColumnRoles, feature_roles, label_roles
+from quorate.errors import issue
 from quorate.labels import Noise
 from quorate.tables.counted_table import CountedTable
-from quorate.tables.io import STREAM, LabelTable, open_table
-from quorate.tables.roles import Columns, Wanted, choose_columns
+from quorate.tables.io import STREAM, LabelTable, open_table, resolve
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,25 @@ class Source:
                 )
             )
 
-    def choose(self, table: LabelTable, *, labels: bool = True) -> Columns:
-        """Return the roles of the columns of the table."""
+    def request(self, table: LabelTable) -> ColumnRequest:
+        """Return the roles of columns that the options give."""
         members = None if self.members is None else split_names(self.members, table)
-        return choose_columns(
-            table, Wanted(members, self.id_column, self.truth, split_names(self.keep or (), table)), labels=labels
-        )
+        keep = split_names(self.keep or (), table)
+        return resolve(table, ColumnRequest(members, self.id_column, self.truth, keep))
 
     def find_id(self, table: LabelTable) -> str | None:
         """Return the column of row IDs, if there is one."""
         return replace(self, members=None, truth=None, keep=None).choose(table).id
 
-    def count(self, table: LabelTable, columns: Columns) -> CountedTable:
+    def choose(self, table: LabelTable, *, by_values: bool = True) -> ColumnRoles:
+        """Return the roles of the columns of a table of labels."""
+        return label_roles(table, self.request(table), by_values=by_values)
+
+    def choose_features(self, table: LabelTable, *, drawn: Sequence[str] = ()) -> ColumnRoles:
+        """Return the roles of the columns of a table of features; `drawn` are the axes of a plot."""
+        return feature_roles(table, self.request(table), drawn=drawn)
+
+    def count(self, table: LabelTable, columns: ColumnRoles) -> CountedTable:
         """Return the members of the table, whose patterns are counted when needed."""
         return CountedTable(table, columns.members, columns.truth, self.checked_noise)
 
@@ -95,9 +102,9 @@ def split_names(options: Sequence[str], table: LabelTable) -> list[str]:
     return names
 
 
-def note_roles(columns: Columns, *, quiet: bool) -> None:
+def note_roles(columns: ColumnRoles, *, quiet: bool) -> None:
     """Print which roles the columns were given, and warn of what looks wrong."""
-    for guess in columns.guesses:
-        note(guess, quiet=quiet)
-    for doubt in columns.doubts:
-        warn(doubt)
+    for message in columns.messages(columns.decisions):
+        note(message.render(lambda setting: f"--{setting.parameter}"), quiet=quiet)
+    for message in columns.messages(columns.doubts):
+        issue(message)

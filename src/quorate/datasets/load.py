@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.checks import nearest_name
-from quorate.column_roles import quoted
+from quorate.columns.column_messages import quoted
 from quorate.datasets.catalog import CATALOG, LICENSE, NAMES
 from quorate.errors import DamagedFileError, InputError, Setting
 

@@ -367,16 +367,19 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
         raise InputError("must be csv or parquet.", code="choice", parameter="format")
     import duckdb
 
+    from quorate.columns.column_roles import ANSWER_COLUMNS
     from quorate.tables.io import quote_name, write_table
-    from quorate.tables.roles import ANSWERS
 
     name = bench.id_name or "row"
     ids = np.arange(bench.ensemble.n_rows) if bench.ids is None else np.asarray(bench.ids, dtype=object)
     with duckdb.connect() as connection, temporary_folder() as folder:
         of_rows = (answer.row_labels, answer.row_confidence, answer.row_margin, answer.row_runner_up)
-        columns = {"row": ids, **{column: np.round(values, 6) for column, values in zip(ANSWERS, of_rows, strict=True)}}
+        columns = {
+            "row": ids,
+            **{column: np.round(values, 6) for column, values in zip(ANSWER_COLUMNS, of_rows, strict=True)},
+        }
         connection.register("labels", columns)
-        relation = connection.sql(f"SELECT row AS {quote_name(name)}, {', '.join(ANSWERS)} FROM labels")
+        relation = connection.sql(f"SELECT row AS {quote_name(name)}, {', '.join(ANSWER_COLUMNS)} FROM labels")
         path = Path(folder) / f"labels.{kind}"
         write_table(relation, path)
         return path.read_bytes(), "text/csv" if kind == "csv" else "application/vnd.apache.parquet"

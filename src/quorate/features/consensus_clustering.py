@@ -16,7 +16,7 @@ from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import AUTO, make_method
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.structure.feature_structure import Structure, structure_of, thinned
-from quorate.column_roles import FEW_ROWS
+from quorate.columns.column_heuristics import FEW_ROWS
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError, QuorateError, warn
 from quorate.features.clusterers.feature_checks import check_features

@@ -14,7 +14,7 @@ from quorate._runtime.checkpoints import Store, fingerprint, pack, unpack
 from quorate._runtime.progress import track
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice, check_integer, check_jobs, check_number
-from quorate.column_roles import LARGEST_FEATURE
+from quorate.columns.column_heuristics import LARGEST_FEATURE
 from quorate.datasets import load
 from quorate.errors import QuorateError
 from quorate.features.generators import GENERATORS, METHODS, Member, member_seed

@@ -1,4 +1,4 @@
-"""The model of named features: members and their consensus, ready for new rows, in memory and in a file."""
+"""The model of named features: members and their consensus for new rows, in memory and in a file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.array_types import Floats
-from quorate.column_roles import features_told, quoted
-from quorate.errors import QuorateError
+from quorate.columns.column_messages import feature_problem, quoted
+from quorate.errors import DamagedFileError, InputError
 from quorate.features.labeling import Crew
 from quorate.features.out_of_sample import Assigned, RowClusters
 from quorate.persistence.archive import Archive, Arrays, damaged, fill_archive, open_archive, require
@@ -26,12 +26,12 @@ from quorate.tables.io.untrusted_files import load_npz
 class FeatureModel:
     """Members and their consensus, for rows of named features.
 
-    Made by `cluster_file` and `cluster_frame`; `save` keeps it in a file, `quorate.load` brings it back.
+    `cluster_file` and `cluster_frame` return it; `save` writes it to a file, and `quorate.load` reads it.
     """
 
     features: tuple[str, ...]
     fill: Floats | None
-    """What stands for a missing number of each feature; None: rows with missing numbers get no cluster."""
+    """Replacement for a missing number of each feature; None: rows with missing numbers get no cluster."""
     clusters: RowClusters
     names: tuple[str, ...]
     """The members."""
@@ -40,20 +40,20 @@ class FeatureModel:
     n_clusters: int
 
     def assign(self, X: NDArray[Any]) -> Assigned:
-        """Return the cluster of rows (n, features) and how firm it is; -1 and 0 where a number is missing."""
+        """Return the cluster of rows (n, features) and its certainty; -1 and 0 where a number is missing."""
         values = np.array(X, dtype=np.float64, order="C")
         gaps = ~np.isfinite(values)
         if not gaps.any():
             return self.clusters.assign(values)
         rows, columns = np.nonzero(gaps)
         values[rows, columns] = 0.0 if self.fill is None else self.fill[columns]
-        found = self.clusters.assign(values)
+        assigned = self.clusters.assign(values)
         if self.fill is None:
-            found.forget(rows)
-        return found
+            assigned.forget(rows)
+        return assigned
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back."""
+        """Write the model to a file (NPZ, arrays only), completely or not at all; `quorate.load` reads it."""
         save_model(self, path)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
@@ -68,19 +68,29 @@ def _matrix(X: Any, names: Sequence[str]) -> NDArray[Any]:
         frame = nw.from_native(X, eager_only=True)
         absent = [name for name in names if name not in frame.columns]
         if absent:
-            raise QuorateError(f"X lacks features that the model knows: {quoted(absent)}. Add these columns.")
+            raise InputError(
+                f"has no columns {quoted(absent)}, which are features of the model.",
+                code="missing-columns",
+                parameter="X",
+            )
         X = frame.select(*names).to_native()
     try:
         values = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise QuorateError(features_told(X) or "X must hold numbers, one column per feature.") from None
+        raise feature_problem(X) or InputError(
+            "must hold numbers, one column per feature.", code="features", parameter="X"
+        ) from None
     if values.ndim != 2 or values.shape[1] != len(names):
-        raise QuorateError(f"X must have the {len(names)} columns of features the model knows; got {values.shape}.")
+        raise InputError(
+            f"must have {len(names)} columns, the features of the model; got shape {values.shape}.",
+            code="array-shape",
+            parameter="X",
+        )
     return values
 
 
 def save_model(model: FeatureModel, path: str | Path, *, force: bool = True) -> None:
-    """Write a model to a file, whole or not at all."""
+    """Write a model to a file, completely or not at all."""
     scaling = model.clusters.crew.scaling
     arrays: Arrays = {
         "ncai": model.ncai,
@@ -103,21 +113,21 @@ def save_model(model: FeatureModel, path: str | Path, *, force: bool = True) -> 
 
 
 def load_model(path: str | Path) -> FeatureModel:
-    """Return the model in a file, or say why it is none."""
-    found = read_model(path, unpack_model)
-    assert isinstance(found, FeatureModel)
-    return found
+    """Return the model of named features in a file."""
+    model = read_model(path, unpack_model)
+    assert isinstance(model, FeatureModel)
+    return model
 
 
 def read_model(path: str | Path, unpack: Callable[[Archive], Any]) -> Any:
-    """Return what `unpack` makes of a file, or say why it holds no model."""
+    """Return what `unpack` builds from a file; raise an error if it is not a saved model."""
     if not Path(path).exists():
-        raise QuorateError(f"There is no file {path}. Check its name and folder.")
+        raise InputError(f"There is no file {path}.", code="no-file", hint="Check its name and folder.")
     if Path(path).is_dir():
-        raise QuorateError(f"{path} is a folder, not a model. Name the file.")
+        raise InputError(f"{path} is a folder, not a model.", code="no-file", hint="Pass the file.")
     try:
         arrays = load_npz(Path(path), str(path))
-    except QuorateError:
+    except DamagedFileError:
         raise damaged(path) from None
     return open_archive(path, arrays, unpack)
 
@@ -126,9 +136,10 @@ def unpack_model(archive: Archive) -> FeatureModel:
     """Return a model that was saved, after checking that its parts fit each other."""
     manifest, arrays = archive
     if manifest["kind"] != "features":
-        raise QuorateError(
-            f"This file holds a model of the kind {manifest['kind']!r}, which does not know features by name. Use what "
-            "`quorate cluster --model` or `FeatureModel.save` wrote."
+        raise InputError(
+            f"This file has a model of the kind {manifest['kind']!r}, which has no names of features.",
+            code="model-kind",
+            hint="Use a file written by `quorate cluster --model` or `FeatureModel.save`.",
         )
     features, members = tuple(map(str, manifest["features"])), tuple(map(str, manifest["members"]))
     crew = Crew(unpack_members(arrays, len(features)), unpack_scaling(arrays, len(features)))

@@ -1,4 +1,4 @@
-"""Fitted consensus functions back from files: what `packing` made of them, checked before it is used."""
+"""Read fitted consensus methods from the arrays of `method_arrays`, after checking them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quorate.algorithms.answer import Answer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import methods
 from quorate.ensemble import Ensemble, from_counted_labels, with_rows
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.kinds import unpack_choice
 from quorate.features.labeling import Crew
@@ -23,11 +23,15 @@ from quorate.persistence.member_arrays import unpack_members
 
 
 def unpack_method(archive: Archive) -> ConsensusMethod:
-    """Return a consensus function that was saved, after checking that its parts fit each other."""
+    """Return a saved consensus method, after checking that its parts fit each other."""
     manifest, arrays = archive
     classes = {method.name: method.estimator for method in methods()}
     if manifest["method"] not in classes:
-        raise QuorateError(f"There is no method {manifest['method']!r}; a method of your own cannot be loaded.")
+        raise InputError(
+            f"There is no method {manifest['method']!r}.",
+            code="unknown-method",
+            hint="Methods that are not part of this package cannot be loaded.",
+        )
     fitted: ConsensusMethod = classes[manifest["method"]]().set_params(**manifest["parameters"])
     ens, order = _unpack_ensemble(arrays)
     labels = arrays["pattern_labels"].astype(np.int64)
@@ -40,7 +44,7 @@ def unpack_method(archive: Archive) -> ConsensusMethod:
 
 
 def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
-    """Return the ensemble, and where each of its patterns stood in the file."""
+    """Return the ensemble, and the position of each of its patterns in the file."""
     names, noise, codes = array_text(arrays["names"]), array_text(arrays["noise"]), arrays["codes"]
     counts = arrays["row_counts"].astype(np.int64)
     weights = arrays["weights"].astype(np.float64) if "weights" in arrays else None
@@ -69,7 +73,7 @@ def _labels(arrays: Arrays, j: int, codes: Any) -> Vector:
 
 
 def unpack_clustering(archive: Archive) -> ConsensusClustering:
-    """Return a `ConsensusClustering` that was saved, after checking that its parts fit each other."""
+    """Return a saved `ConsensusClustering`, after checking that its parts fit each other."""
     manifest, arrays = archive
     fitted = ConsensusClustering(**manifest["parameters"])
     consensus = unpack_method((manifest["method"], arrays))
@@ -114,16 +118,16 @@ def unpack_row_clusters(arrays: Arrays, crew: Crew, n_clusters: int) -> RowClust
 
 
 def _unpack_assigned(arrays: Arrays, n_rows: int, prefix: str = "") -> Assigned:
-    """Return the clusters of rows and how firm they are."""
-    found = Assigned.empty(n_rows)
-    for name, values in found._asdict().items():
+    """Return the clusters of rows and their certainty."""
+    assigned = Assigned.empty(n_rows)
+    for name, values in assigned._asdict().items():
         require(arrays[prefix + name].shape == values.shape)
         values[:] = arrays[prefix + name]
-    return found
+    return assigned
 
 
 def unpack_votes(arrays: Arrays, n_members: int, n_clusters: int) -> Votes:
-    """Return what members' clusters say, after checking that the tables have a line for each of them."""
+    """Return the votes of the members' clusters, after checking that the tables have a line for each of them."""
     first, votes, evidence = arrays["votes_first"], arrays["votes_votes"], arrays["votes_evidence"]
     require(first.shape == (n_members + 1,), int(first[0]) == 0, (np.diff(first) >= 0).all())
     require(votes.shape == evidence.shape == (int(first[-1]), n_clusters))

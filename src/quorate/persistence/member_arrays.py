@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.clusterers.uspec import USPEC, Landmarks
 from quorate.features.labeling import Centers, centres_of
 from quorate.persistence.archive import Archive, Arrays, require
 
 
 def pack_members(models: Sequence[Any]) -> Arrays:
-    """Return the arrays of members, each under its number."""
+    """Return the arrays of members, each under the number of its member."""
     return {f"member_{j}_{name}": values for j, one in enumerate(models) for name, values in _pack(one).items()}
 
 
 def unpack_members(arrays: Arrays, n_features: int) -> tuple[Any, ...]:
     """Return the members, after checking that their arrays fit each other."""
-    found = []
+    members = []
     for j in count():
         if not any(name.startswith(f"member_{j}_") for name in arrays):
             break
         start = f"member_{j}_"
         part = {name.removeprefix(start): values for name, values in arrays.items() if name.startswith(start)}
-        found.append(_centers(part, n_features) if "points" in part else _landmarks(part, n_features))
-    return tuple(found)
+        members.append(_centers(part, n_features) if "points" in part else _landmarks(part, n_features))
+    return tuple(members)
 
 
 def _pack(model: Any) -> Arrays:
@@ -37,7 +37,11 @@ def _pack(model: Any) -> Arrays:
         return {"points": centers.points, "labels": centers.labels}
     if isinstance(model, USPEC):
         return model.to_arrays()
-    raise QuorateError(f"Members of {type(model).__name__} cannot be saved; those of kmeans, rpcl and spectral can.")
+    raise InputError(
+        f"Members of {type(model).__name__} cannot be saved.",
+        code="not-savable",
+        hint="Members of kmeans, rpcl and spectral can be saved.",
+    )
 
 
 def _centers(part: Arrays, n_features: int) -> Centers:

@@ -1,6 +1,6 @@
-"""Fitted consensus functions as plain values and arrays, for a file: the pattern table, the parameters and the answer.
+"""Fitted consensus methods as plain values and arrays: the pattern table, the parameters and the answer.
 
-What an answer was cut from (a dendrogram, an embedding) is not saved; it is found again when it is first asked for.
+What an answer was cut from (a dendrogram, an embedding) is not saved; it is computed again when it is first used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from quorate.persistence.archive import Archive, Arrays, plain_parameters, text_
 
 
 def pack_method(fitted: Any) -> Archive:
-    """Return a fitted consensus function as plain values and arrays."""
+    """Return a fitted consensus method as plain values and arrays."""
     name = type(fitted).__name__
     manifest = {
         "kind": "consensus",

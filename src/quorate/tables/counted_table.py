@@ -1,13 +1,13 @@
-"""A label table in a file, counted by DuckDB: its ensemble, and the answer put back on its rows.
+"""A table of labels in a file, counted by DuckDB: its ensemble, and the answer joined to its rows.
 
-The rows stay in the file. One group-by counts the distinct lines of cells of the members, the ensemble is made from
-those, and one join takes an answer back to the rows in their order.
+The rows stay in the file. One group-by counts the distinct lines of the members' cells, from which the ensemble is
+built, and one join adds an answer to the rows in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from quorate._runtime.memory import labels_memory, require_memory
 from quorate._utils.array_types import Ints
-from quorate.column_roles import Seen
+from quorate.columns.column_heuristics import ColumnSummary
+from quorate.columns.column_roles import refuse_features
 from quorate.ensemble import Ensemble, from_counted_labels
-from quorate.errors import QuorateError
+from quorate.errors import InputError, Setting
 from quorate.labels import CountedLabels, Noise
-from quorate.tables.io import ROW, Column, LabelTable, explained, quote_name
-from quorate.tables.roles import refuse_features
+from quorate.tables.io import ROW, LabelTable, explained, quote_name
+from quorate.tables.io.label_table import no_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,7 +34,7 @@ LINES, _CLASSES, ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
 
 @dataclass
 class CountedTable:
-    """The members of a label table, and its known classes if there are any."""
+    """The members of a table, and its known classes if there are any."""
 
     table: LabelTable
     members: Sequence[str]
@@ -42,8 +43,8 @@ class CountedTable:
 
     @cached_property
     def lines(self) -> LabelTable:
-        """The distinct lines of the members' cells as a table of its own beside the file."""
-        columns = tuple(Column(name, f"k{j}", self.table.column(name).sql_type) for j, name in enumerate(self.members))
+        """The distinct lines of the members' cells, as a table of the same connection."""
+        columns = tuple(replace(self.table.column(name), sql_name=f"k{j}") for j, name in enumerate(self.members))
         cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
         source, counted = self.table.view, "count(*)"
         with explained(self.table.path):
@@ -62,7 +63,7 @@ class CountedTable:
     def _sizes(self) -> tuple[int, int]:
         ((n_lines, n_rows),) = self.lines.connection.execute(f"SELECT count(*), sum(n)::BIGINT FROM {LINES}").fetchall()
         if n_lines == 0:
-            raise QuorateError(f"{self.table.path} has columns but no rows. Pass a table with one row per instance.")
+            raise no_rows(self.table.path)
         return int(n_lines), int(n_rows)
 
     @property
@@ -77,23 +78,25 @@ class CountedTable:
 
     @property
     def bytes_needed(self) -> int:
-        """About how much memory a consensus takes that holds all patterns."""
+        """Approximate memory of a consensus that holds all patterns."""
         return labels_memory(self.n_lines, len(self.members))
 
     def refuse_features(self) -> None:
-        """Refuse members in which more than half of all values differ, which the first rows did not show."""
-        profiles = self.lines.profile
-        seen = {name: Seen(self.n_rows, 0, one.n_distinct, one.kind == "number") for name, one in profiles.items()}
-        refuse_features(self.table.path, {name: one for name, one in seen.items() if one.is_odd})
+        """Refuse members in which more than half of all values differ, although the first rows do not."""
+        summaries = {
+            name: ColumnSummary(self.n_rows, 0, profile.n_distinct, profile.kind == "number")
+            for name, profile in self.lines.profile.items()
+        }
+        refuse_features(self.table.path, {name: one for name, one in summaries.items() if one.is_diverse})
 
     @cached_property
     def _counted(self) -> tuple[Ensemble, Ints, Ints]:
-        """The ensemble, and for each line its number in the engine and its pattern."""
+        """The ensemble, and for each line its number in DuckDB and its pattern."""
         lines = self.lines
         require_memory(
             self.bytes_needed,
             f"The {self.n_lines:,} distinct rows of labels",
-            "Raise memory_limit=, or combine fewer members at once.",
+            "Raise the memory limit, or combine fewer members.",
         )
         labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
         fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
@@ -107,35 +110,39 @@ class CountedTable:
         return self._counted[0]
 
     def class_table(self) -> NDArray[np.float64]:
-        """(clusters, classes) how many rows of each consensus cluster belong to each known class, from the answer."""
-        found = self.table.fetch(
+        """(clusters, classes) number of rows of each consensus cluster in each known class, from the stored answer."""
+        counted = self.table.fetch(
             f"SELECT a.a0 AS cluster, c.truth AS truth, sum(c.n)::BIGINT AS n FROM {_CLASSES} c JOIN {ANSWER} a "
             f"ON {self._same('c', 'a')} WHERE c.truth IS NOT NULL AND a.a0 >= 0 GROUP BY ALL"
         )
-        classes, code = self._classes(found)
-        counts = np.zeros((int(np.max(found["cluster"])) + 1, len(classes)))
-        counts[np.asarray(found["cluster"]), code] = np.asarray(found["n"])
+        classes, code = self._classes(counted)
+        counts = np.zeros((int(np.max(counted["cluster"])) + 1, len(classes)))
+        counts[np.asarray(counted["cluster"]), code] = np.asarray(counted["n"])
         return counts
 
-    def _classes(self, found: Mapping[str, Any]) -> tuple[NDArray[np.str_], Ints]:
-        """Return the names of the known classes in some counts of them, and the place of each count's class there."""
-        if len(found["n"]) == 0:
-            raise QuorateError(f"Column {self.truth!r} of {self.table.path} is empty: there are no classes to score.")
-        return np.unique(np.asarray(found["truth"], dtype=str), return_inverse=True)
+    def _classes(self, counted: Mapping[str, Any]) -> tuple[NDArray[np.str_], Ints]:
+        """Return the names of the known classes in some counts, and the index of each count's class."""
+        if len(counted["n"]) == 0:
+            raise InputError(
+                f"Column {self.truth!r} of {self.table.path} is empty, so there are no classes to score.",
+                code="empty-classes",
+                hint=("Set another column as ", Setting("truth"), "."),
+            )
+        return np.unique(np.asarray(counted["truth"], dtype=str), return_inverse=True)
 
     def class_counts(self) -> tuple[tuple[str, ...], sp.csr_array]:
-        """Return the known classes, and (m, classes) how many rows of each pattern belong to each."""
+        """Return the known classes, and (m, classes) the number of rows of each pattern in each class."""
         ens, line, pattern = self._counted
         same = self._same("c", "l")
-        found = self.table.fetch(
+        counted = self.table.fetch(
             f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {LINES} l ON {same} "
             "WHERE c.truth IS NOT NULL"
         )
-        classes, code = self._classes(found)
+        classes, code = self._classes(counted)
         pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
         pattern_of[line] = pattern
-        cells = (pattern_of[np.asarray(found["line"])], code)
-        counts = sp.coo_array((np.asarray(found["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
+        cells = (pattern_of[np.asarray(counted["line"])], code)
+        counts = sp.coo_array((np.asarray(counted["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
         return tuple(classes.tolist()), sp.csr_array(counts)
 
     def _same(self, one: str, other: str) -> str:
@@ -150,7 +157,7 @@ class CountedTable:
         return f"{self.table.numbered if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
 
     def store(self, answers: dict[str, NDArray[Any]]) -> None:
-        """Store an answer in the engine: name of each new column, and its value for each pattern."""
+        """Store an answer in DuckDB: the value of each new column for each pattern."""
         _, line, pattern = self._counted
         values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
         self._register("quorate_fitted", {"line": line, **values})
@@ -163,24 +170,23 @@ class CountedTable:
     def rows(
         self, names: Sequence[str], keep: Sequence[str], *, keep_order: bool = True, typed: bool = False
     ) -> duckdb.DuckDBPyRelation:
-        """Return the rows: the columns to keep, then one column per answer stored.
+        """Return the rows: the columns to keep, then one column per stored answer.
 
         Parameters
         ----------
         names : sequence of str
             Names of the answers.
         keep : sequence of str
-            Columns of the file that go before them.
+            Columns of the file before them.
         keep_order : bool, default True
-            Whether the rows come in their order, which is one sort more.
+            Whether the rows keep their order, which needs one more sort.
         typed : bool, default False
-            Whether members in a text table are kept as the labels they stand for, not as the text that is there.
+            Whether members of a text table are returned as labels (numbers, NULL) instead of text.
         """
         kept = ""
         for name in keep:
-            cell = f"t.{self.table.raw(name)}"
-            if typed and name in self.members:
-                cell = self.lines.label(name).replace(self.lines.raw(name), cell)
+            cells = replace(self.table.column(name), alias="t")
+            cell = self.lines.label(name, cells) if typed and name in self.members else cells.raw
             kept += f"{cell} AS {quote_name(name)}, "
         named = ", ".join(f"a.a{i} AS {quote_name(name)}" for i, name in enumerate(names))
         order = f" ORDER BY t.{ROW}" if keep_order else ""

@@ -1,7 +1,7 @@
-"""Features of any size to clusters: what one pass over the rows tells, and the model that labels them in another.
+"""From features of any size to a model: one pass over the rows profiles them, and members are fitted to a sample.
 
-One pass gathers, block by block and in any order, what scaling needs and a sample of the rows. Members and consensus
-are found on the sample. What comes out, a `FeatureModel`, labels any rows, wherever they are.
+The pass collects, block by block and in any order, the moments for scaling and a sample of the rows. Members and their
+consensus are computed on the sample. The resulting `FeatureModel` labels any rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.array_types import Floats
-from quorate.column_roles import LARGEST_FEATURE
-from quorate.errors import QuorateError, warn
+from quorate.columns.column_heuristics import LARGEST_FEATURE
+from quorate.columns.column_messages import subject
+from quorate.errors import InputError, Setting, warn
 from quorate.features.consensus_clustering import ROWS_LOOKED_AT, ConsensusClustering, warn_of_labels
 from quorate.features.labeling import Crew
 from quorate.features.sampling import FIT_ROWS, Sample, Sketch
@@ -26,16 +27,16 @@ MISSING = ("error", "drop", "mean")
 
 
 class FeatureProfile:
-    """What one pass over rows tells: moments of the columns, missing and infinite cells, and a sample of the rows.
+    """Statistics from one pass over the rows: moments of the columns, missing and infinite cells, and a sample.
 
     Parameters
     ----------
     names : sequence of str
         The features.
     missing : {"error", "drop", "mean"}
-        What happens to rows with missing numbers: with "drop", they are in no sample.
+        How rows with missing numbers are treated: with "drop", they are not in the sample.
     fit_rows : int
-        How many rows a member is fitted on.
+        Number of rows that a member is fitted to.
     seed : int
     """
 
@@ -71,33 +72,35 @@ class FeatureProfile:
 
     @property
     def sample(self) -> Sample:
-        """The sample of the rows, as they are."""
+        """The sample of the rows, without scaling."""
         return self._sketch.sample
 
 
 def plain_values(block: NDArray[Any]) -> Floats:
-    """Return a copy of some rows as float64, with one NaN, of the many there are, for all that is no number."""
+    """Return a copy of some rows as float64, with the same NaN for everything that is not a finite number."""
     values = np.array(block, dtype=np.float64, order="C")
     values[~(np.abs(values) <= LARGEST_FEATURE)] = np.nan
     return values
 
 
 def sample_size(fit_rows: Any) -> int:
-    """Return for how many rows of a member a sample is made; "auto" and None decide when the rows are counted."""
+    """Return the number of rows of a member for which the sample is drawn; "auto" is decided after counting rows."""
     return FIT_ROWS if fit_rows is None or isinstance(fit_rows, str) else int(fit_rows)
 
 
 def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering) -> FeatureModel:
-    """Fit members to the sample of a table and find their consensus; features that say nothing are left out of it."""
+    """Fit members and their consensus to the sample of a table, without its constant features."""
     moments = _check_profile(profile)
     useless = moments.deviation == 0
     if useless.all():
-        raise QuorateError(
-            "All rows have the same features, or none at all: there are no clusters to find. Check the columns."
+        raise InputError(
+            "All features are constant or empty, so there are no clusters to find.",
+            code="constant-features",
+            hint="Check the columns.",
         )
     if useless.any():
         names = [name for name, one in zip(profile.names, useless, strict=True) if one]
-        warn(f"{_columns(names)} the same number in every row, or none at all: no clusters show there.")
+        warn(f"{subject(names)} constant or empty, and ignored.", code="constant-features")
     sample = profile.sample
     warn_of_labels(
         sample.draw(ROWS_LOOKED_AT, 0),
@@ -120,36 +123,46 @@ def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering) -> Feat
 
 
 def _check_profile(profile: FeatureProfile) -> Moments:
-    """Refuse features in which no clusters can be found."""
+    """Refuse features that cannot be clustered."""
     moments = profile.moments
     if moments is None or profile.n_rows == 0:
-        raise QuorateError("The table has no rows. Pass a table with one row per instance.")
+        raise InputError("The table has no rows.", code="no-rows", hint="Pass one row per instance.")
     infinite = _counted(profile.names, profile.infinite)
     if infinite:
-        raise QuorateError(
-            f"Some features hold infinite values, or values beyond {LARGEST_FEATURE:g}: {infinite} of "
-            f"{profile.n_rows:,} rows. Replace them, or leave the columns out with features=."
+        raise InputError(
+            f"Features must be finite and at most {LARGEST_FEATURE:g}; others are in {infinite} of "
+            f"{profile.n_rows:,} rows.",
+            code="infinite-features",
+            hint=("Replace them, or leave the columns out of ", Setting("features"), "."),
         )
     gaps = profile.n_rows - moments.n
     empty = [name for name, n in zip(profile.names, moments.n, strict=True) if n == 0]
     if empty and profile.missing == "drop":
-        raise QuorateError(f"{_columns(empty)} no number in any row. Leave that out with features=.")
-    some = _counted(profile.names, np.where(gaps < profile.n_rows, gaps, 0))
-    if profile.missing == "error" and some:
-        raise QuorateError(
-            f'Some features have missing values: {some} of {profile.n_rows:,} rows. Pass missing="drop" to leave such '
-            'rows without a cluster, or missing="mean" to fill in the mean.'
+        raise InputError(
+            f"{subject(empty)} empty in every row.",
+            code="empty-features",
+            hint=("Leave such columns out of ", Setting("features"), "."),
+        )
+    incomplete = _counted(profile.names, np.where(gaps < profile.n_rows, gaps, 0))
+    if profile.missing == "error" and incomplete:
+        raise InputError(
+            f"Features have missing values: {incomplete} of {profile.n_rows:,} rows.",
+            code="missing-features",
+            hint=(
+                "Pass ",
+                Setting("missing", "drop"),
+                " to leave such rows without a cluster, or ",
+                Setting("missing", "mean"),
+                " to fill in the mean.",
+            ),
         )
     if profile.n_used < 4:
-        raise QuorateError(f"Clusters need at least 4 rows with all features; got {profile.n_used}.")
+        raise InputError(
+            f"At least 4 rows without missing numbers are needed; got {profile.n_used}.", code="too-few-rows"
+        )
     return moments
 
 
 def _counted(names: Sequence[str], counts: NDArray[Any]) -> str:
     """Return the features with a count, and the counts, for a message."""
     return ", ".join(f"{name!r} in {n:,}" for name, n in zip(names, counts, strict=True) if n)
-
-
-def _columns(names: Sequence[str]) -> str:
-    listed = ", ".join(repr(name) for name in names[:8]) + (" and others" if len(names) > 8 else "")
-    return f"Column {listed} holds" if len(names) == 1 else f"Columns {listed} hold"

@@ -1,4 +1,4 @@
-"""Which rows of a table the rows of a sample are: their numbers, and what other columns hold there."""
+"""The position of a sample's rows in a table: their row numbers, and their cells in other columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quorate.tables.feature_profile import plain_values
 
 
 class Trace:
-    """Finds the rows of a sample among the rows that pass by, each where it occurs first.
+    """Find the rows of a sample among the rows of a table, each where it occurs first.
 
     Parameters
     ----------
@@ -22,14 +22,14 @@ class Trace:
     seed : int
         The seed with which the sample was drawn.
     columns : sequence of str
-        Columns whose cells are kept.
+        Columns whose cells are stored.
 
     Attributes
     ----------
     numbers : ndarray of shape (sample,)
-        The rows' numbers, counted from 0; -1 before they passed by.
+        Row numbers, from 0; -1 for rows that have not occurred yet.
     cells : dict of lists
-        What the columns hold there.
+        The cells of the columns in these rows.
     """
 
     def __init__(self, sample: Sample, seed: int, columns: Sequence[str] = ()) -> None:
@@ -39,14 +39,14 @@ class Trace:
         self.cells: dict[str, list[Any]] = {name: [None] * len(sample.hashes) for name in columns}
 
     def add(self, values: NDArray[Any], columns: Sequence[Any]) -> None:
-        """Look at a block: its features (b, d), and its cells in each of the columns, as Arrow arrays."""
+        """Search a block: its features (b, d), and its cells in each of the columns, as Arrow arrays."""
         hashes = hash_rows(plain_values(values), self._seed)
         place = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
         rows = np.flatnonzero((self._hashes[place] == hashes) & (self.numbers[place] < 0))
-        found, first = np.unique(place[rows], return_index=True)
+        hits, first = np.unique(place[rows], return_index=True)
         rows = rows[first]
-        self.numbers[found] = self._passed + rows
-        for kept, column in zip(self.cells.values(), columns, strict=True):
-            for where, cell in zip(found.tolist(), column.take(rows).to_pylist(), strict=True):
-                kept[where] = cell
+        self.numbers[hits] = self._passed + rows
+        for cells, column in zip(self.cells.values(), columns, strict=True):
+            for where, cell in zip(hits.tolist(), column.take(rows).to_pylist(), strict=True):
+                cells[where] = cell
         self._passed += len(values)

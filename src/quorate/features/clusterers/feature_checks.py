@@ -9,8 +9,8 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
 from quorate._utils.array_types import Floats, Ints
-from quorate.column_roles import features_told
-from quorate.errors import QuorateError, warn
+from quorate.columns.column_messages import feature_problem
+from quorate.errors import InputError, QuorateError, warn
 from quorate.integrations.anndata import is_annotated
 
 
@@ -37,7 +37,7 @@ def check_features(
             ensure_min_samples=2 if fitting else 1,
         )
     except ValueError as error:
-        raise QuorateError(features_told(X) or str(error)) from error
+        raise feature_problem(X) or InputError(str(error), code="features") from error
 
 
 def same_everywhere(X: Floats) -> bool:

@@ -1,1 +1,1 @@
-"""Engines for data frames: count patterns where the rows are, and join the answer back."""
+"""Frame engines: count patterns and profile features where the rows are, and join the answer back to them."""

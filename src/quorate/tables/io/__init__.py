@@ -1,12 +1,12 @@
-"""Reading and writing tables of labels: CSV, TSV, Parquet, Arrow, NPY and NPZ files, through DuckDB.
+"""Read and write tables in files: CSV, TSV, Parquet, Arrow, NPY, NPZ, Excel, JSON and AnnData, through DuckDB.
 
-A file is opened as a `LabelTable`: a view in a DuckDB connection, read as a stream whenever it is queried. Column names
-reach SQL only through `LabelTable.raw` (the cell as it stands in the file, for ids) and `LabelTable.label` (the cell as
-a label: a number where the whole column is numbers, NULL where it is missing).
+A file is opened as a `LabelTable`: a view on a DuckDB connection, streamed whenever it is queried. Column names reach
+SQL only through `LabelTable.raw` (cells as they are written, for ids and kept columns) and `LabelTable.label` (cells as
+labels: numbers where the whole column is numeric, NULL where a label is missing).
 """
 
 from quorate.tables.io.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.tables.io.label_table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name
+from quorate.tables.io.label_table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name, resolve
 from quorate.tables.io.reading import connect, escaped, find_files, open_table
 from quorate.tables.io.writing import (
     check_ending,
@@ -38,6 +38,7 @@ __all__ = [
     "open_table",
     "output_format",
     "quote_name",
+    "resolve",
     "write_table",
     "write_text",
     "writing",

@@ -1,4 +1,4 @@
-"""The formats of files, and the engine's errors about them in plain words."""
+"""File formats, and DuckDB's errors about files as errors of this package."""
 
 import errno
 import lzma
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from quorate._utils.checks import nearest_name
-from quorate.errors import QuorateError
+from quorate._utils.checks import check_choice
+from quorate.errors import DamagedFileError, InputError, MemoryLimitError, QuorateError, Setting
 
 FORMATS = {
     "csv": (".csv", ".txt"),
@@ -24,7 +24,7 @@ FORMATS = {
     "xlsx": (".xlsx", ".xls", ".ods"),
     "json": (".jsonl", ".ndjson", ".json"),
 }
-"""Formats and the endings of their files."""
+"""Formats and their file extensions."""
 _FOREIGN = {
     ".mat": "Load it with scipy.io.loadmat and save its matrix of labels with numpy.save.",
     ".pkl": "Load it in Python and save its labels with numpy.save, or pass them to quorate.consensus.",
@@ -32,9 +32,9 @@ _FOREIGN = {
 }
 _FOREIGN |= {".pickle": _FOREIGN[".pkl"], ".joblib": _FOREIGN[".pkl"], ".rda": _FOREIGN[".rds"]}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
-"""Endings of compressed text tables."""
+"""Extensions of compressed text tables."""
 WRITTEN = ("csv", "tsv", "parquet", "arrow", "npy", "npz")
-"""Formats in which tables are written."""
+"""Formats in which tables can be written."""
 USE_ENDINGS = f"Use one of {', '.join(ending for name in WRITTEN for ending in FORMATS[name])}."
 STREAM = "-"
 """The name of standard input and standard output."""
@@ -52,39 +52,40 @@ class FileFormat:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text table."""
+        """Whether this is a text table."""
         return self.name in ("csv", "tsv")
 
     @property
     def delimiter(self) -> str:
-        """The delimiter of text tables of this format."""
+        """The usual delimiter of this format."""
         return "\t" if self.name == "tsv" else ","
 
 
 def find_format(path: str | Path, given: str | None = None, *, look: bool = True) -> FileFormat:
-    """Return the format of a file: the one given, or else by its ending, or else (`look`) by its first bytes.
+    """Return the format of a file: the one given, or by its extension, or (`look`) by its first bytes.
 
-    Standard input and files whose first bytes tell nothing are taken for CSV; without a look, unknown endings are
-    refused.
+    Standard input and files with unknown first bytes are read as CSV. Without `look`, unknown extensions are refused.
     """
     endings = [ending.lower() for ending in Path(path).suffixes]
     compression = COMPRESSIONS.get(endings[-1]) if endings else None
     ending = endings[-2] if compression and len(endings) > 1 else "" if compression or not endings else endings[-1]
     if given is not None:
-        if given not in FORMATS:
-            raise QuorateError(
-                f"format must be one of {', '.join(FORMATS)}; got {given!r}.{nearest_name(given, FORMATS)}"
-            )
-        return FileFormat(given, compression)
-    for name, known in FORMATS.items():
-        if ending in known:
+        return FileFormat(check_choice("format", given, tuple(FORMATS)), compression)
+    for name, extensions in FORMATS.items():
+        if ending in extensions:
             return FileFormat(name, compression)
     if look and ending in _FOREIGN:
-        raise QuorateError(f"{path} is not read: {ending} files hold more than a table. {_FOREIGN[ending]}")
+        raise InputError(
+            f"{path} cannot be read: {ending} files hold more than a table.",
+            code="foreign-format",
+            hint=_FOREIGN[ending],
+        )
     if look:
         return _format_by_content(path, compression)
     if ending:
-        raise QuorateError(f"{path} cannot be written: {ending} is no known ending of tables. {USE_ENDINGS}")
+        raise InputError(
+            f"{path} cannot be written: {ending} is not a known table format.", code="output-format", hint=USE_ENDINGS
+        )
     return FileFormat("csv", compression)
 
 
@@ -103,12 +104,17 @@ def _format_by_content(path: str | Path, compression: str | None) -> FileFormat:
     return FileFormat("csv", compression)
 
 
-NAME_ENCODING = "Save it in UTF-8, name its encoding with encoding=, or its format with format=."
+NAME_ENCODING = ("Save it in UTF-8, or set ", Setting("encoding"), " or ", Setting("format"), ".")
+
+
+def damaged(problem: str) -> DamagedFileError:
+    """Return the error for a file that cannot be read."""
+    return DamagedFileError(problem, code="damaged-file", hint="Check that the file is complete.")
 
 
 @contextmanager
 def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[None]:
-    """Turn the engine's errors about a file into one sentence and a hint; what is `written` has a path of its own."""
+    """Turn DuckDB's errors about a file into errors of this package; `what` happened to the file when they occurred."""
     import duckdb
 
     try:
@@ -116,57 +122,83 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:
-        raise QuorateError(
-            f"{path} does not fit: {_first_line(error)} Raise memory_limit=, free some disk space in the temporary "
-            "folder (TMPDIR), or use fewer members."
+        raise MemoryLimitError(
+            f"{path} does not fit into memory: {_first_line(error)}",
+            code="engine-memory",
+            hint=(
+                "Raise ",
+                Setting("memory_limit"),
+                ", free disk space in the temporary folder (TMPDIR), or use fewer members.",
+            ),
         ) from error
     except duckdb.Error as error:
-        raise QuorateError(_explanation(str(error), path, what == "written")) from error
-    except RuntimeError as error:  # what the engine's binding to Python makes of names that are no text
+        raise _translated(str(error), path, what == "written") from error
+    except RuntimeError as error:  # DuckDB's Python binding raises it for names that are not UTF-8
         if "conversion error" not in str(error):
             raise
-        raise QuorateError(f"{path} has names or cells that are not text in UTF-8. {NAME_ENCODING}") from error
+        raise DamagedFileError(
+            f"{path} has names or cells that are not text in UTF-8.", code="encoding", hint=NAME_ENCODING
+        ) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        if what == "written":
-            raise  # `writing` says so
+        if what == "written" or isinstance(error, QuorateError):
+            raise  # `writing` reports the first
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise QuorateError(
-                f"{path} does not fit into the temporary folder: {error.strerror}. Free some space there, or name "
-                "another folder in TMPDIR."
+            raise InputError(
+                f"{path} does not fit into the temporary folder: {error.strerror}.",
+                code="disk-full",
+                hint="Free space there, or set another folder in TMPDIR.",
             ) from error
-        raise QuorateError(f"{path} cannot be read: {error}. Check that the file is whole.") from error
+        raise damaged(f"{path} cannot be read: {error}.") from error
 
 
 _FULL_DISK = re.compile("No space left on device|File too large|Disk quota exceeded|Input/output error")
 
 
-_CHECK_SPACE = "Check space and permissions."
-
-
-def _explanation(message: str, path: str, written: bool = False) -> str:
+def _translated(message: str, path: str, written: bool = False) -> QuorateError:
+    """Return the error for a message of DuckDB."""
     full = _FULL_DISK.search(message)
     if full and "write" in message.lower():
-        return (
-            f"{path} cannot be finished: {full[0]}. Free some disk space there and in the temporary folder (TMPDIR); "
-            "nothing was left behind."
+        return InputError(
+            f"{path} cannot be written completely: {full[0]}.",
+            code="disk-full",
+            hint="Free disk space there and in the temporary folder (TMPDIR). The incomplete file was removed.",
         )
     if written and "IO Error" in message:
-        return f"{path} cannot be written: {_first_line(message)} {_CHECK_SPACE}"
+        return InputError(
+            f"{path} cannot be written: {_first_line(message)}",
+            code="cannot-write",
+            hint="Check disk space and permissions.",
+        )
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"Line {line[1]} of {path}" if line else path
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if width:
-        expected, found = int(width[1]), int(width[2])  # the engine stops at the first cell too many
-        what = f"more cells than the first line, which has {expected}" if found > expected else f"{found} cells"
-        return (
-            f"{where} has {what}{'' if found > expected else f', and the first line {expected}'}. "
-            "Give every line the same number of cells, or name the delimiter with delimiter=."
+        expected, cells = int(width[1]), int(width[2])  # DuckDB stops at the first surplus cell
+        count = f"more than {expected} cells" if cells > expected else f"{cells} cell{'s' if cells != 1 else ''}"
+        return DamagedFileError(
+            f"{where} has {count}, and the first line has {expected}.",
+            code="ragged-line",
+            hint=("Give every line the same number of cells, or set ", Setting("delimiter"), "."),
         )
     if "utf-8" in message.lower() or "unicode" in message.lower():
-        return f"{where} is not text in UTF-8. {NAME_ENCODING}"
+        return DamagedFileError(f"{where} is not text in UTF-8.", code="encoding", hint=NAME_ENCODING)
     if "quote" in message.lower():
-        return f'{where} has a quote that does not close. Write cells with quotes as "like ""this"" one".'
-    return f"{where} cannot be read: {_first_line(message)} Check that the file is whole and of the format it is named."
+        return DamagedFileError(
+            f"{where} has a quote that does not close.",
+            code="open-quote",
+            hint='Write cells with quotes as "like ""this"" one".',
+        )
+    if "No magic bytes found" in message:
+        return DamagedFileError(
+            f"{path} is not a Parquet file.",
+            code="not-parquet",
+            hint=("Check that it is complete, or set its ", Setting("format"), "."),
+        )
+    return DamagedFileError(
+        f"{where} cannot be read: {_first_line(message)}",
+        code="damaged-file",
+        hint="Check that the file is complete and has the format of its name.",
+    )
 
 
 def _first_line(error: object) -> str:

@@ -1,75 +1,99 @@
-"""A table of labels in a file, seen through DuckDB: its columns, their kinds, and their cells as labels."""
+"""A table in a file, read through DuckDB: its columns, their kinds, and their cells as text or as labels.
+
+Words such as "NA" stand for a missing label in text tables. They apply where a column is read as labels
+(`LabelTable.label`); ids, kept columns and known classes are read as they are written (`LabelTable.raw`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from quorate._utils.checks import nearest_name
-from quorate.column_roles import Seen, head_rows
-from quorate.errors import QuorateError
+from quorate.columns.column_heuristics import ColumnSummary, head_rows
+from quorate.columns.column_roles import ColumnRequest
+from quorate.errors import InputError, Setting
 from quorate.tables.io.formats import FileFormat, explained
 
 if TYPE_CHECKING:
     import duckdb
 
 VIEW = "label_table"
-"""The name of the view of a table's connection."""
+"""Name of the view on a table's connection."""
 NUMBERED = "label_table_numbered"
-"""The name of the same view with one more column, `ROW`: the number of the row, from 0."""
+"""Name of the same view with one more column, `ROW`: the row number, from 0."""
 ROW = "quorate_row"
+MISSING_WORDS = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
+"""Cells of a text table that stand for a missing label, also with blanks around them."""
 
 _BATCH = 50
 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What one pass over the file tells about a column."""
+    """Statistics of a column from one pass over the file."""
 
     kind: str
     """"integer", "number", "text", "boolean", or "other" for what cannot be a label."""
     n_missing: int
     n_distinct: int
-    """About how many distinct values there are."""
+    """Approximate number of distinct values."""
     n_rows: int
 
     @property
-    def seen(self) -> Seen:
-        """What the rule for columns wants to know."""
-        return Seen(self.n_rows - self.n_missing, self.n_missing, self.n_distinct, self.kind == "number")
+    def summary(self) -> ColumnSummary:
+        """The statistics that the rules for columns use."""
+        return ColumnSummary(self.n_rows - self.n_missing, self.n_missing, self.n_distinct, self.kind == "number")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a label table: its name in the file, and its name and type in the engine."""
+    """A column of a table: its name in the file, and its name and type in DuckDB."""
 
     name: str
     sql_name: str
     sql_type: str
+    is_text_cell: bool = False
+    """Whether the cells come from a text table, where `MISSING_WORDS` stand for a missing label."""
+    alias: str = ""
+    """The alias of the table in a join."""
+
+    @property
+    def raw(self) -> str:
+        """The SQL expression of the cells as they are written."""
+        return f"{self.alias}.{quote_name(self.sql_name)}" if self.alias else quote_name(self.sql_name)
+
+    @property
+    def present(self) -> str:
+        """The SQL expression of the cells, NULL where a cell spells a missing label."""
+        if not self.is_text_cell:
+            return self.raw
+        words = ", ".join(f"'{word}'" for word in MISSING_WORDS)
+        return f"CASE WHEN trim({self.raw}) IN ({words}) THEN NULL ELSE {self.raw} END"
 
 
 @dataclass
 class LabelTable:
-    """A table in a file, opened as a view of a DuckDB connection; close it, or use it in a `with` block."""
+    """A table in a file, opened as a view on a DuckDB connection; close it, or use it in a `with` block."""
 
     path: str
-    """What to call the file in messages."""
+    """The name of the file in messages."""
     format: FileFormat
     connection: duckdb.DuckDBPyConnection
     all_columns: tuple[Column, ...]
     view: str = VIEW
     numbered_view: str | None = None
-    """A view with the number of each row, if the format has one; otherwise rows are numbered as they are read."""
+    """A view with row numbers, if the format has them; otherwise rows are numbered as they are read."""
     resources: ExitStack = field(default_factory=ExitStack, repr=False)
 
     @property
     def numbered(self) -> str:
-        """The rows with one more column, `ROW`: the number of the row, from 0."""
+        """The rows with one more column, `ROW`: the row number, from 0."""
         return self.numbered_view or f"(SELECT *, row_number() OVER () - 1 AS {ROW} FROM {self.view})"
 
     @cached_property
@@ -81,9 +105,10 @@ class LabelTable:
         """Return a column by name."""
         if name in self._by_name:
             return self._by_name[name]
-        raise QuorateError(
+        raise InputError(
             f"{self.path} has no column {name!r}.{nearest_name(name, self.columns)} "
-            f"Its columns are: {_listed(self.columns)}."
+            f"Its columns are: {_listed(self.columns)}.",
+            code="unknown-column",
         )
 
     @cached_property
@@ -91,31 +116,35 @@ class LabelTable:
         return {column.name: column for column in self.all_columns}
 
     def raw(self, name: str) -> str:
-        """Return the SQL expression of a column's cells as they stand in the file."""
-        return quote_name(self.column(name).sql_name)
+        """Return the SQL expression of a column's cells as they are written in the file."""
+        return self.column(name).raw
 
-    def label(self, name: str) -> str:
-        """Return the SQL expression of a column's cells as labels: BIGINT, DOUBLE, BOOLEAN or VARCHAR, or NULL."""
-        column, kind, cell = self.column(name), self.profile[name].kind, self.raw(name)
+    def label(self, name: str, source: Column | None = None) -> str:
+        """Return the SQL expression of a column's cells as labels: BIGINT, DOUBLE, BOOLEAN or VARCHAR, or NULL.
+
+        `source`, if given, is the column of another table that holds the cells.
+        """
+        column, kind = source or self.column(name), self.profile[name].kind
         if kind == "other":
-            raise QuorateError(
-                f"Labels must be numbers, text or categories; column {name!r} of {self.path} holds "
-                f"{column.sql_type}. Leave it out: name the clusterings with members=."
+            raise InputError(
+                f"Labels must be numbers, text or categories; column {name!r} of {self.path} holds {column.sql_type}.",
+                code="label-type",
+                hint=("Leave it out: list the clusterings in ", Setting("members"), "."),
             )
         if kind == "integer":
-            return f"TRY_CAST({cell} AS BIGINT)"  # all of them fit but NaN, which is no label
+            return f"TRY_CAST({column.raw} AS BIGINT)"  # all values fit except NaN, which is a missing label
         if kind == "number":
-            number = f"CAST({cell} AS DOUBLE)"
+            number = f"TRY_CAST({column.raw} AS DOUBLE)"
             return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
-        return cell if kind == "boolean" else f"CAST({cell} AS VARCHAR)"
+        return column.raw if kind == "boolean" else f"CAST({column.present} AS VARCHAR)"
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the relation of a query on this table's connection; errors of reading name the file."""
+        """Return the relation of a query on this table's connection; read errors name the file."""
         with explained(self.path):
             return self.connection.sql(query)
 
     def fetch(self, query: str) -> dict[str, Any]:
-        """Return the columns of a query's answer as NumPy arrays, masked where cells are missing."""
+        """Return the columns of a query's result as NumPy arrays, masked where cells are missing."""
         with explained(self.path):
             return self.connection.sql(query).fetchnumpy()
 
@@ -123,10 +152,10 @@ class LabelTable:
     def head(self) -> dict[str, Any]:
         """The first rows: the cells of each column as an array, masked where they are missing."""
         n_rows = head_rows(len(self.all_columns)) + 1
-        columns = ", ".join(f"{quote_name(column.sql_name)} AS c{j}" for j, column in enumerate(self.all_columns))
+        columns = ", ".join(f"{column.present} AS c{j}" for j, column in enumerate(self.all_columns))
         cells = self.fetch(f"SELECT {columns} FROM {self.view} LIMIT {n_rows}")
         if len(cells["c0"]) == 0:
-            raise QuorateError(f"{self.path} has columns but no rows. Pass a table with one row per instance.")
+            raise no_rows(self.path)
         return dict(zip(self.columns, cells.values(), strict=True))
 
     @property
@@ -135,9 +164,9 @@ class LabelTable:
         return len(self.head[self.columns[0]]) <= head_rows(len(self.all_columns))
 
     def profiled(self, names: Sequence[str]) -> dict[str, ColumnProfile]:
-        """Return what one pass over the file tells about some columns.
+        """Return the statistics of some columns, from one pass over the file for each batch of columns.
 
-        Of many columns it is a pass for each batch of them: the engine's memory grows with the square of their number.
+        Batches are small because DuckDB's memory grows with the square of the number of aggregates.
         """
         profiles = {}
         for start in range(0, len(names), _BATCH):
@@ -146,25 +175,32 @@ class LabelTable:
             with explained(self.path):
                 n_rows, *figures = self.connection.execute(f"SELECT {', '.join(parts)} FROM {self.view}").fetchall()[0]
             if n_rows == 0:
-                raise QuorateError(f"{self.path} has columns but no rows. Pass a table with one row per instance.")
+                raise no_rows(self.path)
             for j, column in enumerate(columns):
                 present, distinct, not_numbers, fractions, largest = figures[5 * j : 5 * j + 5]
                 kind = _kind(column.sql_type, not_numbers, fractions, largest)
                 profiles[column.name] = ColumnProfile(kind, n_rows - present, min(distinct, present), n_rows)
         return profiles
 
-    def seen(self, names: Sequence[str]) -> dict[str, Seen]:
-        """Return what the rule for columns wants to know of some columns."""
-        return {name: profile.seen for name, profile in self.profiled(names).items()}
+    def summaries(self, names: Sequence[str]) -> dict[str, ColumnSummary]:
+        """Return the statistics of some columns that the rules for columns use."""
+        return {name: profile.summary for name, profile in self.profiled(names).items()}
+
+    def is_numeric(self, name: str) -> bool:
+        """Return whether a column holds numbers: by its type or, in a text table, by all of its cells."""
+        kind = self.column(name).sql_type
+        if kind == "VARCHAR":
+            return self.profile[name].kind in ("integer", "number", "boolean")
+        return kind == "BOOLEAN" or _family(kind) in (*_INTEGERS, *_NUMBERS)
 
     @cached_property
     def profile(self) -> dict[str, ColumnProfile]:
-        """What one pass over the file tells about each column."""
+        """The statistics of every column, from one pass over the file."""
         return self.profiled(self.columns)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; found with `profile`."""
+        """Number of rows; computed with `profile`."""
         return self.profile[self.columns[0]].n_rows
 
     def close(self) -> None:
@@ -189,8 +225,8 @@ def _family(sql_type: str) -> str:
 
 
 def _profile_sql(column: Column) -> list[str]:
-    """Return aggregates over a column: cells present, distinct, no numbers, fractions, and the largest number."""
-    cell, family = quote_name(column.sql_name), _family(column.sql_type)
+    """Return aggregates over a column: cells present, distinct, not numeric, fractions, and the largest number."""
+    cell, family = column.present, _family(column.sql_type)
     counted = [f"count({cell})", f"approx_count_distinct({cell})"]
     if family not in ("VARCHAR", *_NUMBERS):
         return [*counted, "0", "0", "0"]
@@ -214,9 +250,9 @@ def _kind(sql_type: str, not_numbers: int, fractions: int, largest: float | None
 
 
 def _kind_of_numbers(family: str, fractions: int, largest: float | None) -> str:
-    """Return "integer" where all fit into 64 bits; larger whole numbers are told apart as text, unless they are floats.
+    """Return "integer" where all values fit into 64 bits; larger integers are compared as text, unless they are floats.
 
-    In memory it is the same: floats without fractions are whole numbers.
+    Labels in memory follow the same rule: floats without fractions are integers.
     """
     if fractions or largest is None or math.isinf(largest):
         return "number"
@@ -230,22 +266,46 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def match_columns(table: LabelTable, wanted: Sequence[str]) -> list[str]:
-    """Return the columns that names or patterns such as "kmeans_*" stand for, in the order given, each once."""
-    found: list[str] = []
-    known = set(table.columns)
-    unknown = [name for name in dict.fromkeys(wanted) if name not in known and not any(sign in name for sign in "*?[")]
+def no_rows(path: str) -> InputError:
+    """Return the error for a table without rows."""
+    return InputError(f"{path} has columns but no rows.", code="no-rows", hint="Pass one row per instance.")
+
+
+def resolve(table: LabelTable, request: ColumnRequest) -> ColumnRequest:
+    """Return a request with the columns that its patterns, such as "kmeans_*", select."""
+    members = request.members
+    if members is not None and not isinstance(members, str | int):
+        members = match_columns(table, members)
+    for name in (request.id, request.truth):
+        if name is not None:
+            table.column(name)
+    return replace(request, members=members, keep=match_columns(table, request.keep))
+
+
+def match_columns(table: LabelTable, names: Sequence[str]) -> list[str]:
+    """Return the columns that names or patterns such as "kmeans_*" select, in the order given, each once."""
+    matched: list[str] = []
+    columns = set(table.columns)
+    unknown = [name for name in dict.fromkeys(names) if name not in columns and not is_glob(name)]
     if len(unknown) > 1:
-        listed = ", ".join(map(repr, unknown))
-        raise QuorateError(f"{table.path} has no columns {listed}. Its columns are: {_listed(table.columns)}.")
-    for name in wanted:
-        matches = [name] if name in known else [c for c in table.columns if fnmatchcase(c, name)]
-        if not matches and any(sign in name for sign in "*?["):
-            raise QuorateError(
-                f"No column of {table.path} matches {name!r}. Its columns are: {_listed(table.columns)}."
+        raise InputError(
+            f"{table.path} has no columns {', '.join(map(repr, unknown))}. Its columns are: {_listed(table.columns)}.",
+            code="unknown-column",
+        )
+    for name in names:
+        matches = [name] if name in columns else [column for column in table.columns if fnmatchcase(column, name)]
+        if not matches and is_glob(name):
+            raise InputError(
+                f"No column of {table.path} matches {name!r}. Its columns are: {_listed(table.columns)}.",
+                code="unknown-column",
             )
-        found += matches or [table.column(name).name]
-    return list(dict.fromkeys(found))
+        matched += matches or [table.column(name).name]
+    return list(dict.fromkeys(matched))
+
+
+def is_glob(text: str) -> bool:
+    """Return whether text is a pattern that may match several names."""
+    return any(character in text for character in "*?[")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,10 +1,10 @@
-"""Opening files of every format as views of a DuckDB connection, read as a stream whenever they are queried."""
+"""Open files of every format as views on a DuckDB connection, which streams them whenever they are queried."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
-import csv
+import difflib
 import glob
 import gzip
 import lzma
@@ -22,22 +22,22 @@ import numpy as np
 
 from quorate._runtime.memory import parse_bytes
 from quorate._runtime.temporary_files import temporary_folder
-from quorate._utils.checks import check_integer, nearest_name
+from quorate._utils.checks import check_integer
 from quorate._utils.optional_imports import import_extra
-from quorate.errors import QuorateError
-from quorate.tables.io.dialect import DELIMITERS, MISSING, Dialect, find_dialect
+from quorate.errors import DamagedFileError, InputError, Setting, warn
+from quorate.tables.io.dialect import DELIMITERS, Dialect, find_dialect
 from quorate.tables.io.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
-from quorate.tables.io.label_table import NUMBERED, ROW, VIEW, Column, LabelTable
-from quorate.tables.io.untrusted_files import check_arrow, load_npy, load_npz, load_obs
+from quorate.tables.io.label_table import NUMBERED, ROW, VIEW, Column, LabelTable, is_glob
+from quorate.tables.io.untrusted_files import check_arrow, copy_sheet, load_npy, load_npz, load_obs
 
 if TYPE_CHECKING:
     import duckdb
 
 _HEAD_BYTES = 1 << 18
-# The engine may drop a line that is longer than it was told, and all behind it, without a word. It reads sixteen such
-# lines at once, which costs memory only where a table is packed; so lines are looked at before it reads them.
+# DuckDB may silently drop a line that is longer than its limit, and everything after it. Its buffer holds sixteen such
+# lines, which costs memory only for compressed tables; so the lengths of lines are checked before it reads them.
 _LONGEST_LINE, _LONGEST_PACKED_LINE = 1 << 29, 1 << 21
-# The engine keeps to this much memory and spills to disk beyond it, so that tables larger than memory can be read.
+# DuckDB spills to disk beyond this much memory, so that tables larger than memory can be read.
 _ENGINE_MEMORY = "800MB"
 
 
@@ -48,6 +48,7 @@ def open_table(
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     memory_limit: int | float | str | None = None,
     threads: int | None = None,
 ) -> LabelTable:
@@ -56,20 +57,22 @@ def open_table(
     Parameters
     ----------
     path : str or Path
-        A file, or "-" for standard input; or a folder of Parquet files or a pattern such as "labels/*.parquet", which
-        are read as one table, in the order of their names.
+        A file, or "-" for standard input. A folder of Parquet files or a pattern such as "labels/*.parquet" is read as
+        one table, in the order of the file names.
     format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad", "xlsx", "json"}, optional
-        Default: by the file's ending, or else by its first bytes.
+        Default: by the file's extension, or by its first bytes.
     delimiter : str, optional
-        What splits the columns of a text table. Default: found from its first lines.
+        Column delimiter of a text table. Default: detected from the first lines.
     header : bool, optional
-        Whether the first line of a text table names the columns. Default: found from its first lines.
+        Whether the first line of a text table names the columns. Default: detected from the first lines.
     encoding : str, optional
         Encoding of a text table, such as "latin-1". Default: UTF-8.
+    sheet : str or int, optional
+        Name or number (from 0) of the sheet of an Excel workbook. Default: the first; a warning lists the others.
     memory_limit : int or str, optional
-        How much memory the engine may use before it spills to the temporary folder, such as "2GB".
+        Memory that DuckDB may use before it spills to the temporary folder, such as "2GB".
     threads : int, optional
-        How many threads the engine may use. Default: all.
+        Number of DuckDB's threads. Default: all cores.
     """
     resources = ExitStack()
     with ExitStack() as on_failure:
@@ -78,13 +81,16 @@ def open_table(
         files = [_spool_input(resources)] if str(path) == STREAM else find_files(path)
         kind = find_format(files[0], format)
         if len(files) > 1 and kind.name != "parquet":
-            raise QuorateError(f"{path} names {len(files)} files of {kind.name}; only Parquet files are read together.")
+            raise InputError(
+                f"{path} matches {len(files)} {kind.name} files; only Parquet files are read as one table.",
+                code="several-files",
+            )
         files = [_with_plain_name(file, resources) for file in files]
         shown = shown.encode(errors="replace").decode()
         connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
             opener = _OPENERS.get(kind.name, _text_view)
-            source = _Source(connection, files, kind, shown, _delimiter(delimiter), header, encoding, resources)
+            source = _Source(connection, files, kind, shown, _delimiter(delimiter), header, encoding, sheet, resources)
             columns = opener(source)
             numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
         on_failure.pop_all()
@@ -92,7 +98,7 @@ def open_table(
 
 
 def _with_plain_name(file: Path, resources: ExitStack) -> Path:
-    """Return the file, or a link to it where its name is no text, which the engine demands."""
+    """Return the file, or a link to it if its name is not UTF-8, which DuckDB requires."""
     if is_text(file):
         return file
     link = _temporary_file(resources)
@@ -101,7 +107,7 @@ def _with_plain_name(file: Path, resources: ExitStack) -> Path:
 
 
 def is_text(path: Path) -> bool:
-    """Return whether a path can be told in UTF-8, as any bytes may name a file."""
+    """Return whether a path can be encoded in UTF-8; file names may hold any bytes."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -112,14 +118,14 @@ def is_text(path: Path) -> bool:
 def _delimiter(given: str | None) -> str | None:
     delimiter = {"\\t": "\t", "tab": "\t"}.get(given or "", given)
     if delimiter is not None and len(delimiter) != 1:
-        raise QuorateError(f"delimiter must be one sign, or tab; got {delimiter!r}.")
+        raise InputError(f"must be one character, or tab; got {delimiter!r}.", code="delimiter", parameter="delimiter")
     return delimiter
 
 
 def connect(
     resources: ExitStack, *, memory_limit: int | float | str | None = None, threads: int | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection of its own, with bounded memory and a temporary folder, closed with `resources`."""
+    """Return a new DuckDB connection with bounded memory and a temporary folder, closed with `resources`."""
     import duckdb
 
     limit = _ENGINE_MEMORY if memory_limit is None else f"{parse_bytes(memory_limit)}B"
@@ -146,6 +152,7 @@ class _Source:
     delimiter: str | None
     header: bool | None
     encoding: str | None
+    sheet: str | int | None
     resources: ExitStack
 
     @property
@@ -155,43 +162,52 @@ class _Source:
 
     @property
     def pattern(self) -> str:
-        """The path as DuckDB wants it."""
+        """The path, escaped for DuckDB."""
         return escaped(self.file)
 
     @property
     def patterns(self) -> list[str]:
-        """The paths of all files as DuckDB wants them."""
+        """The paths of all files, escaped for DuckDB."""
         return [escaped(file) for file in self.files]
 
 
 def escaped(file: Path) -> str:
-    """Return a path in which signs that would match several files are escaped."""
+    """Return a path in which the characters of glob patterns are escaped."""
     return re.sub(r"([*?\[])", r"[\1]", str(file))
 
 
 def find_files(path: str | Path) -> list[Path]:
-    """Return the files that a path stands for: a file, the Parquet files of a folder, or those that match a pattern."""
+    """Return the files that a path selects: a file, the Parquet files of a folder, or the matches of a pattern."""
     target = Path(path)
+    if _URL.match(str(path)):
+        raise InputError(f"{path} is a URL.", code="url", hint="Download the file first and pass its path.")
     if target.is_dir():
         inside = (Path(folder) / name for folder, _, names in os.walk(target) for name in names)
-        found = sorted(file for file in inside if file.suffix in FORMATS["parquet"] and file.is_file())
-        if not found:
-            raise QuorateError(f"{path} is a directory without Parquet files. Name a file in it.")
-    elif not target.exists() and any(sign in str(path) for sign in "*?["):
-        found = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
-        if not found:
-            raise QuorateError(f"No file matches {path}. Check the pattern and the folder.")
+        files = sorted(file for file in inside if file.suffix in FORMATS["parquet"] and file.is_file())
+        if not files:
+            raise InputError(f"{path} is a folder without Parquet files.", code="no-files", hint="Pass a file in it.")
+    elif not target.exists() and is_glob(str(path)):
+        files = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
+        if not files:
+            raise InputError(f"No file matches {path}.", code="no-files", hint="Check the pattern and the folder.")
     else:
-        found = [target]
-    return [_check_input(file) for file in found]
+        files = [target]
+    return [_check_input(file) for file in files]
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # two letters at least: drives of Windows have one
 
 
 def _check_input(path: Path) -> Path:
     if not path.exists():
-        siblings = [str(path.parent / other) for other in _names_in(path.parent)]
-        raise QuorateError(f"There is no file {path}.{nearest_name(path, siblings) or ' Check its name and folder.'}")
+        near = difflib.get_close_matches(path.name, _names_in(path.parent), n=1, cutoff=0.75)
+        raise InputError(
+            f"There is no file {path}.",
+            code="no-file",
+            hint=f"Did you mean {str(path.parent / near[0])!r}?" if near else "Check its name and folder.",
+        )
     if not os.access(path, os.R_OK):
-        raise QuorateError(f"{path} cannot be read. Check its permissions.")
+        raise InputError(f"{path} cannot be read.", code="permissions", hint="Check its permissions.")
     return path
 
 
@@ -203,11 +219,12 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _spool_input(resources: ExitStack) -> Path:
-    """Copy standard input into a temporary file, as it is read more than once."""
-    if sys.__stdin__ is None:
-        raise QuorateError("Standard input is closed. Pipe a table into the command, or name a file.")
-    if sys.stdin.isatty():
-        raise QuorateError("Standard input is a terminal. Pipe a table into the command, or name a file.")
+    """Copy standard input into a temporary file, because it is read more than once."""
+    if sys.__stdin__ is None or sys.stdin.isatty():
+        state = "closed" if sys.__stdin__ is None else "a terminal"
+        raise InputError(
+            f"Standard input is {state}.", code="no-input", hint="Pipe a table into the command, or pass a file."
+        )
     file = _temporary_file(resources)
     with open(file, "wb") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
@@ -227,7 +244,7 @@ _DECOMPRESSORS: dict[str | None, Callable[..., IO[bytes]]] = {
 
 
 def _text_view(source: _Source) -> list[Column]:
-    """Open a text table; its columns are text named c0, c1, ..., whatever they are called in the file."""
+    """Open a text table; its columns are text and called c0, c1, ... in DuckDB."""
     if source.encoding is not None:
         source = _recode(source)
     elif source.format.compression in ("bz2", "xz"):
@@ -239,11 +256,11 @@ def _text_view(source: _Source) -> list[Column]:
     if source.delimiter is not None and len(dialect.columns) == 1:
         _refuse_wrong_delimiter(source, head)
     _read_csv(source, dialect).create_view(VIEW)
-    return [Column(name, f"c{j}", "VARCHAR") for j, name in enumerate(dialect.columns)]
+    return [Column(name, f"c{j}", "VARCHAR", is_text_cell=True) for j, name in enumerate(dialect.columns)]
 
 
 def _unpack(source: _Source) -> _Source:
-    """Return the source decompressed into a temporary file: the engine does not read all compressions itself."""
+    """Return the source decompressed into a temporary file, for compressions that DuckDB does not read."""
     unpacked = _temporary_file(source.resources)
     with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(unpacked, "wb") as copy:
         shutil.copyfileobj(packed, copy)
@@ -256,11 +273,17 @@ def _recode(source: _Source) -> _Source:
         reader = codecs.getreader(str(source.encoding))
         "".encode(str(source.encoding))
     except LookupError:
-        raise QuorateError(
-            f'encoding must be the name of an encoding of text, such as "latin-1" or "utf-16"; got {source.encoding!r}.'
+        raise InputError(
+            f'must be a text encoding, such as "latin-1" or "utf-16"; got {source.encoding!r}.',
+            code="encoding",
+            parameter="encoding",
         ) from None
     if source.format.compression == "zstd":
-        raise QuorateError(f"{source.shown} is packed by zstd and not in UTF-8. Unpack it first, or pack it by gzip.")
+        raise InputError(
+            f"{source.shown} is compressed by zstd, which is read in UTF-8 only.",
+            code="encoding",
+            hint="Decompress it first, or compress it by gzip.",
+        )
     recoded = _temporary_file(source.resources)
     try:
         with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(recoded, "wb") as copy:
@@ -268,7 +291,11 @@ def _recode(source: _Source) -> _Source:
             while part := text.read(1 << 20):
                 copy.write(part.encode("utf-8"))
     except UnicodeError:
-        raise QuorateError(f"{source.shown} is not text in {source.encoding}. Name another encoding=.") from None
+        raise DamagedFileError(
+            f"{source.shown} is not text in {source.encoding}.",
+            code="encoding",
+            hint=("Set another ", Setting("encoding"), "."),
+        ) from None
     return replace(source, files=[recoded], format=FileFormat(source.format.name))
 
 
@@ -284,14 +311,14 @@ def _read_csv(source: _Source, dialect: Dialect) -> Any:
         max_line_size=_LONGEST_PACKED_LINE if source.format.compression else _LONGEST_LINE,
         quotechar='"',
         escapechar='"',
-        na_values=list(MISSING),
+        na_values="",  # other words for missing labels are data in ids and kept columns
         strict_mode=True,
         compression=source.format.compression or "none",
     )
 
 
 def _read_head(source: _Source) -> str:
-    """Return the first complete lines of a text table."""
+    """Return the first lines of a text table; the last of them may end inside a quoted cell."""
     if source.format.compression == "zstd":
         lines = source.connection.sql(
             "SELECT line FROM read_csv($file, columns = {'line': 'VARCHAR'}, auto_detect = false, delim = chr(1), "
@@ -304,30 +331,39 @@ def _read_head(source: _Source) -> str:
     if len(head) == _HEAD_BYTES:
         head = head[: head.rfind(b"\n") + 1 or None]
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise QuorateError(f'{source.shown} is text in UTF-16. Pass encoding="utf-16", or save it in UTF-8.')
+        raise InputError(
+            f"{source.shown} is text in UTF-16.",
+            code="encoding",
+            hint=("Pass ", Setting("encoding", "utf-16"), ", or save it in UTF-8."),
+        )
     if b"\0" in head:
-        raise QuorateError(f"{source.shown} is not a text table. Name its format with format= if it is another one.")
+        raise DamagedFileError(
+            f"{source.shown} is not a text table.",
+            code="not-a-text-table",
+            hint=("Set ", Setting("format"), " if it has another format."),
+        )
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise QuorateError(f"{source.shown} is not text in UTF-8. {NAME_ENCODING}") from None
+        raise DamagedFileError(f"{source.shown} is not text in UTF-8.", code="encoding", hint=NAME_ENCODING) from None
 
 
 def _refuse_endless_lines(source: _Source) -> None:
-    """Refuse a text table with a line that the engine may drop."""
+    """Refuse a text table with a line that DuckDB may drop."""
     if source.format.compression is None:
         bound, endless = _LONGEST_LINE // 2, _has_endless_window(source.file)
     else:
         bound, endless = _LONGEST_PACKED_LINE, _has_endless_line(source)
     if endless:
-        raise QuorateError(
-            f"{source.shown} has a line of more than {bound >> 20} MB, which is no line of a table. Check that it is "
-            "whole, and that it is a text table."
+        raise DamagedFileError(
+            f"{source.shown} has a line of more than {bound >> 20} MB.",
+            code="endless-line",
+            hint="Check that the file is complete, and that it is a text table.",
         )
 
 
 def _has_endless_window(file: Path) -> bool:
-    """Return whether no line ends in some window of half the longest line: only there is a longer one seen for sure."""
+    """Return whether some window of half the longest line holds no line end: every longer line covers such a window."""
     window, size = _LONGEST_LINE // 2, file.stat().st_size
     with open(file, "rb") as text:
         for start in range(0, size - window, window):
@@ -338,11 +374,11 @@ def _has_endless_window(file: Path) -> bool:
 
 
 def _has_endless_line(source: _Source) -> bool:
-    """Return whether a packed table has a line that is too long; to unpack it costs little beside reading it."""
+    """Return whether a compressed table has a line that is too long; decompressing is cheap compared with reading."""
     if source.format.compression == "gzip":
         opened: Any = gzip.open(source.file)  # noqa: SIM115
     else:
-        arrow = import_extra("pyarrow", "Reading tables packed by zstd")
+        arrow = import_extra("pyarrow", "Reading tables compressed by zstd")
         opened = arrow.input_stream(str(source.file), compression="zstd")
     line = 0
     with opened as packed:
@@ -356,12 +392,14 @@ def _has_endless_line(source: _Source) -> bool:
 
 
 def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
-    """Refuse a delimiter that splits nothing where another one would."""
-    found = find_dialect(head, source.shown, header=source.header)
-    if len(found.columns) > 1:
-        raise QuorateError(
-            f"{source.shown} has one column when split by {source.delimiter!r}, but looks split by "
-            f"{DELIMITERS[found.delimiter]}. Leave delimiter= out, or pass {found.delimiter!r}."
+    """Refuse a delimiter that splits nothing where another one does."""
+    detected = find_dialect(head, source.shown, header=source.header)
+    if len(detected.columns) > 1:
+        raise InputError(
+            f"{source.delimiter!r} gives {source.shown} one column, but its lines look delimited by "
+            f"{DELIMITERS[detected.delimiter]}.",
+            code="delimiter",
+            hint=("Pass ", Setting("delimiter", detected.delimiter), ", or omit it."),
         )
 
 
@@ -372,10 +410,10 @@ def _parquet_view(source: _Source) -> list[Column]:
 
 
 def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
-    """Create a view with the number of each row in Parquet files read one after the other, if their columns allow it.
+    """Create a view with row numbers over Parquet files, unless the names of their columns prevent it.
 
-    A window would number them too, but rows would have to pass through it in order. Here the reader tells the file and
-    the row in the file, and the files' own metadata how many rows come before each of them.
+    A window function would number the rows too, but only by passing all of them through it in order. The Parquet reader
+    provides file and row in the file, and the files' metadata the number of rows before each file.
     """
     if {"file_index", "file_row_number", ROW} & {column.name.lower() for column in columns}:
         return None
@@ -385,7 +423,7 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
         ).fetchall()
     )
     if not all(str(file) in lengths for file in source.files):
-        return None  # the engine calls a file by another name
+        return None  # DuckDB reports a file under another name
     before = np.cumsum([0, *(lengths[str(file)] for file in source.files)])[:-1]
     relation = source.connection.read_parquet(source.patterns)
     relation.project(
@@ -406,12 +444,12 @@ def _columns_of(relation: Any) -> list[Column]:
 
 
 def _npy_view(source: _Source) -> list[Column]:
-    """Open an array of rows x members, or a vector; it stays on disk until it is read."""
+    """Open an array of rows x members, or a vector; it stays on disk until it is queried."""
     return _register_arrays(source, {"": load_npy(source.file, source.shown)})
 
 
 def _npz_view(source: _Source) -> list[Column]:
-    """Open named arrays: vectors are columns, a matrix is one column per column."""
+    """Open named arrays: a vector is one column, a matrix one column per column."""
     return _register_arrays(source, load_npz(source.file, source.shown))
 
 
@@ -423,65 +461,84 @@ def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:
         elif array.ndim == 1:
             columns = {name or "member_0": array}
         else:
-            raise QuorateError(f"{source.shown} holds an array of {array.ndim} dimensions. Save rows x members.")
+            raise InputError(
+                f"{source.shown} holds an array of {array.ndim} dimensions.",
+                code="array-shape",
+                hint="Save a matrix of rows x members.",
+            )
         for column in columns.keys() & vectors.keys():
-            raise QuorateError(f"{source.shown} holds two columns named {column!r}. Rename one of its arrays.")
+            raise InputError(
+                f"{source.shown} holds two columns named {column!r}.",
+                code="repeated-column",
+                hint="Rename one of its arrays.",
+            )
         vectors |= columns
     if not vectors or len({len(vector) for vector in vectors.values()}) > 1:
-        raise QuorateError(f"{source.shown} must hold arrays of one length. Save one label per row in each of them.")
+        raise InputError(
+            f"{source.shown} must hold arrays of the same length.",
+            code="array-shape",
+            hint="Save one label per row in each of them.",
+        )
     for name, vector in vectors.items():
         if vector.dtype.kind not in "iubfUT":
-            raise QuorateError(f"{source.shown} holds {name!r} of type {vector.dtype}. Save numbers or text.")
+            raise InputError(
+                f"{source.shown} holds {name!r} of type {vector.dtype}.",
+                code="label-type",
+                hint="Save numbers or text.",
+            )
     return _register_vectors(source, vectors)
 
 
 def _h5ad_view(source: _Source) -> list[Column]:
-    """Open the names of the cells and the categorical columns of `obs`."""
+    """Open the cell names and the categorical columns of `obs`."""
     return _register_vectors(source, load_obs(source.file, source.shown))
 
 
 def _register_vectors(source: _Source, vectors: dict[str, Any]) -> list[Column]:
-    # DuckDB reads text only from arrays of objects.
-    held = {
+    # DuckDB reads text from object arrays only.
+    arrays = {
         f"c{j}": vector.astype(object) if vector.dtype.kind in "UT" else vector
         for j, vector in enumerate(vectors.values())
     }
-    source.connection.register(VIEW, held)
+    source.connection.register(VIEW, arrays)
     types = _columns_of(source.connection.table(VIEW))
     return [Column(name, column.sql_name, column.sql_type) for name, column in zip(vectors, types, strict=True)]
 
 
 def _excel_view(source: _Source) -> list[Column]:
-    """Open the first sheet of a workbook, as the text table it would be saved as."""
-    calamine = import_extra("python_calamine", "Reading Excel files")
-    try:
-        rows = calamine.CalamineWorkbook.from_path(str(source.file)).get_sheet_by_index(0).to_python()
-    except (calamine.CalamineError, OSError, ValueError, IndexError):
-        raise QuorateError(f"{source.shown} is not a workbook that can be read. Save its sheet as CSV.") from None
+    """Open a sheet of a workbook, as the text table that it would be saved as."""
     copied = _temporary_file(source.resources)
-    with open(copied, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([_as_text(cell) for cell in row] for row in rows)
+    names = copy_sheet(source.file, source.shown, source.sheet, copied)
+    if source.sheet is None and len(names) > 1:
+        warn(
+            f"{source.shown} has {len(names)} sheets ({', '.join(map(repr, names))}); reading the first.",
+            code="several-sheets",
+            hint=("Set ", Setting("sheet"), " to read another one."),
+        )
     return _text_view(replace(source, files=[copied], format=FileFormat("csv"), delimiter=",", encoding=None))
 
 
-def _as_text(cell: Any) -> str:
-    """Return a cell of a workbook, which knows no whole numbers, as people see it."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-
-
 def _json_view(source: _Source) -> list[Column]:
-    """Open lines of JSON, or one list of records; all of it tells which columns there are."""
+    """Open JSON lines, or one list of records; the columns are detected from the whole file."""
     connection: Any = source.connection
-    relation = connection.read_json(
-        source.pattern, sample_size=-1, maximum_depth=2, compression=source.format.compression or "none"
-    )
-    if all(str(kind).endswith("]") or str(kind).startswith("STRUCT") for kind in relation.types):
-        raise QuorateError(
-            f"{source.shown} holds lists or objects where cells are expected. Save one object per row, as pandas does: "
-            'frame.to_json(path, orient="records", lines=True).'
+    options = {"maximum_depth": 2, "compression": source.format.compression or "none"}
+    relation = connection.read_json(source.pattern, sample_size=-1, **options)
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    if all(kind.endswith("]") or kind.startswith("STRUCT") for kind in types.values()):
+        raise InputError(
+            f"{source.shown} holds lists or objects where cells are expected.",
+            code="json-shape",
+            hint='Save one object per row, as pandas does: frame.to_json(path, orient="records", lines=True).',
         )
+    # Text that looks like a date or a UUID stays as it is written; columns of mixed types become text.
+    as_text = {name: "VARCHAR" if kind in _DETECTED_IN_TEXT else kind for name, kind in types.items()}
+    if as_text != types:
+        relation = connection.read_json(source.pattern, columns=as_text, **options)
     relation.create_view(VIEW)
     return _columns_of(relation)
+
+
+_DETECTED_IN_TEXT = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID", "JSON")
 
 
 _OPENERS: dict[str, Callable[[_Source], list[Column]]] = {

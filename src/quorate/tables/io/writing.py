@@ -1,4 +1,4 @@
-"""Writing tables: checked before any work, atomic, and as a stream where the format allows it."""
+"""Write tables: checked before any work, atomic, and streamed where the format allows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate._runtime.temporary_files import temporary_file, temporary_folder
 from quorate._utils.optional_imports import import_extra
-from quorate.errors import QuorateError
+from quorate.errors import InputError, Setting
 from quorate.persistence.archive import fill_npz
 from quorate.tables.io.formats import STREAM, USE_ENDINGS, WRITTEN, FileFormat, explained, find_format
 from quorate.tables.io.reading import find_files, is_text
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# What file systems without links answer.
+# Errors of file systems without hard links.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -37,40 +37,61 @@ def check_output(path: str | Path | None, *, force: bool = False, source: str | 
     It must not be the `source` that is read, one of its files, or a file that would be read with them the next time.
     """
     if path is not None and not isinstance(path, str | os.PathLike):
-        raise QuorateError(f"out must be the path of the file to write; got {path!r}. Pass numbers as n_clusters=.")
+        raise InputError(
+            f"must be the path of the file to write; got {path!r}.",
+            code="output-path",
+            parameter="out",
+            hint=("Pass the number of clusters as ", Setting("n_clusters"), "."),
+        )
     if path is not None and str(path) == STREAM and sys.__stdout__ is None:
-        raise QuorateError("Standard output is closed. Name a file to write to.")
+        raise InputError("Standard output is closed.", code="output-closed", hint="Pass a file to write to.")
     if path is None or str(path) == STREAM:
         return
     target = Path(path)
     if target.is_dir():
-        raise QuorateError(f"The output {target} is a directory. Name a file in it.")
+        raise InputError(f"The output {target} is a folder.", code="output-folder", hint="Pass a file in it.")
     if not target.parent.is_dir():
-        raise QuorateError(f"The folder of the output {target} does not exist. Create {target.parent} first.")
+        raise InputError(
+            f"The folder of the output {target} does not exist.",
+            code="no-folder",
+            hint=f"Create {target.parent} first.",
+        )
     if source is not None and str(source) != STREAM:
         _refuse_input(target, source)
     if target.exists() and target.is_file() and not force:
         raise _exists(target)
     if not os.access(target.resolve().parent, os.W_OK):
-        raise QuorateError(f"The folder {target.parent} cannot be written to. Check its permissions.")
+        raise InputError(
+            f"The folder {target.parent} cannot be written to.", code="permissions", hint="Check its permissions."
+        )
 
 
 def _refuse_input(target: Path, source: str | Path) -> None:
     if any(_same_file(target, file) for file in find_files(source)):
-        raise QuorateError(f"The output {target} is the input, or one of its files. Write to another file.")
+        raise InputError(
+            f"The output {target} is the input, or one of its files.",
+            code="output-is-input",
+            hint="Write to another file.",
+        )
     if Path(source).is_dir() and target.resolve().is_relative_to(Path(source).resolve()):
-        raise QuorateError(f"The output {target} is in the folder that is read, {source}. Write to another folder.")
+        raise InputError(
+            f"The output {target} is in the input folder {source}.",
+            code="output-is-input",
+            hint="Write to another folder.",
+        )
     if not Path(source).exists() and _matches(target, Path(source)):
-        raise QuorateError(
-            f"The output {target} matches {source}, which is read: it would be read the next time. Name another file."
+        raise InputError(
+            f"The output {target} matches the input {source}, so the next run would read it.",
+            code="output-is-input",
+            hint="Write to another file.",
         )
 
 
 def _matches(target: Path, pattern: Path) -> bool:
-    parts, signs = Path(os.path.abspath(target)).parts, Path(os.path.abspath(pattern)).parts
-    if "**" in signs:
-        return fnmatch(os.path.join(*parts), os.path.join(*signs))
-    return len(parts) == len(signs) and all(map(fnmatch, parts, signs))
+    parts, patterns = Path(os.path.abspath(target)).parts, Path(os.path.abspath(pattern)).parts
+    if "**" in patterns:
+        return fnmatch(os.path.join(*parts), os.path.join(*patterns))
+    return len(parts) == len(patterns) and all(map(fnmatch, parts, patterns))
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -79,16 +100,19 @@ def _same_file(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _exists(target: Path) -> QuorateError:
-    return QuorateError(f"The output {target} exists already. Pass force=True to replace it.")
+def _exists(target: Path) -> InputError:
+    return InputError(
+        f"The output {target} exists already.",
+        code="output-exists",
+        hint=("Pass ", Setting("force", True), " to replace it."),
+    )
 
 
 @contextmanager
 def writing(path: str | Path, *, force: bool = True) -> Iterator[Path]:
-    """Give a temporary path to write to, which becomes `path` at the end of the block, or vanishes on an error.
+    """Yield a temporary path to write to, which becomes `path` at the end of the block, or is removed on an error.
 
-    What is meant for "-" or for a device is copied there at the end. Without `force`, a file that appeared there in the
-    meantime stays.
+    For "-" or a device the content is copied at the end. Without `force`, a file that appeared in the meantime stays.
     """
     target = Path(path)
     streamed = str(path) == STREAM or (target.exists() and not target.is_file())
@@ -107,14 +131,16 @@ def writing(path: str | Path, *, force: bool = True) -> Iterator[Path]:
         raise
     except OSError as error:
         shown = "Standard output" if str(path) == STREAM else path
-        raise QuorateError(
-            f"{shown} cannot be written: {error.strerror or error}. Check space and permissions."
+        raise InputError(
+            f"{shown} cannot be written: {error.strerror or error}.",
+            code="cannot-write",
+            hint="Check disk space and permissions.",
         ) from error
 
 
 @contextmanager
 def _plain_name(folder: Path) -> Iterator[Path]:
-    """Give the folder, or a link to it where its name is no text, which writers demand."""
+    """Yield the folder, or a link to it if its name is not UTF-8, which writers require."""
     if is_text(folder):
         yield folder
         return
@@ -125,7 +151,7 @@ def _plain_name(folder: Path) -> Iterator[Path]:
 
 
 def _create(temporary: Path, target: Path) -> None:
-    """Move a file to a place where there must be none; a link fails where a move would replace."""
+    """Move a file to a path where none may exist; a hard link fails where a move would replace."""
     try:
         os.link(temporary, target)
     except FileExistsError:
@@ -139,18 +165,22 @@ def _create(temporary: Path, target: Path) -> None:
 
 
 def write_text(path: str | Path, text: str, *, force: bool = True) -> None:
-    """Write a text file whole, or not at all."""
+    """Write a text file completely, or not at all."""
     with writing(path, force=force) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="replace")  # names of files may be no text
+        temporary.write_text(text, encoding="utf-8", errors="replace")  # names of files may not be UTF-8
 
 
 def make_folder(path: str | Path) -> Path:
-    """Make a folder, and those above it, unless it is there already."""
+    """Create a folder and its parents, unless it exists, and return it."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise QuorateError(f"The folder {folder} cannot be made: {error.strerror or error}. Name another.") from error
+        raise InputError(
+            f"The folder {folder} cannot be created: {error.strerror or error}.",
+            code="cannot-write",
+            hint="Pass another one.",
+        ) from error
     return folder
 
 
@@ -165,30 +195,34 @@ def _copy_out(temporary: Path, path: str | Path) -> None:
 
 
 def output_format(path: str | Path, format: str | None = None) -> FileFormat:
-    """Return the format in which a table is written to a path: the one given, or else by its ending; CSV has none."""
+    """Return the format in which a table is written: the one given, or by the extension; CSV if there is none."""
     if str(path) == STREAM and format is None:
         return FileFormat("csv")
     kind = find_format(path, format, look=False)
     if kind.compression in ("bz2", "xz"):
-        raise QuorateError(f"{path} cannot be written: only .gz and .zst are written compressed. Use one of them.")
+        raise _unwritable(path, "only .gz and .zst are written compressed", "Use one of them.")
     if kind.compression and not kind.is_text:
-        raise QuorateError(f"{path} cannot be written: only text tables are written compressed. Leave out the ending.")
+        raise _unwritable(path, "only text tables are written compressed", f"Omit {Path(path).suffix}.")
     if kind.name not in WRITTEN:
-        raise QuorateError(f"{path} cannot be written: {kind.name} is only read. {USE_ENDINGS}")
+        raise _unwritable(path, f"{kind.name} is only read", USE_ENDINGS)
     return kind
 
 
+def _unwritable(path: str | Path, why: str, hint: str) -> InputError:
+    return InputError(f"{path} cannot be written: {why}.", code="output-format", hint=hint)
+
+
 def check_ending(path: str | Path | None, endings: Sequence[str], what: str) -> None:
-    """Refuse an output whose ending promises another format than the one it is written in."""
+    """Refuse an output whose extension belongs to another format than the one it is written in."""
     ending = "" if path is None or str(path) == STREAM else Path(path).suffix.lower()
-    if ending and ending not in endings:
-        raise QuorateError(f"{path} cannot be written: {what} is written as {endings[0]}. Use that ending.")
+    if path is not None and ending and ending not in endings:
+        raise _unwritable(path, f"{what} is written as {endings[0]}", "Use that extension.")
 
 
 def write_table(
     relation: duckdb.DuckDBPyRelation, path: str | Path, *, format: str | None = None, force: bool = True
 ) -> None:
-    """Write a relation to a file (or "-"), atomically and as a stream where the format allows it."""
+    """Write a relation to a file (or "-"), atomically, and streamed where the format allows it."""
     kind = output_format(path, format)
     with writing(path, force=force) as temporary, explained(str(path), "written"):
         if kind.is_text:
@@ -209,23 +243,27 @@ def _write_arrow(relation: Any, path: Path) -> None:
 
 
 def _write_npy(relation: Any, path: Path) -> None:
-    """Write the columns of numbers side by side; a single one as a vector."""
-    arrays = [_whole(array) for array in relation.fetchnumpy().values()]
+    """Write the numeric columns as a matrix; a single one as a vector."""
+    arrays = [_unmasked(array) for array in relation.fetchnumpy().values()]
     numbers = [array for array in arrays if array.dtype.kind in "iubf"]
     if not numbers:
-        raise QuorateError("An NPY file holds numbers only, and no column is one. Write another format.")
+        raise InputError(
+            "An NPY file holds numbers only, and no column is numeric.",
+            code="output-format",
+            hint="Write another format.",
+        )
     with open(path, "wb") as file:
         np.save(file, numbers[0] if len(numbers) == 1 else np.column_stack(numbers))
 
 
 def _write_npz(relation: Any, path: Path) -> None:
-    arrays = {name: _whole(array) for name, array in relation.fetchnumpy().items()}
+    arrays = {name: _unmasked(array) for name, array in relation.fetchnumpy().items()}
     with open(path, "wb") as file:
         fill_npz(file, {name: _plain(array) for name, array in arrays.items()}, compression=zipfile.ZIP_DEFLATED)
 
 
-def _whole(array: Any) -> Any:
-    """Return an array without a mask: missing numbers become NaN, missing text the empty string."""
+def _unmasked(array: Any) -> Any:
+    """Return an array without a mask: missing numbers become NaN, missing text becomes empty."""
     if not isinstance(array, np.ma.MaskedArray) or not array.mask.any():
         return np.asarray(array)
     text = array.dtype.kind in "OU"

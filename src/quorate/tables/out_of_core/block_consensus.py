@@ -18,7 +18,7 @@ from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, cluster_table
 from quorate.certainty import Certainty, Groups, certainty
 from quorate.ensemble import Ensemble, ensemble_blocks
-from quorate.errors import QuorateError, issue
+from quorate.errors import MemoryLimitError, Setting, issue
 from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
 from quorate.reliability import ncai
 from quorate.row_similarity import group_sizes, group_sums
@@ -45,10 +45,11 @@ def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, a
     """Return the estimator if it can work on blocks of patterns, or say what it would need instead."""
     why = estimator.why_all_patterns()
     if why is not None:
-        raise QuorateError(
+        raise MemoryLimitError(
             f"The rows have {n_patterns:,} distinct combinations of labels: {why} and needs about "
-            f"{format_bytes(n_bytes)}, but {format_bytes(available)} is available. "
-            'Use the default method, gp-mgla or hbgf with init="ward", which read them in blocks, or fewer members.'
+            f"{format_bytes(n_bytes)}, but {format_bytes(available)} is available.",
+            code="patterns-memory",
+            hint=("Use the default method, gp-mgla or hbgf with ", Setting("init", "ward"), ", or fewer members."),
         )
     return cast(GraphMethod, estimator.in_blocks())
 
@@ -82,7 +83,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
 
 
 class Embedded(NamedTuple):
-    """A block of patterns, which of them have any evidence, and those embedded."""
+    """A block of patterns, which of them have links, and the embedding of those."""
 
     block: Ensemble
     linked: Bools
@@ -102,7 +103,7 @@ class _Blocks:
         return map(self.embed, range(len(ensemble_blocks(self.ens))))
 
     def embed(self, i: int) -> Embedded:
-        """Return a block, which of its patterns have any evidence, and those embedded."""
+        """Return a block, which of its patterns have links, and the embedding of those."""
         block = ensemble_blocks(self.ens)[i]
         cut = self.solution.on(block)
         linked = np.diff(cut.links.indptr) > 0
@@ -129,7 +130,7 @@ class _Blocks:
 
 
 class _Points(Sequence[Points]):
-    """What the k-means clusters: embedded patterns, read when asked for, and what is clustered along with them."""
+    """The points of the k-means: embedded patterns, read when accessed, and further points of the graph."""
 
     def __init__(self, blocks: _Blocks) -> None:
         self._blocks = blocks
@@ -148,7 +149,7 @@ class _Points(Sequence[Points]):
 
 @dataclass(frozen=True)
 class _Numbered:
-    """The consensus label of every pattern, found again whenever it is asked for."""
+    """The consensus label of every pattern, recomputed at each use."""
 
     blocks: _Blocks
     assignment: Assignment | None
@@ -161,7 +162,7 @@ class _Numbered:
         return len(self.sizes)
 
     def labels(self) -> Iterator[tuple[Ensemble, Labels]]:
-        """Yield blocks and the consensus label of their patterns, -1 without evidence."""
+        """Yield blocks and the consensus label of their patterns, -1 without links."""
         offset = 0
         for block, linked, values in self.blocks.embedded():
             labels = np.full(block.n_patterns, -1, dtype=np.int64)

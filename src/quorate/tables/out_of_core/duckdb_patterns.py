@@ -1,4 +1,4 @@
-"""Patterns kept in DuckDB, sorted and packed, where a consensus reads them in blocks and leaves its answer."""
+"""Patterns stored in DuckDB, sorted and packed: a consensus reads them in blocks and stores its answer there."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
-    """Code the labels of counted lines and keep the patterns in DuckDB, sorted, as packed words.
+    """Encode the labels of counted lines, and store the patterns in DuckDB, sorted, as packed words.
 
-    Codes come from the distinct values of each member, by the rules for labels everywhere.
+    The distinct values of each member are encoded by the same rules as labels in memory.
     """
     connection = lines.connection
     levels = []
@@ -43,7 +43,7 @@ def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
         )
         connection.unregister("codes")
         levels.append(column.levels)
-    packing = Packing([len(some) for some in levels])
+    packing = Packing([len(values) for values in levels])
     words = [""] * packing.n_words
     for j, (word, radix) in enumerate(zip(packing.word, packing.radix, strict=True)):
         digit = f"(c{j}.code + 1)"
@@ -63,7 +63,7 @@ def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
 
 
 def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple[Labels, Certainty]]) -> None:
-    """Put label and certainty of the patterns, block by block, beside the cells of the lines that have them."""
+    """Store label and certainty of the patterns, block by block, with the cells of their lines."""
     connection = lines.connection
     connection.execute("CREATE TEMP TABLE quorate_labeled (pattern BIGINT, a0 BIGINT, a1 DOUBLE, a2 DOUBLE, a3 BIGINT)")
     start = 0
@@ -83,7 +83,7 @@ def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple
 
 
 def _word_names(levels: Sequence[Vector]) -> list[str]:
-    return [f"w{word}" for word in range(Packing([len(some) for some in levels]).n_words)]
+    return [f"w{word}" for word in range(Packing([len(values) for values in levels]).n_words)]
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class _DuckDBPatterns:
 
     def read(self, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return codes, -1 for missing, and counts of some consecutive patterns."""
-        found = self.connection.execute(
+        fetched = self.connection.execute(
             f"SELECT {self.key}, n FROM quorate_patterns WHERE rowid >= {start} AND rowid < {stop}"
         ).fetchnumpy()
-        counts = np.asarray(found.pop("n"))
-        return self.packing.unpack(np.stack([np.asarray(word) for word in found.values()], axis=1)), counts
+        counts = np.asarray(fetched.pop("n"))
+        return self.packing.unpack(np.stack([np.asarray(word) for word in fetched.values()], axis=1)), counts

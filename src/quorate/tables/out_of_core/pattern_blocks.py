@@ -1,7 +1,8 @@
-"""Patterns that do not fit into memory: kept elsewhere, read in blocks, and clustered without ever holding them.
+"""Patterns that do not fit into memory: stored elsewhere, read in blocks, and clustered block by block.
 
-Where hardly any two rows carry the same labels there are as many patterns as rows. What graph methods need of them is
-the co-occurrence, which adds up over blocks, and a k-means of their embedding, whose every step is a pass over blocks.
+Where almost no two rows have the same labels there are as many patterns as rows. Graph methods need two things of them:
+the co-occurrence of clusters, which adds up over blocks, and a k-means of their embedding, whose every step is a pass
+over the blocks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ BLOCK = 1 << 17
 
 
 class PatternStore(Protocol):
-    """Distinct patterns in lexicographic order, kept anywhere."""
+    """Distinct patterns in lexicographic order, stored anywhere."""
 
     @property
     def n_patterns(self) -> int:

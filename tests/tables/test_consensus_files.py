@@ -14,6 +14,7 @@ from quorate._runtime import memory
 from quorate.ensemble import ensemble_blocks, ensemble_size, pattern_codes
 from quorate.numerics.kmeans import Assignment
 from quorate.tables.out_of_core import block_consensus, pattern_blocks
+from support import raises
 
 MEMBERS = ["a", "b", "c", "d"]
 
@@ -103,23 +104,23 @@ def test_what_cannot_work_is_refused_before_any_work(tmp_path, labels):
     source = tmp_path / "labels.parquet"
     write(source, labels, "*, 1 AS consensus")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(qt.QuorateError, match="has a column named 'consensus' already"):
+    with raises("answer-exists"):
         qt.consensus_file(source, tmp_path / "out.parquet", members=MEMBERS)
-    with pytest.raises(qt.QuorateError, match="is a directory without Parquet files"):
+    with raises("no-files"):
         qt.consensus_file(tmp_path / "empty", tmp_path / "out.parquet")
-    with pytest.raises(qt.QuorateError, match="No file matches"):
+    with raises("no-files"):
         qt.consensus_file(tmp_path / "*.pq", tmp_path / "out.parquet")
-    with pytest.raises(qt.QuorateError, match="is the input"):
+    with raises("output-is-input"):
         qt.consensus_file(source, source)
-    with pytest.raises(qt.QuorateError, match="is in the folder that is read"):
+    with raises("output-is-input"):
         qt.consensus_file(tmp_path, tmp_path / "out.parquet")
-    with pytest.raises(qt.QuorateError, match="no column 'e'"):
+    with raises("unknown-column"):
         qt.consensus_file(source, tmp_path / "out.parquet", members=["a", "e"])
-    with pytest.raises(qt.QuorateError, match="members must be a list"):
+    with raises("column-list"):
         qt.consensus_file(source, tmp_path / "out.parquet", members="ab")
-    with pytest.raises(qt.QuorateError, match="written compressed"):
+    with raises("output-format"):
         qt.consensus_file(source, tmp_path / "out.csv.bz2")
-    with pytest.raises(qt.QuorateError, match="method must be one of"):
+    with raises("choice"):
         qt.consensus_file(source, tmp_path / "out.parquet", method="gpmgla")
     assert not (tmp_path / "out.parquet").exists()
 
@@ -128,7 +129,7 @@ def test_an_existing_file_is_replaced_only_when_asked(tmp_path, labels):
     source, out = tmp_path / "labels.parquet", tmp_path / "out.parquet"
     write(source, labels)
     out.write_text("mine")
-    with pytest.raises(qt.QuorateError, match="exists already"):
+    with raises("output-exists"):
         qt.consensus_file(source, out, members=MEMBERS, n_clusters=3)
     assert out.read_text() == "mine"
     qt.consensus_file(source, out, members=MEMBERS, n_clusters=3, force=True)
@@ -166,14 +167,14 @@ def test_a_full_disk_leaves_a_clear_error_and_no_file(tmp_path, ending):
         timeout=180,
         env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert "cannot be finished: File too large. Free some disk space" in done.stdout
+    assert "cannot be written completely: File too large. Free disk space" in done.stdout
     assert list((tmp_path / "out").iterdir()) == []
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_an_exceeded_memory_limit_leaves_a_clear_error_and_no_file(tmp_path):
     write(tmp_path / "labels.parquet", drawn(300_000, k=90, noise=1.0))
-    with pytest.raises(qt.QuorateError, match=r"does not fit: Out of Memory.* Raise memory_limit="):
+    with raises("engine-memory"):
         qt.consensus_file(
             tmp_path / "labels.parquet", tmp_path / "out.parquet", members=MEMBERS, n_clusters=4, memory_limit="8MB"
         )
@@ -206,11 +207,8 @@ def test_patterns_that_do_not_fit_into_memory_give_the_same_answer(tmp_path, mon
 def test_methods_that_need_all_patterns_say_what_they_would_need(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)
     write(tmp_path / "labels.parquet", drawn(40_000, k=25, noise=0.7))
-    for method, params, message in (
-        ("weac", {}, r"weac keeps all of them in memory and needs about 1.24 GB, but 100 MB.*Use the default method"),
-        ("gp-mgla", {"init": "k-means++"}, r"init='k-means\+\+' keeps all of them.*with init=\"ward\""),
-    ):
-        with pytest.raises(qt.QuorateError, match=message):
+    for method, params in (("weac", {}), ("gp-mgla", {"init": "k-means++"})):
+        with raises("patterns-memory"):
             qt.consensus_file(
                 tmp_path / "labels.parquet",
                 tmp_path / "out.parquet",

@@ -12,8 +12,9 @@ import pytest
 import quorate as qt
 from quorate._runtime import memory
 from quorate.cli import main
+from quorate.errors import InputError
 from quorate.tables.io import reading
-from support import warns
+from support import raises, warns
 
 
 @pytest.fixture
@@ -38,24 +39,19 @@ def run(*arguments, capsys, code=0):
 def test_ids_and_known_classes_are_no_members_of_a_file(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "t.csv", index=False)
     expected = qt.consensus(frame[MEMBERS], 3)
-    with pytest.warns(qt.QuorateWarning) as warned:
+    with warns("id-column", "class-columns"):
         result = qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=3)
-    said = " ".join(str(one.message) for one in warned)
-    assert "Rows are named by column 'cell'" in said
-    assert "Column 'class' is taken for known classes" in said
-    assert "members=" in said
     assert result.names == tuple(MEMBERS)
     assert pd.read_csv(tmp_path / "out.csv")["consensus"].tolist() == expected.labels.tolist()
     printed = run("combine", tmp_path / "t.csv", "-k", 3, "--json", capsys=capsys)
     assert [member["name"] for member in json.loads(printed.out)["members"]] == MEMBERS
-    assert "Column 'class' is taken for known classes, by name, and is no member" in printed.err
-    assert "--members" in printed.err
-    assert "members=" not in printed.err
+    assert "Column 'class' looks like known classes and is not used as a member." in printed.err
+    assert "list them in --members" in printed.err
 
 
 @pytest.mark.parametrize("name", ["segment_true", "y_true", "Ground Truth", "true.label", "TARGET"])
 def test_known_classes_are_found_by_a_word_of_their_name(frame, name):
-    with pytest.warns(qt.QuorateWarning, match="taken for known classes, by name"):
+    with warns("class-columns"):
         ens = qt.ensemble_from_frame(frame.drop(columns="cell").rename(columns={"class": name}))
     assert ens.names == tuple(MEMBERS)
 
@@ -75,7 +71,7 @@ def test_members_decide(frame, tmp_path):
 @pytest.mark.parametrize("native", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, "duckdb"])
 def test_ids_and_known_classes_are_no_members_of_a_frame(frame, native):
     held = duckdb.from_df(frame) if native == "duckdb" else native(dict(frame))
-    with pytest.warns(qt.QuorateWarning, match="Rows are named by column 'cell'.*'class' is taken for known classes"):
+    with warns("id-column", "class-columns"):
         ens = qt.ensemble_from_frame(held)
     assert ens.names == tuple(MEMBERS)
     assert qt.ensemble_from_frame(held, members=["class", "m0"]).names == ("class", "m0")
@@ -87,9 +83,9 @@ def test_ids_anywhere_in_many_rows_are_found_without_reading_all(tmp_path):
     frame = pd.DataFrame({"a": rng.integers(0, 4, n), "b": rng.integers(0, 4, n), "serial": rng.permutation(n)})
     frame.to_parquet(tmp_path / "t.parquet")
     for source in (frame, pl.LazyFrame(frame)):
-        with pytest.warns(qt.QuorateWarning, match="Column 'serial' has another value in every row"):
+        with warns("unique-columns"):
             assert qt.ensemble_from_frame(source).names == ("a", "b")
-    with pytest.warns(qt.QuorateWarning, match="Column 'serial' has another value in every row"):
+    with warns("unique-columns"):
         result = qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet", n_clusters=2)
     assert result.names == ("a", "b")
 
@@ -99,15 +95,14 @@ def test_features_among_clusterings_are_left_out_with_a_word(tmp_path, frame, ca
     rng = np.random.default_rng(1)
     frame[["x", "y"]] = rng.normal(size=(60, 2)).round(3)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    told = r"Columns 'x', 'y' hold about 60 distinct values in 60 rows \('x'\) and the like, as features do .* left out"
-    with pytest.warns(qt.QuorateWarning, match=told):
+    with warns("feature-columns", "class-columns"):
         result = qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=3)
     assert result.names == tuple(MEMBERS)
     assert pd.read_csv(tmp_path / "out.csv")["consensus"].tolist() == expected.labels.tolist()
-    with pytest.warns(qt.QuorateWarning, match="Columns 'x', 'y' hold"):
+    with warns("feature-columns"):
         assert qt.ensemble_from_frame(frame).names == tuple(MEMBERS)
     printed = run("weigh", tmp_path / "t.csv", capsys=capsys)
-    assert "and are left out. Name the clusterings with --members if that is wrong." in printed.err
+    assert "Columns 'x', 'y' look like features (e.g. x: about " in printed.err
 
 
 def test_a_frame_of_labels_is_judged_alike_wherever_it_is_passed(frame):
@@ -118,19 +113,17 @@ def test_a_frame_of_labels_is_judged_alike_wherever_it_is_passed(frame):
     messy.loc[3, "x"] = None
     with pytest.warns(qt.QuorateWarning) as in_a_frame:
         answer = qt.consensus_frame(messy, n_clusters=3)
-    assert in_a_frame
+    codes = [one.message.code for one in in_a_frame]
+    assert codes == ["date-columns", "feature-columns"]
     for held in (messy, pl.DataFrame(messy), pl.LazyFrame(messy)):
         with pytest.warns(qt.QuorateWarning) as warned:
             result = qt.consensus(held, 3)
-        assert {(one.filename, one.message.code) for one in warned} == {
-            (__file__, "ignored-dates"),
-            (__file__, "ignored-features"),
-        }
+        assert [(one.filename, one.message.code) for one in warned] == [(__file__, code) for code in codes]
         assert result.ensemble.names == tuple(MEMBERS)
         np.testing.assert_array_equal(result.labels, expected.labels)
         np.testing.assert_array_equal(result.labels, answer["consensus"])
     np.testing.assert_array_equal(result.predict(messy), result.labels)
-    with warns("ignored-features"):
+    with warns("feature-columns"):
         np.testing.assert_array_equal(qt.trust(messy), qt.trust(frame[MEMBERS]))
 
 
@@ -138,24 +131,23 @@ def test_features_beside_few_clusterings_are_refused_wherever_they_are_passed(fr
     rng = np.random.default_rng(1)
     few = pd.DataFrame({"id": range(60), "m0": frame["m0"], "x": rng.normal(size=60), "serial": rng.permutation(60)})
     for combine in (qt.consensus, qt.consensus_frame):
-        with pytest.raises(qt.QuorateError, match="'x' .*a feature, not a clustering"):
+        with raises("features-not-labels"):
             combine(few)
     fractions_as_text = frame[MEMBERS].assign(version=[f"{i}.5" for i in range(60)])
-    with warns("not-clusterings"):
-        assert qt.Ensemble(fractions_as_text).n_members == len(MEMBERS) + 1
+    with warns("feature-columns"):
+        assert qt.Ensemble(fractions_as_text).names == tuple(MEMBERS)
 
 
 def test_a_table_of_features_is_refused_and_all_are_named(tmp_path, frame, capsys):
     rng = np.random.default_rng(1)
     frame[["x", "y", "z"]] = rng.normal(size=(60, 3)).round(3)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    told = r"Columns 'x', 'y', 'z' of .* each is a feature, not a clustering.*members="
-    with pytest.raises(qt.QuorateError, match=told):
+    with raises("features-not-labels"):
         qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv")
     printed = run("combine", tmp_path / "t.csv", code=2, capsys=capsys)
     assert "Columns 'x', 'y', 'z'" in printed.err
-    assert "--members;" in printed.err
-    with pytest.raises(qt.QuorateError, match="Column 'x' of the frame .* that is a feature"):
+    assert "List the clusterings in --members." in printed.err
+    with raises("features-not-labels"):
         qt.ensemble_from_frame(frame[["m0", "x"]])
 
 
@@ -165,24 +157,61 @@ def test_an_earlier_answer_is_no_member(tmp_path, frame, capsys):
     run("combine", tmp_path / "t.csv", "-k", 3, "-o", tmp_path / "first.csv", *keep, capsys=capsys)
     printed = run("weigh", tmp_path / "first.csv", "--json", capsys=capsys)
     assert {member["name"] for member in json.loads(printed.out)["members"]} == set(MEMBERS)
-    assert "Columns 'consensus', 'confidence', 'margin', 'runner_up' are taken for an earlier answer" in printed.err
+    assert "Columns 'consensus', 'confidence', 'margin', 'runner_up' look like an earlier answer" in printed.err
     run("combine", tmp_path / "t.csv", "-k", "2:4", "-o", tmp_path / "several.csv", "-q", capsys=capsys)
     ens = qt.ensemble_from_frame(pd.read_csv(tmp_path / "several.csv").drop(columns="cell"))
     assert ens.names == ("consensus_2", "consensus_3", "consensus_4")  # nothing else is there
     answers = pd.read_csv(tmp_path / "first.csv")[[*MEMBERS, "consensus", "confidence"]]
-    with warns("not-clusterings"):
-        qt.Ensemble(answers)
+    with warns("answer-columns"):
+        assert qt.Ensemble(answers).names == tuple(MEMBERS)
     qt.Ensemble(answers[["consensus"]].assign(consensus_4=answers["m0"]))  # nothing else is there
+
+
+@pytest.mark.parametrize(
+    "written", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y/%m/%d"]
+)
+def test_dates_stored_as_text_are_recognized_everywhere(tmp_path, frame, written, capsys):
+    dates = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60) % 5, unit="D")
+    frame["when"] = dates.strftime(written)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for combine in (qt.consensus, qt.Ensemble, qt.ensemble_from_frame, qt.trust):
+        with warns("date-columns"):
+            combine(frame)
+    with warns("date-columns"):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", n_clusters=3)
+    assert "'when' holds dates" in run("combine", tmp_path / "t.csv", "-k", 3, capsys=capsys).err
+
+
+def test_every_entry_point_gives_columns_the_same_roles(tmp_path, frame, capsys):
+    """A table with an ID, known classes, a date as text, a feature and an earlier answer."""
+    rng = np.random.default_rng(1)
+    frame = frame.assign(x=rng.normal(size=60), when="2024-05-06", consensus=frame["m0"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    codes, labels = [], []
+    calls = [
+        lambda: qt.consensus(frame, 3).labels,
+        lambda: qt.consensus_frame(frame.drop(columns="consensus"), n_clusters=3)["consensus"].to_numpy(),
+        lambda: qt.consensus(pl.LazyFrame(frame), 3).labels,
+    ]
+    for call in calls:
+        with pytest.warns(qt.QuorateWarning) as warned:
+            labels.append(call().tolist())
+        codes.append([one.message.code for one in warned if one.message.code != "answer-columns"])
+    assert codes[0] == codes[1] == codes[2] == ["id-column", "class-columns", "date-columns", "feature-columns"]
+    for path in ("t.csv", "t.parquet"):
+        run("combine", tmp_path / path, "-k", 3, "-o", tmp_path / "out.csv", "--force", capsys=capsys)
+        labels.append(pd.read_csv(tmp_path / "out.csv")["consensus"].tolist())
+    assert all(found == labels[0] for found in labels)
 
 
 def test_dates_among_clusterings_are_left_out_with_a_word(tmp_path, frame):
     frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60) % 5, unit="D")
     frame.to_parquet(tmp_path / "t.parquet")
-    told = "Column 'when' holds dates or times, which are no labels, and is left out"
-    with pytest.warns(qt.QuorateWarning, match=told):
+    with warns("date-columns"):
         assert qt.consensus_file(tmp_path / "t.parquet", tmp_path / "o.csv", n_clusters=3).names == tuple(MEMBERS)
     for held in (frame, pl.LazyFrame(frame)):
-        with pytest.warns(qt.QuorateWarning, match=told):
+        with warns("date-columns"):
             assert qt.ensemble_from_frame(held).names == tuple(MEMBERS)
 
 
@@ -190,8 +219,8 @@ def test_fractions_are_said_to_be_no_labels(tmp_path, frame, capsys):
     frame["price"] = np.arange(60) % 9 + 0.5
     frame.to_csv(tmp_path / "t.csv", index=False)
     printed = run("weigh", tmp_path / "t.csv", capsys=capsys)
-    assert "Column 'price' holds numbers with fractions, as features do, and counts as a member." in printed.err
-    with pytest.warns(qt.QuorateWarning, match="'price' holds numbers with fractions"):
+    assert "Column 'price' holds numbers with fractions, as features do, and is used as a member." in printed.err
+    with warns("fraction-columns"):
         qt.ensemble_from_frame(frame)
     features = np.stack([np.arange(60) % 7 / 10, np.arange(60) % 5 / 10], axis=1)
     with warns("not-clusterings"):
@@ -201,22 +230,23 @@ def test_fractions_are_said_to_be_no_labels(tmp_path, frame, capsys):
 def test_features_that_begin_like_labels_are_found_when_counted(tmp_path):
     values = np.concatenate([np.zeros(1100, dtype=int), np.arange(3000)])
     pd.DataFrame({"a": values % 3, "b": values}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(qt.QuorateError, match="Column 'b' of .* a feature or a name, not a clustering"):
+    with raises("features-not-labels"):
         qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet")
 
 
 def test_odd_tables_are_said_to_be(tmp_path, capsys):
     lines = [",".join([f"m{j}", *("012"[(i * j) % 3] for i in range(61))]) for j in range(4)]
     (tmp_path / "transposed.csv").write_text("\n".join([",".join(["id", *(f"r{i}" for i in range(61))]), *lines]))
-    assert "it looks transposed" in run("combine", tmp_path / "transposed.csv", "-k", 2, capsys=capsys).err
+    assert "looks transposed" in run("combine", tmp_path / "transposed.csv", "-k", 2, capsys=capsys).err
     rows = "\n".join(f"{i // 2},{i % 2},{i // 20}" for i in range(40))
     (tmp_path / "twice.csv").write_text("id,a,b\n" + rows)
-    assert "names 20 of the rows as others before" in run("combine", tmp_path / "twice.csv", "-k", 2, capsys=capsys).err
+    assert (
+        "ID column 'id' has 20 duplicate values" in run("combine", tmp_path / "twice.csv", "-k", 2, capsys=capsys).err
+    )
     (tmp_path / "one.csv").write_text("a\n1\n1\n2\n")
     printed = run("combine", tmp_path / "one.csv", "-k", 2, capsys=capsys)
-    assert "one member only" in printed.err
-    assert "3 rows, 1 member, 2 clusters in all" in printed.out
-    assert "the only one" in printed.out
+    assert "only one member" in printed.err
+    assert "1 member of 3 rows" in printed.out
 
 
 def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):
@@ -224,6 +254,37 @@ def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):
     for arguments in (["--members", "k, small", "--members", "m1,m2"], ["--members", '"k, small",m1,m2']):
         found = json.loads(run("combine", tmp_path / "t.csv", *arguments, "-k", 3, "--json", capsys=capsys).out)
         assert [member["name"] for member in found["members"]] == ["k, small", "m1", "m2"]
+
+
+def test_odd_columns_of_frames_in_memory_are_named(frame):
+    with warns("id-column", "class-columns"):
+        assert qt.Ensemble(frame).names == tuple(MEMBERS)
+    with warns("class-columns"):
+        qt.consensus(pl.DataFrame(frame[["class", *MEMBERS]]), 3)
+    qt.consensus(frame[MEMBERS], 3)
+    qt.Ensemble({"class": frame["class"], "m0": frame["m0"]})
+
+
+def test_series_in_different_orders_are_told(frame):
+    series = [frame[name] for name in MEMBERS]
+    expected = qt.consensus(series, 3).labels.tolist()
+    with warns("different-indexes"):
+        shifted = qt.consensus([series[0].set_axis(range(1, 61)), *series[1:]], 3)
+    assert shifted.labels.tolist() == expected
+
+
+def test_a_list_of_rows_is_said_to_be_one(frame):
+    with warns("list-of-rows"):
+        qt.Ensemble(frame[MEMBERS].to_numpy().tolist())
+
+
+def test_dictionaries_and_generators_of_label_vectors(frame):
+    expected = qt.consensus(frame[MEMBERS], 3)
+    named = qt.consensus({name: frame[name].to_list() for name in MEMBERS}, 3)
+    assert named.ensemble.names == tuple(MEMBERS)
+    assert named.labels.tolist() == expected.labels.tolist()
+    drawn = qt.consensus((frame[name].to_numpy() for name in MEMBERS), 3)
+    assert drawn.labels.tolist() == expected.labels.tolist()
 
 
 # How often a file is read ------------------------------------------------------------------------------------------
@@ -286,7 +347,7 @@ def test_the_command_reads_patterns_in_blocks_where_they_do_not_fit(tmp_path, mo
     members = {f"m{j}": np.where(rng.random(20_000) < 0.6, rng.integers(0, 20, 20_000), truth) for j in range(4)}
     pd.DataFrame({"class": truth, **members}).to_parquet(tmp_path / "t.parquet")
     whole, parts = tmp_path / "whole.parquet", tmp_path / "parts.parquet"
-    arguments = ["combine", tmp_path / "t.parquet", "-k", 4, "--confidence", "--json"]
+    arguments = ["combine", tmp_path / "t.parquet", "-k", 4, "--method", "gp-mgla", "--confidence", "--json"]
     expected = json.loads(run(*arguments, "-o", whole, capsys=capsys).out)
     monkeypatch.setattr(memory, "BYTES_PER_LABEL", 10_000)  # as if patterns needed far more than they do
     found = json.loads(run(*arguments, "-o", parts, "--memory-limit", "150MB", capsys=capsys).out)
@@ -301,7 +362,7 @@ def test_the_command_reads_patterns_in_blocks_where_they_do_not_fit(tmp_path, mo
     assert "read in blocks" in run(*arguments[:-1], "--memory-limit", "150MB", capsys=capsys).out
     for more in (["--report", tmp_path / "r.html"], ["-k", "2:4"]):
         printed = run(*arguments, *more, "--memory-limit", "150MB", code=2, capsys=capsys)
-        assert "only one answer can be found in blocks" in printed.err
+        assert "Only one answer can be computed from blocks" in printed.err
         assert "--memory-limit" in printed.err
 
 
@@ -310,7 +371,7 @@ def test_the_command_reads_patterns_in_blocks_where_they_do_not_fit(tmp_path, mo
 
 def test_a_text_table_can_be_described_to_the_library(tmp_path):
     (tmp_path / "t.dat").write_bytes("1:ä:x\n1:ä:x\n2:ö:y\n2:ö:y\n".encode("latin-1"))
-    with pytest.raises(qt.QuorateError, match="not text in UTF-8.*encoding="):
+    with raises("encoding"):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "out.csv", delimiter=":", header=False)
     options = {"format": "csv", "delimiter": ":", "header": False, "encoding": "latin-1", "n_clusters": 2}
     result = qt.consensus_file(tmp_path / "t.dat", tmp_path / "out.csv", **options)
@@ -318,10 +379,42 @@ def test_a_text_table_can_be_described_to_the_library(tmp_path):
     found = pd.read_csv(tmp_path / "out.csv")
     assert found["column_1"].tolist() == ["ä", "ä", "ö", "ö"]
     assert found["consensus"].tolist() == [0, 0, 1, 1]
-    with pytest.raises(qt.QuorateError, match="encoding must be the name of an encoding"):
+    with raises("encoding"):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", encoding="base64")
-    with pytest.raises(qt.QuorateError, match="delimiter must be one sign"):
+    with raises("delimiter"):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", delimiter="::")
+
+
+def test_frames_that_are_hardly_ensembles_are_told():
+    column = [0, 1, 2] * 10
+    copies = pd.DataFrame({"a": column, "b": column, "c": column, "d": column[::-1]})
+    with warns("identical-members"):
+        qt.Ensemble(copies)
+    with warns("one-member"):
+        qt.Ensemble(copies[["a"]])
+    with warns("transposed"):
+        qt.Ensemble(copies.T)
+
+
+def test_columns_of_a_matrix_that_are_hardly_members_are_told_by_their_places():
+    column = np.arange(30) % 3
+    with warns("identical-members"):
+        qt.Ensemble(np.stack([column, column[::-1], column, column], axis=1))
+    with warns("not-clusterings"):
+        qt.Ensemble(np.stack([column, np.arange(30), column // 2], axis=1))
+    qt.Ensemble(column[:, None])
+    qt.Ensemble(np.stack([column, np.arange(30)], axis=1), names=["groups", "rows"])  # named, so they are meant
+
+
+@pytest.mark.parametrize("kind", [int, float, str, object])
+def test_a_matrix_of_any_kind_that_looks_transposed_is_told(kind):
+    labels = np.stack([np.arange(40) // k % 4 for k in (1, 4, 10)]).astype(kind)
+    with warns("transposed"):
+        qt.Ensemble(labels)
+    if kind is float:
+        labels[:, ::3] = np.nan
+        with warns("transposed"):
+            qt.Ensemble(labels)
 
 
 def test_one_hot_codes_are_told_from_labels(tmp_path, capsys):
@@ -330,11 +423,11 @@ def test_one_hot_codes_are_told_from_labels(tmp_path, capsys):
     frame = pd.DataFrame(codes, columns=[f"c{j}" for j in range(15)])
     told = "The 15 columns look like one-hot codes of 3 clusterings"
     for held in (codes, codes.astype(bool), frame, frame.astype(float)):
-        with pytest.warns(qt.QuorateWarning, match=told):
+        with warns("one-hot"):
             qt.Ensemble(held)
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert told in run("weigh", tmp_path / "t.csv", capsys=capsys).err
-    with pytest.warns(qt.QuorateWarning, match="one-hot codes of a clustering: "):
+    with warns("one-hot"):
         qt.Ensemble(codes[:, :5])
     twice = np.arange(60) % 2
     for two in ([twice, 1 - twice], [twice, 1 - twice, twice, 1 - twice], [twice, twice, 1 - twice, 1 - twice]):
@@ -347,6 +440,16 @@ def test_a_member_without_information_is_ignored(label, reason, tmp_path, frame,
     members = json.loads(run("weigh", tmp_path / "t.csv", "--json", capsys=capsys).out)["members"]
     assert [member["name"] for member in members if member["status"] == "ignored"] == ["same"]
     assert next(member for member in members if member["name"] == "same")["reason"].startswith(reason)
+
+
+def test_features_among_members_are_named_all_at_once():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "a": np.arange(40) % 2, "y": rng.normal(size=40)})
+    with raises("features-not-labels"):
+        qt.consensus(frame, 2)
+    with raises("features-not-labels") as raised:
+        qt.consensus(frame[["x", "a"]], 2)
+    assert type(raised.value) is InputError
 
 
 def test_lists_among_few_rows_are_no_labels(tmp_path, capsys):
@@ -362,7 +465,10 @@ def test_what_is_no_feature_is_said_in_words_of_the_command(frame, tmp_path, cap
         tmp_path / "f.csv"
     )
     printed = run("cluster", tmp_path / "f.csv", "-k", 2, "-o", tmp_path / "out.csv", capsys=capsys)
-    assert "Name the features with --features if that is wrong." in printed.err
+    assert (
+        "Ignored columns: index (ID), cell (text), t (text). To use other columns, list them in --features."
+        in printed.err
+    )
 
 
 @pytest.mark.parametrize("method", ["lwgp", "weac"])

@@ -1,0 +1,437 @@
+"""From clusterings in a table to their consensus: files of any size, and frames of any engine.
+
+An engine counts the distinct rows of labels (patterns). Those are combined, in memory or, where they do not fit, in
+blocks. The answer of each pattern is then joined to its rows, which never leave their engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from quorate._runtime.memory import available_memory, format_bytes
+from quorate._runtime.memory import memory_limit as limited_memory
+from quorate._utils.array_types import Floats
+from quorate._utils.checks import check_choice
+from quorate.algorithms.base import ConsensusMethod
+from quorate.algorithms.registry import AUTO, make_method
+from quorate.analysis.choose_k import Choice
+from quorate.analysis.clusters import ConsensusCluster
+from quorate.columns.column_messages import answer_exists
+from quorate.columns.column_roles import ANSWER_COLUMNS, ColumnRequest, ColumnRoles, FrameColumns, label_roles
+from quorate.ensemble import Ensemble, from_counted_labels
+from quorate.errors import MemoryLimitError, Setting
+from quorate.labels import Noise, frame_vectors
+from quorate.tables.counted_table import CountedTable
+from quorate.tables.engines.frame_engine import OpenFrame, count_labels, open_frame
+from quorate.tables.engines.memory_engine import with_columns
+from quorate.tables.io import LabelTable, check_output, explained, open_table, output_format, resolve, write_table
+from quorate.tables.out_of_core.block_consensus import BlockedConsensus, check_blockwise, fit_blocks
+from quorate.tables.out_of_core.duckdb_patterns import store_answer, store_patterns
+from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
+
+
+@dataclass(frozen=True)
+class TableConsensus:
+    """The consensus of a table; its answer is stored in the table's DuckDB connection."""
+
+    counted: CountedTable
+    columns: ColumnRoles
+    ensemble: Ensemble | StoredEnsemble
+    names: tuple[str, ...]
+    """The columns of the answer."""
+    result: ConsensusMethod | BlockedConsensus
+    """The fitted consensus method, or the consensus of patterns that were read in blocks."""
+
+    @property
+    def fitted(self) -> ConsensusMethod | None:
+        """The fitted consensus method, unless the patterns were read in blocks."""
+        return self.result if isinstance(self.result, ConsensusMethod) else None
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of the consensus."""
+        return int(self.result.n_clusters_ if isinstance(self.result, ConsensusMethod) else self.result.n_clusters)
+
+    @property
+    def clusters(self) -> tuple[ConsensusCluster, ...]:
+        """Size, stability, nearest cluster and main opponents of each cluster."""
+        return self.result.clusters_ if isinstance(self.result, ConsensusMethod) else self.result.clusters
+
+    @property
+    def ncai(self) -> Floats:
+        """(M,) normalized crowd agreement index (NCAI) of each member."""
+        return self.result.ncai_ if isinstance(self.result, ConsensusMethod) else self.result.ncai
+
+    @property
+    def member_weights(self) -> Floats:
+        """(M,) weights of the members, summing to 1."""
+        return self.result.member_weights_ if isinstance(self.result, ConsensusMethod) else self.result.member_weights
+
+    @property
+    def choice(self) -> Choice | None:
+        """How the number of clusters was chosen, if it was."""
+        if isinstance(self.result, ConsensusMethod):
+            return self.result.choice_ if self.result.n_clusters == "auto" else None
+        return self.result.choice
+
+    def write(
+        self, out: str | Path, *, format: str | None = None, keep_order: bool = True, force: bool = False
+    ) -> None:
+        """Write the rows: the columns to keep, then the answer.
+
+        Members of a text table become numbers where they are written to another format.
+        """
+        typed = self.counted.table.format.is_text and not output_format(out, format).is_text
+        rows = self.counted.rows(self.names, self.columns.keep, keep_order=keep_order, typed=typed)
+        write_table(rows, out, format=format, force=force)
+
+
+def combine_table(
+    table: LabelTable,
+    columns: ColumnRoles,
+    estimator: ConsensusMethod,
+    *,
+    noise: Noise = "missing",
+    n_clusters: Sequence[int] = (),
+    with_confidence: bool = True,
+    whole: str | None = None,
+) -> TableConsensus:
+    """Combine the members of a table, and store the answer of its rows next to them.
+
+    Parameters
+    ----------
+    table : LabelTable
+    columns : ColumnRoles
+    estimator : ConsensusMethod
+    noise : {"missing", "cluster"}, default "missing"
+        How negative integer labels are treated.
+    n_clusters : sequence of int
+        Several numbers of clusters, for an answer of each.
+    with_confidence : bool, default True
+        Whether the answer has the columns confidence, margin and runner_up.
+    whole : str, optional
+        A requested result that needs all patterns in memory, for the message where they do not fit.
+    """
+    refuse_answers(table.path, columns.keep, answer_names(n_clusters, with_confidence=with_confidence))
+    counted = CountedTable(table, columns.members, columns.truth, noise)
+    if not columns.listed:
+        counted.refuse_features()
+    available = available_memory()
+    if counted.bytes_needed <= available:
+        fitted = fit_best(estimator, counted.ensemble, n_clusters)
+        answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence)
+        counted.store(answers)
+        return TableConsensus(counted, columns, fitted.ensemble_, tuple(answers), fitted)
+    whole = "several numbers of clusters" if len(n_clusters) > 1 else whole
+    if whole is not None:
+        raise MemoryLimitError(
+            f"The rows have {counted.n_lines:,} distinct combinations of labels, which need about "
+            f"{format_bytes(counted.bytes_needed)}, but {format_bytes(available)} is available. Only one answer can "
+            "be computed from blocks of them.",
+            code="patterns-memory",
+            hint=(f"Leave out {whole}, raise ", Setting("memory_limit"), ", or use fewer members."),
+        )
+    graph_method = check_blockwise(estimator, counted.n_lines, counted.bytes_needed, available)
+    lines = counted.lines
+    with explained(lines.path):
+        ens = store_patterns(lines, noise)
+        blocks = fit_blocks(graph_method, ens)
+        store_answer(lines, ens, blocks.answers())
+    names = ANSWER_COLUMNS if with_confidence else ANSWER_COLUMNS[:1]
+    return TableConsensus(counted, columns, ens, names, blocks)
+
+
+def refuse_answers(path: str, kept: Sequence[str], names: Sequence[str] = ANSWER_COLUMNS) -> None:
+    """Refuse a table that already has a column of the answer among those that are kept."""
+    for name in names:
+        if name in kept:
+            raise answer_exists(name, path)
+
+
+def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int] = ()) -> ConsensusMethod:
+    """Fit; of several numbers of clusters, at the automatic choice or, if it is not among them, at the nearest."""
+    solution = estimator.solve(ens)
+    if len(n_clusters) > 1 and solution.automatic not in n_clusters:
+        estimator.set_params(n_clusters=min(n_clusters, key=lambda k: (abs(k - solution.automatic), k)))
+    return estimator.take(solution)
+
+
+def answer_names(n_clusters: Sequence[int] = (), *, with_confidence: bool = True) -> tuple[str, ...]:
+    """Return the names of the columns of an answer."""
+    stems = ANSWER_COLUMNS if with_confidence else ANSWER_COLUMNS[:1]
+    return stems if len(n_clusters) <= 1 else tuple(f"{stem}_{k}" for stem in stems for k in n_clusters)
+
+
+def answer_columns(
+    fitted: ConsensusMethod, n_clusters: Sequence[int] = (), *, with_confidence: bool = True
+) -> dict[str, Any]:
+    """Return the columns of an answer, pattern by pattern: the consensus, or one for each k; with certainty."""
+    names = answer_names(n_clusters, with_confidence=with_confidence)
+    if len(n_clusters) <= 1:
+        certain = fitted.pattern_certainty_ if with_confidence else ()
+        return dict(zip(names, (fitted.pattern_labels_, *certain), strict=True))
+    answers = fitted.solution_.answers(n_clusters).values()
+    values: list[NDArray[Any]] = [answer.labels for answer in answers]
+    if with_confidence:
+        of_k = [answer.certainty for answer in answers]
+        values += [column for columns in zip(*of_k, strict=True) for column in columns]
+    return dict(zip(names, values, strict=True))
+
+
+# Files --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FileConsensus:
+    """A consensus written to a file, and how it was computed."""
+
+    out: Path
+    n_rows: int
+    n_patterns: int
+    n_clusters: int
+    clusters: tuple[ConsensusCluster, ...] = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    """The members."""
+    ncai: Floats = field(repr=False)
+    """(M,) normalized crowd agreement index of each member."""
+    member_weights: Floats = field(repr=False)
+    """(M,) weights under which members were combined."""
+    method: str
+    params: dict[str, Any]
+    choice: Choice | None = field(repr=False)
+    """How the number of clusters was chosen, if it was: the candidates with their scores, and a sentence."""
+
+
+def consensus_file(
+    path: str | Path,
+    out: str | Path,
+    members: Sequence[str] | None = None,
+    n_clusters: int | str = "auto",
+    method: str = AUTO,
+    *,
+    noise: Noise = "missing",
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    keep: Sequence[str] | None = None,
+    keep_order: bool = True,
+    force: bool = False,
+    memory_limit: int | float | str | None = None,
+    threads: int | None = None,
+    **params: Any,
+) -> FileConsensus:
+    """Combine the clusterings in some columns of a file, and write its rows with the answer in four more columns.
+
+    The rows are never in memory: DuckDB counts the distinct combinations of labels, and joins their answer to the rows
+    while it copies them. It spills to the temporary folder (TMPDIR) what exceeds `memory_limit`.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file (Parquet, CSV, TSV, Arrow, NPY, NPZ, Excel, JSON lines), a folder of Parquet files, or a pattern such as
+        "labels/*.parquet".
+    out : str or Path
+        The file to write, in the format of its extension. It appears when it is complete, or not at all.
+    members : sequence of str, optional
+        The columns that hold labels, one per member; names or patterns such as "kmeans_*". Default: every column that
+        looks like a clustering; warnings list the columns with another role.
+    n_clusters : int or "auto", default "auto"
+    method : str, default "auto"
+        A name from `methods()`, or "auto" as in `consensus`.
+    noise : {"missing", "cluster"}, default "missing"
+        How negative integer labels are treated, as in `Ensemble`.
+    format : {"csv", "tsv", "parquet", "arrow", "npy", "npz", "h5ad", "xlsx", "json"}, optional
+        Default: by the extension of `path`, or by its first bytes.
+    delimiter : str, optional
+        Column delimiter of a text table. Default: detected from the first lines.
+    header : bool, optional
+        Whether the first line of a text table names the columns. Default: detected from the first lines.
+    encoding : str, optional
+        Encoding of a text table, such as "latin-1". Default: UTF-8.
+    sheet : str or int, optional
+        Name or number (from 0) of the sheet of an Excel workbook. Default: the first.
+    keep : sequence of str, optional
+        Columns to write before the answer. Default: all.
+    keep_order : bool, default True
+        Whether to write the rows in the order in which they are read; without, writing is faster.
+    force : bool, default False
+        Whether to replace `out` if it exists.
+    memory_limit : int or str, optional
+        Memory limit, such as "2GB". Default: 800 MB for DuckDB, and for patterns what the machine has available.
+    threads : int, optional
+        Number of DuckDB's threads. Default: all cores.
+    **params
+        Parameters of the method.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import quorate as qt
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     _ = (folder / "labels.csv").write_text("id,a,b\\nr1,x,0\\nr2,x,0\\nr3,y,1\\nr4,y,2\\n")
+    ...     result = qt.consensus_file(folder / "labels.csv", folder / "out.csv", members=["a", "b"], n_clusters=2)
+    ...     print((folder / "out.csv").read_text())
+    id,a,b,consensus,confidence,margin,runner_up
+    r1,x,0,0,1.0,1.0,-1
+    r2,x,0,0,1.0,1.0,-1
+    r3,y,1,1,1.0,1.0,-1
+    r4,y,2,1,1.0,1.0,-1
+    <BLANKLINE>
+    """
+    check_choice("noise", noise, ("missing", "cluster"))
+    check_output(out, force=force, source=path)
+    output_format(out)
+    estimator = make_method(method, n_clusters, params)
+    with ExitStack() as stack:
+        if memory_limit is not None:
+            stack.enter_context(limited_memory(memory_limit))
+        table = stack.enter_context(
+            open_table(
+                path,
+                format=format,
+                delimiter=delimiter,
+                header=header,
+                encoding=encoding,
+                sheet=sheet,
+                memory_limit=memory_limit,
+                threads=threads,
+            )
+        )
+        columns = label_roles(table, resolve(table, ColumnRequest(members)), find_id=False)
+        columns.warn()
+        kept = table.columns if keep is None else tuple(resolve(table, ColumnRequest(keep=keep)).keep)
+        result = combine_table(table, replace(columns, truth=None, keep=kept), estimator, noise=noise)
+        result.write(out, keep_order=keep_order, force=force)
+    return FileConsensus(
+        out=Path(out),
+        n_rows=result.ensemble.n_rows,
+        n_patterns=result.ensemble.n_patterns,
+        n_clusters=result.n_clusters,
+        clusters=result.clusters,
+        names=tuple(result.ensemble.names),
+        ncai=result.ncai,
+        member_weights=result.member_weights,
+        method=estimator.name,
+        params=params,
+        choice=result.choice,
+    )
+
+
+# Frames -------------------------------------------------------------------------------------------------------------
+
+
+def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
+    """Return the ensemble of some columns of a frame of any engine.
+
+    The rows of a lazy frame stay with their engine, which counts the patterns; only those are collected. So `has_rows`
+    is False, and results per row are not available; `consensus_frame` adds the answer to the rows.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+    members : sequence of str, optional
+        The columns that hold labels, one per member. Default: every column that looks like a clustering; warnings list
+        the columns with another role.
+    noise : {"missing", "cluster", "singletons"}, default "missing"
+        How negative integer labels are treated, as in `Ensemble`; "singletons" needs a frame in memory.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> import quorate as qt
+    >>> rows = duckdb.sql("SELECT range // 3 AS a, range // 2 AS b, range AS id FROM range(6)")
+    >>> qt.ensemble_from_frame(rows, members=["a", "b"])
+    Ensemble(n_rows=6, n_members=2, n_clusters=5, n_patterns=4)
+    """
+    check_choice("noise", noise, ("missing", "cluster", "singletons"))
+    opened = open_frame(frame)
+    columns = _frame_members(opened, members)
+    if opened.in_memory:
+        return _ensemble_in_memory(opened, columns, noise)
+    return from_counted_labels(count_labels(opened, columns)[0], noise=noise)[0]
+
+
+def consensus_frame(
+    frame: Any,
+    members: Sequence[str] | None = None,
+    n_clusters: int | str = "auto",
+    method: str = AUTO,
+    *,
+    noise: Noise = "missing",
+    **params: Any,
+) -> Any:
+    """Combine the clusterings in some columns of a frame, and return the frame with the answer in four more columns.
+
+    The rows stay with their engine. It counts the distinct combinations of labels, which are all that a consensus
+    needs, and joins the answer to its rows. A lazy frame stays lazy: the count runs immediately, the join when the
+    returned frame is computed. The labels depend neither on the engine nor on the order or partitions of the rows.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+    members : sequence of str, optional
+        The columns that hold labels, one per member: numbers, text or categories, missing where a member does not label
+        a row. Default: every column that looks like a clustering; warnings list the columns with another role.
+    n_clusters : int or "auto", default "auto"
+    method : str, default "auto"
+        A name from `methods()`, or "auto" as in `consensus`.
+    noise : {"missing", "cluster", "singletons"}, default "missing"
+        How negative integer labels are treated, as in `Ensemble`; "singletons" needs a frame in memory.
+    **params
+        Parameters of the method.
+
+    Returns
+    -------
+    frame
+        Of the same kind, with four columns after those it had: `consensus` (0 is the largest cluster, -1 where no
+        member labels the row), `confidence`, `margin` (confidence minus that of the runner-up) and `runner_up` (the
+        second-best cluster, -1 if there is none). Frames in memory, polars LazyFrames and Dask frames keep the order
+        of their rows.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> import quorate as qt
+    >>> rows = duckdb.sql("SELECT range AS id, range // 3 AS a, range // 2 AS b FROM range(6)")
+    >>> answer = qt.consensus_frame(rows, members=["a", "b"], n_clusters=2)
+    >>> answer.order("id").project("id, consensus").fetchall()
+    [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
+    """
+    check_choice("noise", noise, ("missing", "cluster", "singletons"))
+    opened = open_frame(frame)
+    columns = _frame_members(opened, members)
+    refuse_answers("the frame", opened.columns)
+    estimator = make_method(method, n_clusters, params)
+    if opened.in_memory:
+        ens = _ensemble_in_memory(opened, columns, noise)
+        answers = answer_columns(fit_best(estimator, ens))
+        return with_columns(opened.native, {name: answer[ens.row_pattern] for name, answer in answers.items()})
+    counted, lines = count_labels(opened, columns)
+    ens, line_pattern = from_counted_labels(counted, noise=noise)
+    answers = answer_columns(fit_best(estimator, ens))
+    on_lines = {name: answer[line_pattern] for name, answer in answers.items()}
+    return opened.engine.join(opened.native, lines, columns, on_lines)
+
+
+def _frame_members(opened: OpenFrame, members: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns of a frame that are members, with warnings if they were chosen."""
+    roles = label_roles(FrameColumns(opened.frame), ColumnRequest(members), find_id=False)
+    roles.warn()
+    return roles.members
+
+
+def _ensemble_in_memory(opened: OpenFrame, members: Sequence[str], noise: Noise) -> Ensemble:
+    """Return the ensemble of some columns of a frame in memory."""
+    import narwhals as nw
+
+    vectors = frame_vectors(opened.frame.select(*(nw.col(name) for name in members)))
+    return Ensemble(vectors, names=members, noise=noise)

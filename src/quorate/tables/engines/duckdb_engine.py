@@ -1,0 +1,133 @@
+"""DuckDB relations: all queries run on the relation's own connection and leave nothing behind there.
+
+Answers enter the connection as text inside a query. That needs no permission to read Python's variables, and no table
+name that the connection could already have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.columns.column_roles import ANSWER_COLUMNS
+from quorate.labels import Vector
+from quorate.persistence.feature_models import FeatureModel
+from quorate.tables.engines.frame_engine import (
+    BLOCK,
+    Answer,
+    CountedLines,
+    NewProfile,
+    arrow_values,
+    require_distinct,
+    unused_name,
+)
+from quorate.tables.feature_profile import FeatureProfile
+from quorate.tables.io import quote_name
+
+_WIDE = ("HUGEINT", "UHUGEINT", "DECIMAL", "BIGNUM", "VARINT")
+"""Numbers without a NumPy type; they are fetched as text."""
+
+
+def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
+    """Return up to `limit` distinct rows of labels with their counts; the lines stay in DuckDB, in their own types."""
+    keys = _keys(native, len(members))
+    columns = ", ".join(f"{label} AS {key}" for label, key in zip(_labels(native, members), keys[1:], strict=True))
+    counted = f"SELECT {columns}, count(*) AS n FROM quorate_rows GROUP BY ALL LIMIT {limit}"
+    lines = native.query("quorate_rows", f"SELECT row_number() OVER () AS {keys[0]}, * FROM ({counted})").materialize()
+    wide = [str(kind).startswith(_WIDE) for kind in lines.types[1:-1]]
+    shown = ", ".join(f"CAST({key} AS VARCHAR) AS {key}" if w else key for key, w in zip(keys[1:], wide, strict=True))
+    fetched = lines.project(f"{shown}, n, {keys[0]}").order(keys[0]).fetchnumpy()
+    vectors = [_exact(fetched[key]) if w else fetched[key] for key, w in zip(keys[1:], wide, strict=True)]
+    return CountedLines(lines, vectors, np.asarray(fetched["n"], dtype=np.int64))
+
+
+def _keys(native: Any, n_keys: int) -> list[str]:
+    """Return names that no column of the relation has: of the line, and of each key of a join."""
+    taken = [name.lower() for name in (*native.columns, "n")]
+    return [unused_name(f"quorate_{j}", taken) for j in range(1 + n_keys)]
+
+
+def _labels(native: Any, members: Sequence[str]) -> list[str]:
+    """Return the SQL of each member's label: NaN is NULL, and categories are text."""
+    types = dict(zip(native.columns, map(str, native.types), strict=True))
+    labels = []
+    for name in members:
+        cell = f"quorate_rows.{quote_name(name)}"
+        if types[name] in ("FLOAT", "DOUBLE"):
+            cell = f"CASE WHEN isnan({cell}) THEN NULL ELSE {cell} END"
+        elif types[name].startswith(("ENUM", "UUID")):
+            cell = f"CAST({cell} AS VARCHAR)"
+        labels.append(cell)
+    return labels
+
+
+def _exact(texts: Vector) -> Vector:
+    """Return numbers written as text as Python's exact numbers, None where they are missing."""
+    from decimal import Decimal
+
+    numbers = [None if text is None or text is np.ma.masked else Decimal(text) for text in texts]
+    return np.array([*numbers, None], dtype=object)[:-1]
+
+
+def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any:
+    """Return the relation with the columns of an answer, given line by line."""
+    keys = _keys(native, len(members))
+    distinct = lines.project(", ".join(keys[1:])).distinct()
+    require_distinct(lines.shape[0] != distinct.shape[0])
+    number = unused_name("quorate_answer", [name.lower() for name in native.columns])
+    answers = native.query("quorate_rows", _as_query(answer, number)).materialize()
+    right = lines.set_alias("quorate_lines").join(answers.set_alias("quorate_answers"), f"{keys[0]} = {number}")
+    return _joined(native, right, _labels(native, members), keys[1:], list(answer))
+
+
+def _joined(native: Any, right: Any, cells: Sequence[str], keys: Sequence[str], names: Sequence[str]) -> Any:
+    """Return the rows with some columns of a small relation, joined where cells equal its keys."""
+    on = " AND ".join(f"{cell} IS NOT DISTINCT FROM quorate_right.{key}" for cell, key in zip(cells, keys, strict=True))
+    columns = ", ".join([*(f"quorate_rows.{quote_name(name)}" for name in native.columns), *map(quote_name, names)])
+    small = right.project(", ".join([*keys, *names])).materialize().set_alias("quorate_right")
+    return native.set_alias("quorate_rows").join(small, on, how="left").project(columns)
+
+
+def _as_query(answer: Answer, number: str) -> str:
+    """Return the query whose rows are the answer, line by line, and the number of the line."""
+    columns = []
+    for name, values in answer.items():
+        kind = "DOUBLE" if values.dtype.kind == "f" else "BIGINT"
+        cells = ",".join(map(repr, values.tolist()))
+        columns.append(f"CAST(unnest(string_split('{cells}', ',')) AS {kind}) AS {name}")
+    n_lines = len(next(iter(answer.values())))
+    return f"SELECT {', '.join(columns)}, unnest(range(1, {n_lines + 1})) AS {number}"
+
+
+def profile(native: Any, names: Sequence[str], new: NewProfile) -> FeatureProfile:
+    """Return the profile of the features of all rows, which are streamed."""
+    cells = ", ".join(f"CAST({quote_name(name)} AS DOUBLE) AS c{j}" for j, name in enumerate(names))
+    whole = new()
+    for batch in native.project(cells).to_arrow_reader(BLOCK):
+        whole.add(arrow_values(batch))
+    return whole
+
+
+def label(native: Any, model: FeatureModel) -> Any:
+    """Return the relation with the columns of the model's answer, joined on the features.
+
+    Only the distinct rows of features leave DuckDB, so that other columns keep their types.
+    """
+    import pyarrow as pa
+
+    keys = _keys(native, len(model.features))[1:]
+    cells = [f"CAST(quorate_rows.{quote_name(name)} AS DOUBLE)" for name in model.features]
+    columns = ", ".join(f"{cell} AS {key}" for cell, key in zip(cells, keys, strict=True))
+    distinct = native.query("quorate_rows", f"SELECT DISTINCT {columns} FROM quorate_rows")
+    parts = []
+    for batch in distinct.to_arrow_reader(BLOCK):
+        assigned = model.assign(arrow_values(batch))
+        parts.append(pa.RecordBatch.from_arrays([*batch.columns, *map(pa.array, assigned)], [*keys, *ANSWER_COLUMNS]))
+    kinds = (pa.int32(), pa.float32(), pa.float32(), pa.int32())
+    schema = [*((key, pa.float64()) for key in keys), *zip(ANSWER_COLUMNS, kinds, strict=True)]
+    quorate_labeled = pa.Table.from_batches(parts, pa.schema(schema))
+    assert quorate_labeled is not None  # DuckDB finds the local variable by its name
+    right = native.query("quorate_rows", "SELECT * FROM quorate_labeled")
+    return _joined(native, right, cells, keys, ANSWER_COLUMNS)

@@ -38,9 +38,8 @@ def main() -> None:
     for axis, (name, X) in zip(axes, examples().items(), strict=True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = qt.ConsensusClustering("auto", random_state=0).fit(X)
+            model = qt.ConsensusClustering("auto", members="kmeans", random_state=0).fit(X)
         labels = qt.label_structure(model.ensemble_)
-        assert labels is not None
         print(f"{name}\n  features: {model.structure_.sentence}\n  labels:   {labels.sentence}")
         print(f"  k:        {qt.choose_k(model.ensemble_).sentence}")
         axis.scatter(*X.T, c=model.labels_ % 10, cmap="tab10", s=8, vmin=0, vmax=9, linewidths=0)
@@ -53,8 +52,8 @@ def main() -> None:
 
 
 def _verdict(p_value: float) -> str:
-    said = "there are clusters" if p_value < LEVEL else "no evidence of clusters"
-    return f"{said} (p = {max(p_value, 1e-4):.2g})"
+    finding = "clusters" if p_value < LEVEL else "no evidence of clusters"
+    return f"{finding} (p = {p_value:.2g})"
 
 
 if __name__ == "__main__":

@@ -102,8 +102,9 @@ def _solve(covariance: Floats, right: Floats) -> Floats:
 def pooled_covariance(one: Floats, two: Floats) -> Floats:
     """(d, d) covariance within two clusters, shrunk towards its mean diagonal; (d,) variances if d is large.
 
-    The amount is the share of its distance from that diagonal that is noise: the fewer rows per feature, the more (Ledoit
-    and Wolf 2004). With many columns, correlations cost more in noise and time than they gain (Bickel and Levina 2004).
+    The amount is the share of its distance from that diagonal that is noise: the fewer rows per feature, the more
+    (Ledoit, Wolf 2004). With many columns, correlations cost more in noise and time than they gain (Bickel, Levina
+    2004).
 
     O. Ledoit, M. Wolf: A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices. Journal of Multivariate
     Analysis 88 (2004).

@@ -18,12 +18,18 @@ from support import raises
 LABELS = [np.arange(120) // 40, np.arange(120) // 30, (np.arange(120) + 5) // 40 % 3, np.arange(120) // 20]
 
 
+def fit(method, k):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some methods have their own number of clusters
+        return METHODS[method](n_clusters=k).fit(LABELS)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_fit_is_solve_and_answer(method):
     estimator = METHODS[method](n_clusters=3)
     solution = estimator.solve(LABELS)
     assert "answer_" not in vars(estimator)
-    fitted = METHODS[method](n_clusters=3).fit(LABELS)
+    fitted = fit(method, 3)
     answer = solution.answer(3)
     np.testing.assert_array_equal(answer.labels, fitted.pattern_labels_)
     np.testing.assert_array_equal(answer.weights, fitted.member_weights_)
@@ -37,9 +43,7 @@ def test_answers_for_several_k_equal_separate_fits(method):
     solution = METHODS[method](n_clusters=2).solve(LABELS)
     for k, answer in solution.answers([4, 2, 3]).items():
         assert answer.requested == k
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the best member has its own number of clusters
-            fitted = METHODS[method](n_clusters=k).fit(LABELS)
+        fitted = fit(method, k)
         np.testing.assert_array_equal(answer.labels, fitted.pattern_labels_)
         np.testing.assert_allclose(answer.weights, fitted.member_weights_)
 

@@ -75,6 +75,7 @@ class Answer:
         new = group_rows(columns, len(ids))
         pattern = find_patterns(ens, new.codes)
         labels = self.labels[pattern]
+        # Labels at position -1 are overwritten below.
         is_new = pattern < 0
         labels[is_new] = nearest_group(ens, self.weights, self.labels, new.codes[is_new])
         return labels[new.row_pattern]

@@ -87,6 +87,7 @@ class Solution:
     _answers: RecentCache = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Few patterns: every k a user may look at stays. Many patterns: two answers, so that memory stays bounded.
         n_kept = _LABELS_KEPT // max(self.ensemble.n_patterns, 1)
         object.__setattr__(self, "_answers", RecentCache(int(np.clip(n_kept, _MIN_KEPT, _MAX_KEPT))))
 
@@ -117,6 +118,7 @@ class Solution:
     def answers(self, ks: Iterable[int]) -> dict[int, Answer]:
         """Return the consensus for several numbers of clusters; the largest is cut first and prepares the others."""
         ks = list(ks)
+        # The eigenvectors or the tree of the largest k also serve the smaller ones.
         answers = {k: self.answer(k) for k in sorted(set(ks), reverse=True)}
         return {k: answers[k] for k in ks}
 
@@ -179,6 +181,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Make the class a dataclass, complete its docstring, and reject a method that lacks a text of `FACTS`."""
         super().__init_subclass__(**options)
+        # scikit-learn reads parameters from the signature of `__init__`, which a dataclass generates from the fields.
         dataclass(eq=False, repr=False, kw_only=True)(cls)
         missing = [fact for fact in FACTS if not hasattr(cls, fact)]
         if missing and not abstract:
@@ -278,6 +281,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def solution_(self) -> Solution:
         """The ensemble solved for all numbers of clusters."""
+        # Read `answer_` first: before `fit` that raises the error about missing fitted attributes.
         answer = self.answer_
         if self._solution is None:
             self._solution = self.solve(answer.ensemble)
@@ -294,6 +298,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_number("beta", self.beta, low=0)
         check_choice("normalize", self.normalize, tuple(NORMALISERS))
         self._check_n_clusters(ens)
+        # The automatic choice is made after solving, so the forecast assumes the largest number it can choose.
         k = _MAX_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)
         require_fit(self.name, ens, self._memory(ensemble_size(ens), k), self._advice())
         return resolve_influence(

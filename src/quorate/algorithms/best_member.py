@@ -28,10 +28,12 @@ def mirkin_distances(ens: Ensemble) -> Floats:
     member = ens.cluster_member
     joined, together = np.zeros((2, ens.n_members, ens.n_members))
     np.add.at(joined, member, ens.coverage**2)
+    # Sum of squared overlaps per pair of members, from the sparse co-occurrence of clusters.
     rows = np.repeat(member, np.diff(shared.indptr))
     np.add.at(together, (rows, member[shared.indices]), shared.data.astype(np.float64) ** 2)
     common = np.zeros_like(joined)
     np.add.at(common, member, ens.coverage)
+    # Pairs of rows that are not labeled by both members count as separated by both.
     return joined + joined.T - 2 * together + ens.total_weight**2 - common**2
 
 
@@ -51,6 +53,7 @@ class MemberCuts:
     @cached_property
     def member(self) -> int:
         """The member of least distance, the first of equals; members of influence 0 are ignored."""
+        # Rounding makes ties independent of the order of summation.
         relative = np.round(self.distances / self.ensemble.total_weight**2, 12)
         return int(np.argmin(np.where(self.influence > 0, relative, np.inf)))
 

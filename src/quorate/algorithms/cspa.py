@@ -43,4 +43,5 @@ class CSPA(BipartiteMethod):
     cut_class: ClassVar[type[TransferCut]] = SingularCut
 
     def _cluster_influence(self, ens: Clusterings, influence: Floats) -> Floats:
+        # The size of a cluster is its weight in the degree of its rows in HH'.
         return influence[ens.cluster_member] * ens.cluster_sizes

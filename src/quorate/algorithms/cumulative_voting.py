@@ -31,6 +31,7 @@ def voting_order(ens: Ensemble, influence: Floats) -> Ints:
     np.add.at(of_member, ens.cluster_member, ens.cluster_sizes)
     share = ens.cluster_sizes / of_member[ens.cluster_member]
     entropy = np.bincount(ens.cluster_member, weights=-share * np.log(share), minlength=ens.n_members)
+    # Rounding and a stable sort: equal entropies keep the order of members on every machine.
     order = np.argsort(-np.round(entropy, 12), kind="stable")
     return order[influence[order] > 0]
 
@@ -63,6 +64,7 @@ class Votes:
         """
         ens = self.ensemble
         start, stop = np.searchsorted(ens.cluster_member, [member, member + 1])
+        # Rows without a label of this member are summed in one more group, the last.
         ids = ens.patterns[:, member]
         label = np.where(ids >= 0, ids, stop) - start
         per_influence = ens.counts * ratio(1.0, pattern_degrees(ens, self.influence))
@@ -89,12 +91,15 @@ def cumulative_votes(ens: Ensemble, influence: Floats, *, adaptive: bool = True)
     first = np.flatnonzero(ens.cluster_member == order[0])
     require_memory(16.0 * ens.n_clusters * len(first), f"The votes of all clusters for {len(first)}", USE_LINKAGE)
     of_cluster, weight = np.zeros((ens.n_clusters, len(first))), np.zeros(ens.n_clusters)
+    # Each cluster of the first member votes for itself.
     of_cluster[first], weight[first] = np.eye(len(first)), influence[order[0]]
     votes = Votes(ens, int(order[0]), of_cluster, weight)
+    # `votes` holds the arrays that the loop fills, so `adaptive` sees the votes of earlier members.
     reference = votes if adaptive else Votes(ens, votes.first, of_cluster.copy(), weight.copy())
     for member in order[1:]:
         own = ens.cluster_member == member
         total = reference.by_label(member)[:-1]
+        # Without any vote of its rows a cluster has mass 0, and stays without a vote.
         mass = total.sum(axis=1)
         of_cluster[own] = total * ratio(1.0, mass)[:, None]
         weight[own] = np.where(mass > 0, influence[member], 0.0)
@@ -130,6 +135,7 @@ class _Losses:
         n = len(joint)
         self.active = np.ones(n, dtype=bool)
         self.loss, self.exact = np.full((n, n), np.inf), np.zeros((n, n), dtype=bool)
+        # All pairs start with a lower bound; exact losses are computed only for candidates of the minimum.
         for i in range(n - 1):
             self._bound(i, np.arange(i + 1, n))
 
@@ -137,6 +143,7 @@ class _Losses:
         """Return the two columns whose merge loses least; ties, after rounding to twelve decimals, to the first."""
         while True:
             i, j = (int(index) for index in np.unravel_index(np.argmin(self.loss), self.loss.shape))
+            # The smallest value is exact: no other pair, whose loss is at least its bound, can lose less.
             if self.exact[i, j]:
                 return i, j
             self.loss[i, j], self.exact[i, j] = np.round(self._lost(i, j, self._shared(i, j)), 12), True
@@ -148,6 +155,7 @@ class _Losses:
         self.terms[i] = _xlogx(self.joint[i])
         self.mass[i] += self.mass[j]
         self.active[j] = False
+        # Column j is gone; the bounds of column i change because it now holds both.
         self.loss[j, :] = self.loss[:, j] = np.inf
         others = np.flatnonzero(self.active)
         self._bound(i, others[others != i])
@@ -202,6 +210,7 @@ class VoteCuts(GroupCuts):
         require_memory(32.0 * n * k, f"The votes of {n:,} patterns for {k} groups", USE_LINKAGE)
         votes = self.votes.merged(self.merges[: self.max_clusters - k]).of_patterns()[self.covered]
         groups = first_largest(votes)
+        # A row whose clusters have no vote cannot be placed by voting.
         silent = ~votes.any(axis=1)
         if silent.any() and not silent.all():
             voted = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)

@@ -24,6 +24,7 @@ def enhanced_coassociation(ens: Ensemble, influence: Floats, n_steps: int, leave
     cluster: no row is more similar to another than to those of its pattern.
     """
     of_clusters = trajectories_within(neighbor_links(ens), ens.cluster_member, n_steps)
+    # Rows in the same cluster have similarity 1, whatever the walks say.
     np.fill_diagonal(of_clusters, 1.0)
     return ThroughClusters.of_members(ens, influence, of_clusters, leaves)
 

@@ -68,6 +68,7 @@ class GPMGLA(GraphMethod):
         return multi_granularity_graph(ens, influence, self.alpha, self._nodes(influence))
 
     def _links(self, ens: Ensemble, influence: Floats) -> sp.csr_array:
+        # Links to clusters outside the graph are dropped, in the order of its nodes.
         links, nodes = row_links(ens, influence), self._nodes(influence)
         return links if len(nodes) == len(influence) else sp.csr_array(links[:, nodes])
 

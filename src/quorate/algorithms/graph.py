@@ -92,6 +92,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
         influence = self._weigh(ens)
         of_cluster = self._cluster_influence(ens, influence)
         graph = self._graph(ens, of_cluster)
+        # The links of patterns are added block by block (`BlockSolution.on`); here there are none.
         cut = self._transfer_cut(ensemble_blocks(ens)[0], graph, sp.csr_array((0, len(graph.degrees))))
         return BlockSolution(cut, influence / influence.sum(), lambda block: self._links(block, of_cluster))
 

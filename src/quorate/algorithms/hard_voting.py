@@ -32,6 +32,7 @@ class MatchedCuts(GroupCuts):
         rows[groups, np.arange(len(groups))] = self.counts
         shared = np.asarray(rows @ self.members_of)
         matched, agreement = np.full(self.ensemble.n_clusters, -1), 0.0
+        # Members are matched independently: one assignment problem each.
         for member in np.flatnonzero(self.influence > 0):
             clusters = np.flatnonzero(self.ensemble.cluster_member == member)
             group, of_cluster = linear_sum_assignment(shared[:, clusters], maximize=True)
@@ -54,10 +55,12 @@ class MatchedCuts(GroupCuts):
         for _ in range(_MAX_ROUNDS):
             proposed = np.where(votes.any(axis=1), first_largest(votes), groups)  # a pattern without votes stays
             better = self.match(proposed, k)
+            # Stop at the first round without progress: matching and votes could alternate forever between equal values.
             if better.agreement <= matching.agreement + 1e-9 * self.counts.sum():
                 break
             groups, matching = proposed, better
             votes = self.votes(matching, k)
+        # Votes may empty a group; k groups were requested.
         fill_empty(groups, votes, self.counts)
         return Partition(groups, matching.agreement)
 

@@ -30,11 +30,13 @@ class JointCut(SingularCut):
 
     def cluster_embedding(self, k: int) -> Floats:
         """(n_clusters, k) unit rows of the right singular vectors, one row per cluster."""
+        # The spectrum holds D^-1/2 times the eigenvectors; here the eigenvectors themselves are needed.
         vectors = self.spectrum(k).vectors[:, :k] * np.sqrt(self.graph.degrees)[:, None]
         return unit_rows(np.where(np.isinf(self._singular_values(k)), 0.0, vectors))
 
     def companions(self, k: int) -> tuple[Points, ...]:
         """Return the embedded clusters, each of which weighs as much as one row."""
+        # `fixed`: embedded clusters pull centers, but a center needs at least one row.
         nodes = self.cluster_embedding(k)
         return (Points(nodes, np.full(len(nodes), self.ensemble.total_weight / self.ensemble.n_rows), fixed=True),)
 
@@ -94,5 +96,6 @@ class HBGF(BipartiteMethod):
 
         Their squares are the eigenvalues times the number of members (the sum of their influences).
         """
+        # Influence is relative to the largest one, as in the graph.
         scale = self.member_weights_.sum() / self.member_weights_.max()
         return np.sqrt(self.eigenvalues_ * scale)

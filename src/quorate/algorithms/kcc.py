@@ -36,6 +36,7 @@ class CenterCuts(ImprovedCuts):
         inside = self._by_member(shared)
         member = self.ensemble.cluster_member
         n_labels = np.bincount(member, minlength=self.ensemble.n_members)
+        # A group without labels of a member says nothing about it: all its labels are equally likely.
         uniform = np.broadcast_to(1.0 / n_labels[member][:, None], shared.shape)
         return np.where(inside[member] > 0, shared * ratio(1.0, inside)[member], uniform)
 
@@ -49,6 +50,7 @@ class CenterCuts(ImprovedCuts):
         """(n_clusters, k) contribution of a row's cluster to its distance to each center, per weight of the member."""
         member = self.ensemble.cluster_member
         if self.utility == "entropy":
+            # The smallest share avoids log 0, as in the authors' program.
             return -np.log2(centers + _LEAST_SHARE)
         if self.utility == "mode":
             return 1.0 - self._modes(centers)
@@ -60,6 +62,7 @@ class CenterCuts(ImprovedCuts):
     def _modes(self, centers: Floats) -> Floats:
         """(n_clusters, k) 1 for the most frequent label of each member in each group, the first of equals."""
         modes = np.zeros_like(centers)
+        # Rounding: ties between labels go to the first one on every machine.
         rounded = np.round(centers, 12)
         for member in range(self.ensemble.n_members):
             clusters = np.flatnonzero(self.ensemble.cluster_member == member)

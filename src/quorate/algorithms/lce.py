@@ -46,11 +46,13 @@ def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedG
     active = np.flatnonzero(influence > 0)
     of_member = np.zeros(ens.n_members)
     of_member[ens.cluster_member] = influence
+    # T: similarity within members, 1 on the diagonal.
     spread = weighted_triples(ens, of_member)
     spread *= decay
     np.fill_diagonal(spread, 1.0)
     spread = spread[np.ix_(active, active)]
     carried = spread * influence[active]  # carried[c, c'] = T_cc' I_c'
+    # Row sums of B per cluster; the degree of a row is the sum over its clusters.
     outgoing = np.zeros(ens.n_clusters)
     outgoing[active] = carried.T.sum(axis=1)
     shared, degree = cooccurrence_by_degree(ens, outgoing)

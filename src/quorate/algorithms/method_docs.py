@@ -72,6 +72,7 @@ def _entries(section: str) -> dict[str, str]:
     """Return the entries of a section by the names they describe; an entry of several names comes once."""
     entries: dict[str, str] = {}
     for entry in re.findall(r"^\S[^\n]*(?:\n    [^\n]*|\n(?=\n))*", section, re.MULTILINE):
+        # "a, b : int" describes two parameters; the entry is written once, under the first name.
         names = entry.partition(" :")[0].partition("\n")[0].split(", ")
         entries |= {name: entry if name == names[0] else "" for name in names}
     return entries
@@ -92,6 +93,7 @@ def _shared_parameter(cls: type, name: str, default: object) -> str:
 
 def _fitted_attributes(cls: type, described: set[str]) -> list[str]:
     """Return the entries of the public properties that `fit` fills, from their docstrings; a method's own first."""
+    # Later classes of the reversed MRO override earlier ones, as in attribute lookup.
     properties = {
         name: value
         for kind in reversed(cls.__mro__)

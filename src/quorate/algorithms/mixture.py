@@ -42,12 +42,14 @@ class MixtureCuts(ImprovedCuts):
         member = self.ensemble.cluster_member
         of_member = np.zeros((self.ensemble.n_members, memberships.shape[1]))
         np.add.at(of_member, member, of_cluster)
+        # Probabilities of the labels of each member sum to 1 in each class.
         theta = of_cluster * ratio(1.0, of_member)[member]
         return np.log(np.maximum(shares, _FLOOR)), np.log(np.maximum(theta, _FLOOR))
 
     def _rows_of_classes(self, memberships: Floats) -> tuple[Floats, Floats]:
         """Return how many rows are in each class (k,), and in each class and cluster (n_clusters, k)."""
         n_clusters, k = self.ensemble.n_clusters, memberships.shape[1]
+        # Each task sums into its own table, so that the sum does not depend on the number of threads.
         tasks = threads.blocks(len(memberships), max(_PATTERNS_PER_TASK, n_clusters))
         of_class, of_cluster = np.zeros((len(tasks), k)), np.zeros((len(tasks), n_clusters, k))
         table = self.members_of.indptr, self.members_of.indices, self.counts, memberships
@@ -67,6 +69,7 @@ class MixtureCuts(ImprovedCuts):
 
         def of_patterns(some: slice) -> None:
             _kernels.latent_classes.joint_logarithms(*clusters, weighted, shares, some.start, some.stop, joint, largest)
+            # Logarithms were shifted by their largest value per row, so that exp cannot overflow.
             np.exp(joint[some], out=joint[some])
             _kernels.latent_classes.normalize(some.start, some.stop, joint, total)
 

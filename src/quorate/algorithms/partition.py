@@ -52,6 +52,7 @@ def fill_empty(groups: Ints, preference: Floats, counts: Floats | Ints) -> None:
     k = preference.shape[1]
     sizes = np.bincount(groups, minlength=k)
     for empty in np.flatnonzero(sizes == 0):
+        # Taking the only pattern of another group would empty that one instead.
         spare = np.flatnonzero(sizes[groups] > 1)
         if len(spare) == 0:
             break
@@ -145,6 +146,7 @@ class GroupCuts:
     def lwea_groups(self, k: int) -> Ints:
         """(p,) the cut of that tree into k groups; patterns outside the tree join the nearest group."""
         labels = self.lwea_tree.cut(k)[self.covered]
+        # The tree holds only the heaviest patterns; the others are assigned to its groups.
         rest = np.flatnonzero(labels < 0)
         if len(rest):
             ens, weights = self.ensemble, self.influence / self.influence.sum()
@@ -161,6 +163,7 @@ def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_clus
 
     Strehl and Ghosh 2002: A_ug is the weight of the clusters of u in g over that of all clusters in g.
     """
+    # Dividing by the weight of the group makes votes for small and large groups comparable.
     total = np.bincount(group_of_cluster, weights=share_of_cluster, minlength=k).astype(np.float64)
     n_clusters = len(group_of_cluster)
     share = share_of_cluster * ratio(1.0, total)[group_of_cluster]
@@ -230,6 +233,7 @@ class SoftMethod(GroupMethod, abstract=True):
         groups, _, memberships = self._partition
         assert memberships is not None
         covered, k = cast(GroupCuts, self.solution_.cuts).covered, memberships.shape[1]
+        # A group without rows has no label; k puts it behind all others.
         label_of = np.full(k, k)
         label_of[groups] = self.pattern_labels_[covered]
         of_patterns = np.zeros((self.ensemble_.n_patterns, k))
@@ -268,6 +272,7 @@ class ImprovedCuts(GroupCuts):
 
     def _random_start(self, k: int, random: np.random.Generator) -> Ints:
         """(p,) the most similar of k random rows, for each pattern: the one it shares most clusters with."""
+        # Rows are drawn, not patterns: a pattern is drawn by its number of rows.
         chosen = random.choice(len(self.covered), size=k, replace=False, p=self.counts / self.counts.sum())
         return self.nearest_of(chosen)
 
@@ -312,6 +317,7 @@ def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], F
         own = current[np.arange(len(nearest)), nearest]
         fill_empty(nearest, np.broadcast_to(own[:, None], current.shape), counts)
         value = float(counts @ own)
+        # Without moves the next round would be identical, even for tolerance 0.
         if abs(before - value) < tolerance or np.array_equal(nearest, groups):
             return Partition(nearest, value)
         groups, before = nearest, value

@@ -72,5 +72,6 @@ class PTA(LinkageMethod):
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
         leaves = covered_patterns(ens, influence)
         similarity = pattern_trajectory_similarity(ens, influence, leaves, self.n_neighbors, self.n_steps)
+        # The original counts each pattern (microcluster) once in average link.
         sizes = ens.counts[leaves].astype(np.float64) if self.row_weights else np.ones(len(leaves))
         return link_patterns(ens, similarity, self.linkage, leaves, sizes)

@@ -32,6 +32,7 @@ class PatternCut(TransferCut):
     def embedding(self, k: int) -> Floats:
         """(m, k) unit rows as in `TransferCut`; if k is the number of patterns, each pattern is its own cluster."""
         linked = np.diff(self.links.indptr) > 0
+        # With k equal to the number of patterns k-means has no freedom: each pattern is its own cluster.
         if k < linked.sum():
             return super().embedding(k)
         apart = np.zeros((len(linked), int(linked.sum())))
@@ -110,6 +111,7 @@ class PTGP(GraphMethod):
         leaves = covered_patterns(ens, influence)
         similarity = pattern_trajectory_similarity(ens, influence, leaves, self.n_neighbors, self.n_steps)
         members = ens.incidence[leaves]
+        # Mean similarity of a pattern to the patterns of a cluster: every pattern counts once.
         in_cluster = members.sum(axis=0)
         met = np.flatnonzero(in_cluster > 0)
         links = np.asarray(similarity @ members[:, met]) / in_cluster[met]
@@ -119,6 +121,7 @@ class PTGP(GraphMethod):
         shares = links * ratio(1.0, links.sum(axis=1))[:, None]
         reduced = sp.csr_array(links.T @ shares)
         graph = ReducedGraph(reduced, links.sum(axis=0), components(reduced))
+        # Patterns without labels keep empty rows, so that positions agree with the ensemble.
         of_pattern = sp.lil_array((ens.n_patterns, links.shape[1]))
         of_pattern[leaves] = shares
         return self._transfer_cut(ens, graph, sp.csr_array(of_pattern))

@@ -314,6 +314,7 @@ def consensus(
     >>> result.predict([[1, 2], [1, 3], [1, 2]])
     array([0, 1])
     """
+    # AnnData: members are columns of `obs`, and results are written back.
     if is_annotated(labels):
         key_added = "consensus" if key_added is None else key_added
         members = clusterings_of(labels, keys, key_added)

@@ -39,6 +39,7 @@ class SpectralCuts(ImprovedCuts):
 
     def distances_to(self, means: Floats) -> Floats:
         """(p, k) squared distance of each pattern to each of the means (k, n_clusters)."""
+        # |x - m|^2 = |x|^2 + |m|^2 - 2 x.m keeps the points sparse.
         own = np.asarray(self.points.multiply(self.points).sum(axis=1)).ravel()
         return own[:, None] + np.sum(means**2, axis=1) - 2.0 * np.asarray(self.points @ means.T)
 

@@ -45,6 +45,7 @@ class Factorization:
 def strongest_columns(rows: Floats, links: Floats) -> Ints:
     """(m,) argmax_j Q_ij sqrt(S_jj); a column that wins no pattern gets the one where it is closest to winning."""
     score = rows * np.sqrt(np.diag(links))
+    # Scaled per row and rounded: ties do not depend on rounding errors.
     score = np.round(score / (score.max(axis=1, initial=0.0, keepdims=True) + _TINY), 10)
     labels = np.argmax(score, axis=1)
     sizes = np.bincount(labels, minlength=score.shape[1])
@@ -104,6 +105,7 @@ def factorize(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_upd
     Q <- Q o sqrt(M Q S / (Q Q' M Q S)), S <- S o sqrt(Q' M Q / (Q'Q S Q'Q)).
     """
     counts = matrix.counts
+    # Multiplicative updates never leave 0, so the start is the labels plus a constant.
     rows = np.full((len(labels), k), 0.2)
     rows[np.flatnonzero(labels >= 0), labels[labels >= 0]] += 1.0
     rows /= np.sqrt(np.sum(counts * rows**2, axis=0))
@@ -111,6 +113,7 @@ def factorize(matrix: Connectivity, weights: Floats, labels: Ints, k: int, n_upd
     links = rows.T @ (counts * product)
     for _ in range(n_updates):
         rows_before, links_before = rows, links
+        # M Q S: numerator of the update of Q.
         pulled = product @ links
         rows = rows * np.sqrt(pulled / (rows @ (rows.T @ (counts * pulled)) + _TINY))
         product = matrix.multiply(weights, rows)
@@ -134,6 +137,7 @@ def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
 
     A small multiple of the identity is added to G, because identical members make it singular.
     """
+    # Scaling keeps the added identity small relative to G, whatever the number of rows.
     scale = np.abs(np.diag(gram)).max()
     gram = gram / scale + 1e-10 * np.eye(len(gram))
     linear = linear / scale
@@ -142,6 +146,7 @@ def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
     free = w > 0
     for _ in range(20 * len(w) + 20):
         target = _on_plane(gram, linear, free)
+        # Feasible: check whether another coordinate should become free (its gradient is below the multiplier).
         if target.min() >= -_TINY:
             w = np.maximum(target, 0.0)
             slope = gram @ w - linear
@@ -151,6 +156,7 @@ def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
                 break
             free[entering] = True
         else:
+            # Infeasible: go towards the target until the first coordinate reaches 0, and fix it there.
             falling = free & (target < 0)
             step = np.min(w[falling] / (w[falling] - target[falling]))
             w = np.maximum(w + step * (target - w), 0.0)
@@ -230,6 +236,7 @@ class WeightedConsensus:
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
         factors = self.solve(k)
+        # The learned weights decide which patterns have labels.
         covered = covering_weight(self.ensemble.patterns, factors.weights) > 0
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         if covered.any():

@@ -24,6 +24,7 @@ def triple_similarity(ens: Ensemble, influence: Floats, decay: float, leaves: In
     """
     of_clusters = weighted_triples(ens, influence)
     of_clusters *= decay
+    # The same cluster counts fully; the decay applies to different clusters.
     np.fill_diagonal(of_clusters, 1.0)
     return ThroughClusters.of_members(ens, influence, of_clusters, leaves)
 

@@ -224,9 +224,7 @@ def run(methods: Sequence[str] = METHODS) -> list[Result]:
     gains = [float((values[:, 1] - values[:, 0]).mean()) for values in map(by_pool, (*halves, mixtures))]
     bars = dict.fromkeys(("deciding pools", "confirming pools", "mixtures"), -0.005)
     return [
-        Result(
-            f"ARI of the default beyond LWGP, {name}", gain, 0.0, "ARI", gain, f">= {bar}", gain >= bar
-        )
+        Result(f"ARI of the default beyond LWGP, {name}", gain, 0.0, "ARI", gain, f">= {bar}", gain >= bar)
         for (name, bar), gain in zip(bars.items(), gains, strict=True)
     ]
 

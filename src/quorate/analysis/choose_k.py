@@ -1,6 +1,6 @@
-"""How many clusters: the gap between eigenvalues of a graph of rows and clusters, times what halves of members repeat.
+"""Suggest the number of clusters from labels: eigengap of the graph of rows and clusters times split-half stability.
 
-No rule finds the number of clusters always, so the evidence is kept: a value for each k, and the best candidates.
+No rule is always right, so the values for all k and the best candidates are part of the result.
 """
 
 from __future__ import annotations
@@ -34,52 +34,52 @@ from quorate.numerics.transfer_cut import leading_spectrum
 from quorate.reliability import crowd_trust, trusted_influence
 
 MOST_CLUSTERS = 32
-"""The largest number of clusters that is ever chosen."""
+"""The largest number of clusters that can be suggested."""
 MOST_ROWS = 2000
-"""The most patterns that halves of the members are compared on; of more, those of so many rows."""
+"""The most patterns on which halves of the members are compared; above it, the patterns of that many sampled rows."""
 _MEMBERS_TO_SPLIT = 4  # two in each half
 _SPLITS = 4
 _CANDIDATES = 3
-_CLOSE, _FAR = 0.8, 0.1  # of the evidence for the best
+_CLOSE, _FAR = 0.8, 0.1  # of the best score
 _SMALLEST_GAP = 1e-9
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A number of clusters and what speaks for it."""
+    """A number of clusters and its score."""
 
     n_clusters: int
     score: float
-    """Eigengap times stability, or what of it is known."""
+    """Eigengap times stability; one of the two if the other is unknown."""
     eigengap: float
-    """How far the eigenvalues of the graph of rows and clusters fall behind the k-th; NaN where they cannot be had."""
+    """Gap after the k-th eigenvalue of the graph of rows and clusters; NaN if there are too many clusters."""
     stability: float
-    """Mean adjusted Rand index between answers of halves of the members; NaN with fewer than four members."""
+    """Mean ARI between the trees of two halves of the members; NaN with fewer than four members."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The number of clusters that stands out, with the evidence for it and for others."""
+    """The suggested number of clusters, with the scores of all numbers."""
 
     n_clusters: int
     candidates: tuple[Candidate, ...]
     """The best three, best first."""
     curve: tuple[Candidate, ...] = field(repr=False)
-    """All numbers of clusters that were looked at, ascending."""
+    """All numbers of clusters that were scored, ascending."""
     sentence: str
-    """Why it was chosen, and what cannot be known."""
+    """Why it was chosen, and what is unknown."""
 
     def within(self, most: int) -> int:
-        """Return the number of clusters, as far as so many are possible; at least 1."""
+        """Return the number of clusters, at most `most` and at least 1."""
         return max(min(self.n_clusters, most), 1)
 
 
 def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> Choice:
     """Return the number of clusters k >= 2 with the largest (lambda_k - lambda_{k+1}) stab(k), the smallest such k.
 
-    `eigenvalues` are the leading ones of a graph over clusters, descending, at most 33 of which are looked at; None if
-    they cannot be had. `influence` (M,) is how far each member counts in the halves. Where one of the two factors is
-    unknown the other counts alone.
+    `eigenvalues` are the leading ones of a graph over clusters, descending, of which at most 33 are used; None if there
+    are too many clusters. `influence` (M,) are the weights of the members in the halves. If one factor is unknown, the
+    other is the score.
     """
     if ens.n_members == 1:
         k = len(ens.levels[0])
@@ -143,9 +143,9 @@ class Half:
 
     ensemble: Ensemble
     members: Ints
-    """The members of the whole that it holds."""
-    place: Ints
-    """(m,) the pattern of the half of each pattern of the whole."""
+    """Their positions in the whole."""
+    pattern: Ints
+    """(m,) the pattern of the half for each pattern of the whole."""
 
 
 @dataclass(frozen=True)
@@ -156,25 +156,25 @@ class Halves:
     """(m,) rows of each pattern of the whole, by their weight."""
     splits: tuple[tuple[Half, Half], ...]
     sampled: bool
-    """Whether the patterns are those of some rows only."""
+    """Whether the patterns are those of a sample of the rows."""
 
     def agreement(self, cut: Callable[[Half], Ints]) -> Floats:
-        """(ks,) ARI over rows between what is found in two halves, the mean over all splits.
+        """(p,) ARI over rows between the partitions of two halves, the mean over all splits.
 
-        `cut` gives (patterns, ks) labels of the patterns of a half, for some numbers of clusters.
+        `cut` returns (patterns, p) labels of the patterns of a half: several partitions of it.
         """
-        found = []
+        scores = []
         for split in self.splits:
-            one, other = (cut(half)[half.place] for half in split)
-            found.append([_rand(a, b, self.counts) for a, b in zip(one.T, other.T, strict=True)])
-        return np.mean(found, axis=0)
+            one, other = (cut(half)[half.pattern] for half in split)
+            scores.append([_rand(a, b, self.counts) for a, b in zip(one.T, other.T, strict=True)])
+        return np.mean(scores, axis=0)
 
 
 @cached_per_object
 def split_in_halves(ens: Clusterings) -> Halves | None:
-    """Return the halves of some fixed orders of the members that label anything; None if these are fewer than four.
+    """Return the members with labels, split in halves in four fixed ways; None if they are fewer than four.
 
-    Of many patterns, those of 2,000 rows are looked at.
+    If there are many patterns, those of 2,000 sampled rows are used.
     """
     whole = without_rows(sample_rows(ens))
     members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
@@ -200,8 +200,8 @@ def _half(whole: Ensemble, members: Ints) -> Half:
     half = whole.select(members.tolist())
     codes = whole.patterns[:, members]
     shift = half.cluster_offsets[:-1] - whole.cluster_offsets[members]
-    place = find_patterns(half, np.where(codes >= 0, codes + shift, -1).astype(np.int32))
-    return Half(half, members, place.astype(np.int64))
+    pattern = find_patterns(half, np.where(codes >= 0, codes + shift, -1).astype(np.int32))
+    return Half(half, members, pattern.astype(np.int64))
 
 
 def sample_rows(ens: Clusterings) -> Ensemble:
@@ -218,10 +218,9 @@ def sample_rows(ens: Clusterings) -> Ensemble:
         codes.append(np.stack([member_codes(block, j)[drawn > 0] for j in range(ens.n_members)], axis=1))
         counts.append(drawn[drawn > 0].astype(np.int64))
         before = float(upto[-1])
-    some = ensemble_of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
-    return from_counted_labels(counted_labels(some), noise="cluster")[
-        0
-    ]  # without the clusters that none of these rows is in
+    sample = ensemble_of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
+    without_empty_clusters, _ = from_counted_labels(counted_labels(sample), noise="cluster")
+    return without_empty_clusters
 
 
 def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
@@ -261,15 +260,16 @@ _BETA = 2.0
 
 
 def choose_k(labels: Any) -> Choice:
-    """Return how many clusters the members speak for, with the evidence for it and for other numbers.
+    """Suggest the number of clusters, with the scores of all numbers.
 
-    For k = 2 to 32 the score is the gap behind the k-th eigenvalue of the graph that links every row to its clusters,
-    times the adjusted Rand index, over rows, between the WEAC trees of two halves of the members cut at k, the mean
-    over four fixed splits. In both, members count by `trust`, squared. It often fails: look at the candidates. With
-    fewer than four members only the gap counts, which the sentence says. Where rows have more than 2,000 different
-    combinations of labels, halves are compared on 2,000 rows.
+    For k = 2 to 32 the score is the eigengap times the split-half stability. The eigengap is the gap after the k-th
+    eigenvalue of the graph that links every row to its clusters. The stability is the adjusted Rand index, over rows,
+    between the WEAC trees of two halves of the members cut at k: the mean over four fixed splits. In both, members are
+    weighted by `trust`, squared. With fewer than four members only the eigengap is used. If there are more than 2,000
+    patterns (distinct rows of labels), the stability is measured on 2,000 sampled rows.
 
-    `n_clusters="auto"` is this, for every method that needs a number.
+    The suggestion is often wrong on real data, so compare the candidates. `n_clusters="auto"` uses it in every method
+    that needs a number.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def _chosen(ens: Clusterings) -> Choice:
 
 
 def member_influence(ens: Clusterings) -> Floats:
-    """(M,) trust, squared; all the same where the memory does not hold the agreement of all members."""
+    """(M,) trust, squared; equal weights if the agreement of all members exceeds the memory."""
     try:
         return trusted_influence(crowd_trust(ens), _BETA)
     except QuorateError:

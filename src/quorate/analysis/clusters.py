@@ -1,7 +1,7 @@
-"""What there is to say about consensus clusters: how firm each is, who opposes it, what would merge and what split.
+"""Describe consensus clusters: stability, members that oppose them, and which would merge or split next.
 
-All of it comes from the evidence of rows, whatever method found the clusters, and from histograms over the members'
-clusters: exact, and without any matrix of rows or patterns.
+All of it is computed from the co-association of rows, for any method, through histograms over the members' clusters:
+exact, and without a matrix of rows or patterns.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ class ConsensusCluster:
     cohesion: float
     """Mean co-association of two of its rows: the weight of the members that put them together."""
     nearest: int
-    """The cluster that it could be merged with at the least cost; -1 if no evidence ties it to any."""
+    """The cluster that it would be merged with at the least cost; -1 if no member puts rows of it with others."""
     merge_cost: float
-    """How much less often, by weight, rows of the two are together than rows of the looser of the two.
+    """How much less often pairs of rows across the two are together than pairs within the less cohesive one.
 
-    From 0, as often, to 1, never: 1 - E / min(cohesion of both), where E is the mean evidence between their rows.
+    From 0, as often, to 1, never: 1 - E / min(cohesion of both), where E is the mean co-association between their rows.
     """
 
 
 @dataclass(frozen=True)
 class Split:
-    """How the next finer answer splits a cluster."""
+    """How the answer with one more cluster splits a cluster."""
 
     label: int
     sizes: tuple[float, float]
     """Rows of its two largest parts."""
     merge_cost: float
-    """What it would cost to merge them again: near 0 the split tells hardly anything apart."""
+    """The cost of merging them again: near 0 the two parts barely differ."""
 
 
 def describe_clusters(
     ens: Ensemble, weights: Floats, labels: Labels, certain: Certainty, groups: Groups | None = None
 ) -> tuple[ConsensusCluster, ...]:
-    """Return what there is to say about the consensus clusters of patterns, whose certainty is known."""
+    """Return the description of consensus clusters of patterns, given the certainty of the patterns."""
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     n_groups = len(groups.sizes)
     stability = group_sums(ens, labels, certain.confidence, n_groups) / groups.sizes

@@ -32,7 +32,7 @@ def row_links(ens: Ensemble, weights: Floats) -> sp.csr_array:
     """
     clusters, first = pattern_clusters(ens)
     values = np.empty(len(clusters))
-    _kernels.row_hashing.share_influence(clusters, first, weights, values)
+    _kernels.row_hashing.share_weights(clusters, first, weights, values)
     links = sp.csr_array((values, clusters, first), shape=(ens.n_patterns, ens.n_clusters))
     if not values.all():
         links = links.copy()  # the indices belong to the ensemble

@@ -36,14 +36,14 @@ def start(program, **environment):
 
 def test_the_directory_depends_on_the_sources_of_all_kernels(tmp_path, monkeypatch):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
-    first = _jit.cache_directory.__wrapped__()
-    assert first == _jit.cache_directory.__wrapped__()
+    first = _jit.versioned_directory()
+    assert first == _jit.versioned_directory()
     assert first.parent == tmp_path
     kernels = tmp_path / "kernels"
     kernels.mkdir()
     (kernels / "_jit.py").write_text("changed")
     monkeypatch.setattr(_jit, "__file__", str(kernels / "_jit.py"))
-    assert _jit.cache_directory.__wrapped__() != first
+    assert _jit.versioned_directory() != first
 
 
 def test_a_process_waits_while_another_one_compiles(tmp_path):

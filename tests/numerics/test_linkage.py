@@ -131,7 +131,7 @@ def test_patterns_are_joined_where_a_matrix_of_all_has_no_room():
 @pytest.mark.parametrize("m", [*range(1, 34), 255, 256, 257, 271, 600])
 def test_the_highest_of_a_row_is_found_at_its_first_place_or_the_previous_one(m):
     random = np.random.default_rng(m)
-    row, scratch = random.integers(0, max(m // 3, 2), m) / 7.0, np.empty(-(-m // _kernels.merge_chain._PLACES))
+    row, scratch = random.integers(0, max(m // 3, 2), m) / 7.0, np.empty(-(-m // _kernels.merge_chain._STRETCH))
     row[random.random(m) < 0.2] = -np.inf
     row[random.integers(m)] = 0.25
     highest = np.flatnonzero(row == row.max())

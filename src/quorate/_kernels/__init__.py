@@ -1,6 +1,6 @@
-"""Compiled loops: arrays in, arrays out; no validation, no printing, no state.
+"""Compiled loops (kernels): arrays in, arrays out; no validation, no printing, no state.
 
-Importing this package is cheap. A kernel module (and with it numba) is loaded when it is first used, as in
+Importing this package is cheap. A kernel module, and with it numba, is loaded when it is first used, as in
 `_kernels.row_hashing.group_rows(...)`.
 """
 

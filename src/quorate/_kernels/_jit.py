@@ -62,6 +62,14 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
 
 @cache
 def cache_directory() -> Path | None:
+    """Return the directory of compiled code, locked while this process compiles, or None if it cannot be written."""
+    directory = versioned_directory()
+    if directory is not None:
+        event.register("numba:compiler_lock", _CompilerLock(directory / "lock"))  # type: ignore[no-untyped-call]
+    return directory
+
+
+def versioned_directory() -> Path | None:
     """Return the directory of compiled code for this version of the kernels, or None if it cannot be written.
 
     It is below NUMBA_CACHE_DIR if that is set, else below the user's cache directory.
@@ -75,7 +83,6 @@ def cache_directory() -> Path | None:
             pass
     except (OSError, RuntimeError):  # not writable, or no home directory
         return None
-    event.register("numba:compiler_lock", _CompilerLock(directory / "lock"))  # type: ignore[no-untyped-call]
     return directory
 
 

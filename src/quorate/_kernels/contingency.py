@@ -69,13 +69,13 @@ def select_entries(indptr, indices, values, rows, number, start, stop, new_ptr, 
 def mutual_information(first, indptr, indices, shared, member, common, coverage, out):
     """Add up the mutual information of every two members i < j over the rows that both label.
 
-    Each cell n_ab of their table adds (n_ab / n_ij) log(n_ab n_ij / (n_a n_b)). Lines are those of some clusters, of
-    which `first` is the first.
+    Each cell n_ab of their table adds (n_ab / n_ij) log(n_ab n_ij / (n_a n_b)). The rows are those of consecutive
+    clusters, starting with `first`.
 
     member : (n_clusters,) the member of each cluster
     common : (M, M) n_ij
-    coverage : (n_clusters, M) how many rows of each cluster each member labels
-    out : (M, M) float64, to which is added
+    coverage : (n_clusters, M) number of rows of each cluster that each member labels
+    out : (M, M) float64, added to
     """
     for line in range(len(indptr) - 1):
         a = first + line
@@ -90,14 +90,14 @@ def mutual_information(first, indptr, indices, shared, member, common, coverage,
 
 @jit
 def add_uncertainty(first, indptr, indices, shared, member, counted, coverage, out):
-    """Add up the entropies, in bits, of the labels of the rows of some clusters, each times the rows labeled.
+    """Add up the entropies, in bits, of the labels of the rows of clusters, each times the number of labeled rows.
 
-    Lines are those of some clusters, of which `first` is the first.
+    The rows are those of consecutive clusters, starting with `first`.
 
     member : (n_clusters,) the member of each cluster
-    counted : (M,) how much the labels of each member count
-    coverage : (n_clusters, M) how many rows of each cluster each member labels
-    out : (n_clusters,) float64, to which is added
+    counted : (M,) weight of the labels of each member
+    coverage : (n_clusters, M) number of rows of each cluster that each member labels
+    out : (n_clusters,) float64, added to
     """
     for line in range(len(indptr) - 1):
         a = first + line
@@ -108,7 +108,7 @@ def add_uncertainty(first, indptr, indices, shared, member, counted, coverage, o
 
 @jit
 def jaccard(indptr, indices, shared, member, coverage, out):
-    """Write for every two clusters that share rows how many they share, over how many are in either.
+    """Write for every two clusters that share rows the number of shared rows divided by the number in either.
 
     out : as `shared`, float64
     """
@@ -120,7 +120,7 @@ def jaccard(indptr, indices, shared, member, coverage, out):
 
 @jit
 def scale_entries(indptr, indices, values, divisor, factor, start, stop, out):
-    """Write the rows start..stop of a matrix in CSR form over a number, times the factors of row and column."""
+    """Write the rows start..stop of a CSR matrix, divided by a number, times the factors of row and column."""
     for i in range(start, stop):
         share = factor[i] / divisor
         for e in range(indptr[i], indptr[i + 1]):
@@ -129,7 +129,7 @@ def scale_entries(indptr, indices, values, divisor, factor, start, stop, out):
 
 @jit
 def is_connected(indptr, indices):
-    """Return whether the entries of a symmetric matrix in CSR form lead from the first row to all others."""
+    """Return whether all rows of a symmetric CSR matrix can be reached from the first one."""
     n = len(indptr) - 1
     reached = np.zeros(n, dtype=np.bool_)
     waiting = np.empty(n, dtype=np.int64)

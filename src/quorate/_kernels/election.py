@@ -1,4 +1,4 @@
-"""Consensus clusters of rows from the labels their members give them, by tables."""
+"""Consensus clusters of rows from the labels of the members, by lookup tables."""
 
 import numpy as np
 
@@ -13,13 +13,13 @@ def _add(row, total):
 
 @jit
 def elect(codes, first, votes, evidence, start, stop, labels, confidence, margin, runner_up):
-    """Write the cluster with most votes of each row start..stop, and the row's evidence for it; -1 without any vote.
+    """Write the cluster with most votes of each row start..stop, and the row's confidence for it; -1 without any vote.
 
-    Beside it, by how much that exceeds the evidence for any other cluster, and which that is; -1 if there is none.
+    Also write the margin to the second cluster, and that cluster; -1 if there is none.
 
-    codes : (M, n) labels from 0, negative where there is none; one that is too large counts as none
-    first : (M + 1,) the line of the tables that stands for label 0 of each member
-    votes, evidence : (lines, k) float32
+    codes : (M, n) labels from 0, negative for missing; too large ones count as missing
+    first : (M + 1,) the row of the tables for label 0 of each member
+    votes, evidence : (rows, k) float32
     """
     total, sure = np.empty(votes.shape[1], dtype=np.float32), np.empty(votes.shape[1], dtype=np.float32)
     for i in range(start, stop):

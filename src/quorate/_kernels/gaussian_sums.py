@@ -1,10 +1,10 @@
-"""Gaussian densities: steps of climbers, and values."""
+"""Sums of Gaussian kernels: mean-shift steps and densities."""
 
 import numpy as np
 
 from quorate._kernels._jit import jit
 
-_NOTHING = -40.0  # the exponential of less, beside the largest of 1, is lost in rounding
+_NEGLIGIBLE = -40.0  # smaller exponents vanish by rounding next to the largest term, 1
 
 
 @jit
@@ -30,7 +30,7 @@ def weighted_mean(exponents, offset, centers, out):
         mean = out[climber]
         mean[:] = 0.0
         for i in range(n_centers):
-            if row[i] - largest > _NOTHING:
+            if row[i] - largest > _NEGLIGIBLE:
                 weight = np.exp(row[i] - largest)
                 total += weight
                 for c in range(d):
@@ -45,7 +45,7 @@ def weighted_sum(exponents, offset, weights, out):
     exponents : (b, n_centers)
     offset : (n_centers,)
     weights : (n_centers,)
-    out : (b,), on entry what is to be added to every exponent of the point
+    out : (b,), on entry the amount that is added to every exponent of the point
     """
     for point in range(len(exponents)):
         row = exponents[point]
@@ -53,6 +53,6 @@ def weighted_sum(exponents, offset, weights, out):
         total = 0.0
         for i in range(len(weights)):
             exponent = row[i] + offset[i] + own
-            if exponent > _NOTHING:
+            if exponent > _NEGLIGIBLE:
                 total += weights[i] * np.exp(min(exponent, 0.0))
         out[point] = total

@@ -1,13 +1,20 @@
-"""Rows and their nearest landmarks, and the cluster a row belongs to by its links to them (U-SPEC)."""
+"""Nearest landmarks of rows, and the cluster of a row by its links to them (U-SPEC).
+
+Design. A row needs its K nearest of p landmarks. In the general case (`_find`) it is compared with z group centers,
+with the landmarks of the nearest group, and with the stored candidates of the nearest landmark: about z + p / z + c
+distances instead of p. With two features a grid over the plane is faster and exact: for each cell, `near_cells` stores
+all landmarks that can be among the K nearest of any row in it, by the triangle inequality. `label_rows` skips even that
+where all landmarks of a cell belong to one cluster. tests/kernels/test_comparisons.py counts the distances.
+"""
 
 import numpy as np
 
 from quorate._kernels._jit import jit, jit_fused
 
-TILES, IN_TILE = 16, 16  # a grid over the plane has so many tiles along a side, and a tile so many cells
+TILES, IN_TILE = 16, 16  # tiles along a side of the grid over the plane, and cells along a side of a tile
 _LARGEST = np.float32(3e38)
 _SMALLEST_LINK = np.float32(2.220446049250313e-16)
-_FAR = 1e15  # a row farther away than this is where it would be at this distance: squares must not overflow
+_FAR = 1e15  # larger coordinates are cut to this, because squares must not overflow
 
 
 @jit_fused
@@ -22,7 +29,7 @@ def _distance(x, y):
 
 @jit_fused
 def _keep_nearest(x, points, some, index, distance):
-    """Write the nearest of some landmarks, given in ascending order, and their squared distances."""
+    """Write the nearest of the given landmarks (ascending numbers), and their squared distances."""
     last = index.shape[0] - 1
     distance[:] = _LARGEST
     for e in range(some.shape[0]):
@@ -39,7 +46,9 @@ def _keep_nearest(x, points, some, index, distance):
 
 @jit_fused
 def _keep_nearest_in_plane(x, points, near, low, high, index, distance):
-    """Write the nearest of the landmarks near[low:high] of a row of two features; no slices, which would cost most."""
+    """Write the nearest of the landmarks near[low:high] of a row of two features; without slices, which would cost
+    most.
+    """
     last = index.shape[0] - 1
     for place in range(last + 1):
         distance[place] = _LARGEST
@@ -60,7 +69,7 @@ def _keep_nearest_in_plane(x, points, near, low, high, index, distance):
 
 @jit_fused
 def _cell(x, corner, per_unit):
-    """Return the cell of the grid over the plane that a row is in, tile by tile, or -1."""
+    """Return the cell of the grid over the plane that contains a row, numbered tile by tile, or -1."""
     across, up = (x[0] - corner[0]) * per_unit, (x[1] - corner[1]) * per_unit
     if not (across >= 0 and up >= 0 and across < TILES * IN_TILE and up < TILES * IN_TILE):
         return -1
@@ -70,12 +79,12 @@ def _cell(x, corner, per_unit):
 
 @jit
 def _near(points, some, n_some, x, y, half, nearest, squared, kept, found, most):
-    """Write the landmarks that may be among the K nearest of some row in a square around (x, y); return their number.
+    """Write the landmarks that may be among the K nearest of any row in a square around (x, y); return their number.
 
-    With h half the diagonal of the square and r the distance of its middle to the K-th nearest landmark, the K nearest
-    of any row in it are within r + 2 h of the middle. Where these are more than `most`, 0 is returned.
+    With h half the diagonal of the square and r the distance of its center to the K-th nearest landmark, the K nearest
+    landmarks of any row in it are within r + 2 h of the center. If these are more than `most`, 0 is returned.
 
-    some : landmarks to look at, n_some of them; nearest (K,), squared, kept : room; found : written, nearest first
+    some : landmarks to examine, n_some of them; nearest (K,), squared, kept : scratch; found : written, nearest first
     """
     last = nearest.shape[0] - 1
     nearest[:] = _LARGEST
@@ -88,13 +97,13 @@ def _near(points, some, n_some, x, y, half, nearest, squared, kept, found, most)
                 nearest[place] = nearest[place - 1]
                 place -= 1
             nearest[place] = squared[e]
-    reach = (np.sqrt(nearest[last]) + 2 * half) * np.float32(1.0001)
+    reach = (np.sqrt(nearest[last]) + 2 * half) * np.float32(1.0001)  # the factor covers rounding in float32
     n = 0
     for e in range(n_some):
         if squared[e] <= reach * reach:
             if n == most:
                 return 0
-            # Nearest to the middle first: a row then finds its nearest early, and the rest is soon passed over.
+            # Nearest to the center first: a row then finds its nearest early, and skips most of the others.
             place = n
             while place > 0 and kept[place - 1] > squared[e]:
                 found[place], kept[place] = found[place - 1], kept[place - 1]
@@ -106,11 +115,11 @@ def _near(points, some, n_some, x, y, half, nearest, squared, kept, found, most)
 
 @jit
 def near_cells(points, corner, size, n_neighbors, most, first, found):
-    """Write the landmarks that may be among the nearest of some row in each cell of a square grid over the plane.
+    """Write the landmarks that may be among the nearest of any row in each cell of a square grid over the plane.
 
-    Those of a cell are sought among those of its tile. Cells where they are more than `most` stay empty.
+    Those of a cell are searched among those of its tile. Cells with more than `most` of them stay empty.
 
-    points : (p, 2) float32; corner, size : where the grid begins, and the side of a cell
+    points : (p, 2) float32; corner, size : corner of the grid, and side of a cell
     first : (cells + 1,) written; found : (cells * most,) int32 written
     """
     half = size * np.float32(0.70710678)
@@ -146,7 +155,7 @@ def near_cells(points, corner, size, n_neighbors, most, first, found):
 
 @jit
 def label_cells(cells, near, own, labels):
-    """Write the cluster of each cell all of whose landmarks are in one (own, (p,)); -1 for any other."""
+    """Write the cluster of each cell whose landmarks are all in one cluster (own, (p,)); -1 for any other cell."""
     for cell in range(cells.shape[0] - 1):
         label = own[near[cells[cell]]] if cells[cell + 1] > cells[cell] else -1
         for e in range(cells[cell], cells[cell + 1]):
@@ -165,16 +174,19 @@ def _find(x, points, group_centers, first, member, candidates, index, distance):
     points : (p, d); group_centers : (z, d); first : (z + 1,), member : (p,) the landmarks of each group
     candidates : (p, c) ascending; index, distance : (K,) written
     """
+    # Step 1: the nearest group of landmarks.
     nearest, group = _LARGEST, 0
     for g in range(group_centers.shape[0]):
         value = _distance(x, group_centers[g])
         if value < nearest:
             nearest, group = value, g
+    # Step 2: the nearest landmark in that group.
     nearest, center = _LARGEST, 0
     for e in range(first[group], first[group + 1]):
         value = _distance(x, points[member[e]])
         if value < nearest:
             nearest, center = value, member[e]
+    # Step 3: the K nearest among the candidates of that landmark.
     _keep_nearest(x, points, candidates[center], index, distance)
 
 
@@ -189,7 +201,7 @@ def _load(X, shift, factor, i, x):
 
 @jit
 def find_cells(X, shift, factor, corner, per_unit, start, stop, cell):
-    """Write the cells of the rows start..stop; 0 for a row in none."""
+    """Write the cells of the rows start..stop; 0 for a row outside of the grid."""
     x = np.empty(2, dtype=np.float32)
     for i in range(start, stop):
         _load(X, shift, factor, i, x)
@@ -217,7 +229,7 @@ def find_nearest(
 ):
     """Write the nearest landmarks of the rows start..stop and their squared distances: index, distance (n, K).
 
-    They are sought among those near the row's cell of the plane (`near_cells`), where it is in one.
+    They are searched among those of the row's cell of the plane (`near_cells`), if it is in one.
     """
     plane = cells.shape[0] > 1
     x = np.empty(X.shape[1], dtype=np.float32)
@@ -234,9 +246,10 @@ def find_nearest(
 def _label(index, distance, width, vectors, products, squares, link, point, value):
     """Return the center nearest to a row in the embedding, from the row's links to its landmarks.
 
-    The row is the mean of its landmarks' vectors, at unit length. So its product with a center is a mean of products of
-    landmarks with centers (products, (p, k)).
+    The row is the mean of its landmarks' vectors, scaled to unit length. So its product with a center is a mean of
+    products of landmarks with centers (products, (p, k)).
     """
+    # Gaussian links, never 0, so that a far row still has a mean.
     total = np.float32(0)
     for a in range(index.shape[0]):
         link[a] = max(np.exp(-distance[a] * width), _SMALLEST_LINK)
@@ -249,6 +262,7 @@ def _label(index, distance, width, vectors, products, squares, link, point, valu
             point[c] += share * vectors[j, c]
         for c in range(value.shape[0]):
             value[c] += share * products[j, c]
+    # Squared distance to a center, without the row's own square: |center|^2 - 2 <row, center>.
     length = 0.0
     for c in range(point.shape[0]):
         length += np.float64(point[c]) * np.float64(point[c])
@@ -300,7 +314,8 @@ def label_rows(
 ):
     """Write the cluster of the rows start..stop to labels (stop - start,).
 
-    A row whose landmarks all are in one cluster (own, (p,)) is in it too; in some cells every row is (`label_cells`).
+    A row whose landmarks are all in one cluster (own, (p,)) is in it too; in some cells that holds for every row
+    (`label_cells`).
     """
     plane = cells.shape[0] > 1
     x = np.empty(X.shape[1], dtype=np.float32)

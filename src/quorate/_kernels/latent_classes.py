@@ -1,4 +1,4 @@
-"""Rounds of a mixture of classes in which every member has its own probabilities of labels."""
+"""EM iterations of a mixture of classes in which every member has its own label probabilities."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from quorate._kernels._jit import jit
 
 @jit
 def joint_logarithms(indptr, indices, logarithms, shares, start, stop, out, largest):
-    """Write for patterns start..stop the logarithm of the joint probability with each class, less the largest of them.
+    """Write for patterns start..stop the logarithm of the joint probability with each class, minus the largest of them.
 
     indptr, indices : the clusters of each pattern, in CSR form
     logarithms : (n_clusters, k) of the probability of each label
@@ -44,11 +44,11 @@ def normalize(start, stop, joint, total):
 
 @jit
 def add_memberships(indptr, indices, counts, memberships, start, stop, of_class, of_cluster):
-    """Add up how many rows of patterns start..stop are in each class, and in each class and cluster.
+    """Add up the number of rows of patterns start..stop in each class, and in each class and cluster.
 
     indptr, indices : the clusters of each pattern, in CSR form
     counts, memberships : (m,), (m, k)
-    of_class, of_cluster : (k,), (n_clusters, k) to which is added
+    of_class, of_cluster : (k,), (n_clusters, k) added to
     """
     weighted = np.empty(memberships.shape[1], dtype=np.float64)
     for i in range(start, stop):

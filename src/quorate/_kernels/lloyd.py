@@ -22,8 +22,8 @@ def assign(points, centers, scale, start, stop, labels, distances):
     """Write the nearest center of each point and the squared distance to it; ties go to the first center.
 
     points : (m, d), rows start..stop are handled
-    centers : (d, k), one column per center, so that the innermost loop runs over all centers at once
-    scale : distances are compared after rounding to 1 / scale; 0 compares them as they are
+    centers : (d, k), one column per center, so that the innermost loop runs over all centers
+    scale : distances are compared after rounding to 1 / scale; 0 compares them exactly
     """
     n_dims, k = centers.shape
     distance = np.empty(k, dtype=np.float64)
@@ -54,7 +54,7 @@ def add_up(points, weights, labels, sums, total):
 
 @jit
 def _cost(means, weights, a, b, scale):
-    """Return what joining two groups adds to the weighted sum of squares: w_a w_b / (w_a + w_b) |a - b|^2, rounded."""
+    """Return the increase of the weighted sum of squares by a merge: w_a w_b / (w_a + w_b) |a - b|^2, rounded."""
     distance = 0.0
     for d in range(means.shape[1]):
         difference = means[a, d] - means[b, d]
@@ -64,7 +64,7 @@ def _cost(means, weights, a, b, scale):
 
 @jit
 def _find_cheapest(means, weights, a, scale, partner, cost):
-    """Write the later group that is cheapest to join with group `a`, the first among equals, and its cost."""
+    """Write the later group whose merge with group `a` costs least, the first in a tie, and its cost."""
     cost[a] = np.inf
     for b in range(a + 1, len(weights)):
         if weights[b] > 0:
@@ -75,10 +75,10 @@ def _find_cheapest(means, weights, a, scale, partner, cost):
 
 @jit
 def merge_groups(means, weights, k, scale):
-    """Return the means (at most k, d) that are left when groups are joined two by two, the cheapest first (Ward).
+    """Return the means (at most k, d) that remain after merging the cheapest pairs of groups (Ward).
 
     means : (g, d); weights : (g,), positive
-    scale : squared distances are rounded to 1 / scale; among equal costs the first pair is joined
+    scale : squared distances are rounded to 1 / scale; in a tie the first pair is merged
     """
     means, weights = means.copy(), weights.copy()
     n_groups = len(weights)
@@ -93,7 +93,7 @@ def merge_groups(means, weights, k, scale):
         for d in range(means.shape[1]):
             means[a, d] = (weights[a] * means[a, d] + weights[b] * means[b, d]) / total
         weights[a], weights[b], cost[b] = total, 0.0, np.inf
-        # A joined group is never cheaper to join than the cheaper of its two parts was: other partners stay.
+        # A merged group never costs less to merge than the cheaper of its parts did, so other partners stay valid.
         for c in range(b):
             if weights[c] > 0 and (c == a or partner[c] == a or partner[c] == b):
                 _find_cheapest(means, weights, c, scale, partner, cost)

@@ -1,8 +1,8 @@
-"""Agglomeration of groups of patterns, with evidence as an inner product of sparse histograms.
+"""Agglomeration of groups of patterns, with co-association as an inner product of sparse histograms.
 
-A group g has a size and a histogram h_g over clusters, kept as the rows of a CSR matrix with sorted columns. The mean
-evidence of two groups is sum_c w_c h_a(c) h_b(c) / (size_a size_b). All comparisons are made after rounding to twelve
-decimals; among equals the group made last wins, as it does on top of a nearest-neighbor chain.
+A group g has a size and a histogram h_g over clusters, stored as the rows of a CSR matrix with sorted columns. The mean
+co-association of two groups is sum_c w_c h_a(c) h_b(c) / (size_a size_b). All comparisons are made after rounding to
+twelve decimals; in a tie the group created last wins, as it does on top of a nearest-neighbor chain.
 """
 
 import numpy as np
@@ -12,13 +12,14 @@ from quorate._kernels._jit import jit
 from quorate._kernels.segments import root_of
 
 DECIMALS = 1e12
-_PLACES = 256  # of a row that are looked at in one go
+_STRETCH = 256  # positions of a row whose maximum is found together
 SLACK = 1e-9  # far above rounding errors of a bound, far below a difference that matters
 
 
 @jit
 def invert(indptr, indices, values, sizes, n_clusters):
-    """Return the inverted lists: for each cluster the groups that touch it, their shares h / size, and the largest.
+    """Return the inverted lists: for each cluster the groups that contain it, their shares h / size, and the largest
+    share.
 
     Returns start (n_clusters + 1,), group (nnz,), share (nnz,), largest (n_clusters,).
     """
@@ -42,8 +43,8 @@ def invert(indptr, indices, values, sizes, n_clusters):
 
 
 @jit
-def evidence(dense, weight, g, indptr, indices, values):
-    """Return sum_c w_c h_a(c) h_g(c), the same bits whichever of the two groups is spread out in `dense`."""
+def inner_product(dense, weight, g, indptr, indices, values):
+    """Return sum_c w_c h_a(c) h_g(c), the same bits whichever of the two groups is expanded in `dense`."""
     total = 0.0
     for e in range(indptr[g], indptr[g + 1]):
         c = indices[e]
@@ -57,12 +58,12 @@ def nearest(
 ):
     """Find for each group in `todo` the most similar group of another part.
 
-    Lists are scanned from the shortest, and only until no group that was not met yet can win; the groups met that still
-    could are then compared exactly.
+    Lists are read from the shortest on, until no unmet group can win; the groups met that still could win are then
+    compared exactly.
 
     todo : (t,) group numbers
     part : (G,) part of each group
-    node : (G,) dendrogram node of each group: the larger, the later it was made
+    node : (G,) dendrogram node of each group: later nodes have larger numbers
     floor : (G,) a similarity that must be reached; nothing is written for a group that cannot
     weight : (n_clusters,) w_c
     start, group, share, largest : as `invert` returns them
@@ -105,7 +106,7 @@ def nearest(
         for position in range(n_met):
             g = met[position]
             if bound[g] + rest >= lower - SLACK:
-                similarity = evidence(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
+                similarity = inner_product(dense, weight, g, indptr, indices, values) / (sizes[a] * sizes[g])
                 key = np.rint(similarity * DECIMALS)
                 if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
                     winner, winner_key, winner_similarity = g, key, similarity
@@ -121,21 +122,21 @@ def nearest(
 
 @jit
 def _most_similar(row, previous, highest_of):
-    """Return the place of the highest value in a row: the previous chain element among equals, else the first.
+    """Return the position of the highest value in a row; in a tie the previous chain element, else the first.
 
-    highest_of : (m / _PLACES,) scratch space: the highest value of each stretch of places
+    highest_of : (m / _STRETCH,) scratch memory: the highest value of each stretch of positions
     """
     highest = -np.inf
     for stretch in range(len(highest_of)):
-        highest_of[stretch] = vector_lanes.highest(row[stretch * _PLACES : (stretch + 1) * _PLACES])
+        highest_of[stretch] = vector_lanes.highest(row[stretch * _STRETCH : (stretch + 1) * _STRETCH])
         highest = max(highest, highest_of[stretch])
     key = np.rint(highest * DECIMALS)
     if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
         return previous
-    nearly = highest - 2.0 / DECIMALS  # what is below is not equal
+    nearly = highest - 2.0 / DECIMALS  # smaller values are not equal after rounding
     for stretch in range(len(highest_of)):
         if highest_of[stretch] > nearly:
-            for b in range(stretch * _PLACES, min((stretch + 1) * _PLACES, len(row))):
+            for b in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, len(row))):
                 if row[b] > nearly and np.rint(row[b] * DECIMALS) == key:
                     return b
     return -1
@@ -143,7 +144,7 @@ def _most_similar(row, previous, highest_of):
 
 @jit
 def _join_similarities(one, other, share, link):
-    """Return the similarity to two groups together, the first with some share of both (Lance-Williams)."""
+    """Return the similarity to the union of two groups, of which the first has a given share (Lance-Williams)."""
     if link == 0:
         return share * one + (1.0 - share) * other
     return min(one, other) if link == 1 else max(one, other)
@@ -151,7 +152,9 @@ def _join_similarities(one, other, share, link):
 
 @jit
 def _follow(row, pairs, shares, link):
-    """Write how similar groups joined since are, in the place of the first of each pair; the second is out."""
+    """Apply the merges since the last use of a row: write similarities to merged groups, and exclude the second of
+    each pair.
+    """
     for i in range(len(pairs)):
         a, b = pairs[i, 0], pairs[i, 1]
         row[a] = _join_similarities(row[a], row[b], shares[i], link)
@@ -162,22 +165,22 @@ def _follow(row, pairs, shares, link):
 def chain_link(similarity, sizes, link):
     """Agglomerate by nearest-neighbor chain with Lance-Williams updates on a dense matrix.
 
-    A row follows what was joined since when it is next read, so that no columns are written.
+    A row applies the merges since its last use when it is next read, so that no columns are written.
 
     similarity : (m, m) float64, symmetric, overwritten
     sizes : (m,) float64, overwritten
     link : 0 average, 1 complete, 2 single
 
-    Returns the merges as rows joined (m - 1, 2), the joined group keeping the first, and their heights (m - 1,).
+    Returns the merges as rows joined (m - 1, 2), the merged group keeping the first, and their heights (m - 1,).
     """
     m = len(sizes)
-    # Unsigned, places are read without a look at whether they are negative.
+    # Unsigned indices are faster: numba need not check whether they are negative.
     pairs, shares = np.empty((m - 1, 2), dtype=np.uint32), np.empty(m - 1, dtype=np.float64)
     heights = np.empty(m - 1, dtype=np.float64)
     made = np.zeros(m, dtype=np.float64)
     followed = np.zeros(m, dtype=np.int64)
     left, first_left = np.ones(m, dtype=np.bool_), 0
-    highest_of = np.empty(-(-m // _PLACES), dtype=np.float64)
+    highest_of = np.empty(-(-m // _STRETCH), dtype=np.float64)
     for g in range(m):
         similarity[g, g] = -np.inf
     chain = np.empty(m, dtype=np.int64)
@@ -217,7 +220,9 @@ def chain_link(similarity, sizes, link):
 
 @jit
 def number_nodes(pairs):
-    """Turn merges of the groups of two leaves into merges of nodes: the leaves come first, merge i makes node m + i."""
+    """Convert merges of the groups of two leaves into merges of nodes: leaves come first, merge i creates node m +
+    i.
+    """
     m = len(pairs) + 1
     parent = np.arange(2 * m - 1)
     nodes = np.empty((m - 1, 2), dtype=np.int64)
@@ -231,7 +236,7 @@ def number_nodes(pairs):
 
 @jit
 def cut(nodes, n_undone):
-    """Return the group of each leaf after undoing the last `n_undone` merges; groups are named by their top node."""
+    """Return the group of each leaf after undoing the last `n_undone` merges; a group is identified by its top node."""
     m = len(nodes) + 1
     top = np.arange(2 * m - 1)
     for i in range(m - 2 - n_undone, -1, -1):
@@ -254,7 +259,7 @@ def first_leaves(nodes):
 
 @jit
 def keep_leaves(nodes, kept):
-    """Return the merges that are left when only the leaves `kept` are, and their positions among all merges.
+    """Return the merges between the leaves `kept` only, and their positions among all merges.
 
     nodes : (m - 1, 2) merges of nodes
     kept : (j,) leaves, ascending; in the pairs returned (j - 1, 2) they are numbered 0, 1, ...

@@ -1,8 +1,8 @@
-"""Nearest centers in float32: the centers of all members at once, a block of rows at a time.
+"""Nearest centers in float32: the centers of all members together, for a block of rows at a time.
 
-A block is held feature by feature, so that every loop over its rows uses all lanes of the processor. The value compared
-is |c|^2 - 2 x.c, the squared distance but for |x|^2. Every row is treated by the same operations wherever it stands in
-a block, since blocks are padded to full length: labels do not depend on how rows are cut into blocks.
+A block is stored feature by feature, so that every loop over its rows uses vector instructions. The value compared is
+|c|^2 - 2 x.c, the squared distance without |x|^2. Blocks are padded to full length, so that every row is treated by the
+same operations wherever it is in a block: labels do not depend on how rows are split into blocks.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from quorate._kernels._jit import jit, jit_fused
 
 BLOCK = 256
 _LARGEST = np.float32(3e38)
-_FAR = 1e15  # a row farther away than this is as near to each center as at this distance: squares must not overflow
+_FAR = 1e15  # larger coordinates are cut to this, because squares must not overflow
 
 
 @jit
 def gather(X, offset, scale, start, stop, block):
     """Write (X[i] - offset) * scale of the rows start..stop to block (d, BLOCK), feature by feature; the rest is 0.
 
-    X : (n, d) float32 or float64; offset, scale : (d,) float64; a block with more features than X keeps 0 there
+    X : (n, d) float32 or float64; offset, scale : (d,) float64; features that X lacks stay 0 in the block
     """
     for i in range(start, stop):
         for t in range(X.shape[1]):
@@ -35,9 +35,9 @@ def _start(nearest):
         nearest[BLOCK + i] = 0
 
 
-# Centers come in fours, and so do features: sums stay in registers. What belongs to the rows of a block one after the
-# other is one array (x: features; values: of the four centers; nearest: smallest value, then the name of its center),
-# since loops over too many arrays, which might overlap for all the compiler knows, do not use the processor's lanes.
+# Centers and features are processed in fours, so that sums stay in registers. Values of consecutive rows are in one
+# array (x: features; values: of the four centers; nearest: smallest value, then the name of its center): with more
+# arrays, which could overlap, the compiler would not use vector instructions.
 
 
 @jit_fused
@@ -73,7 +73,9 @@ def _add(x, factors, values):
 
 @jit_fused
 def _lower(i, v0, v1, v2, v3, n0, n1, n2, n3, nearest):
-    """Lower `nearest` of a row to the smallest of the values of four centers, the first of equals, and name it."""
+    """Lower `nearest` of a row to the smallest of the values of four centers, the first in a tie, and store its
+    name.
+    """
     second, fourth = v1 < v0, v3 < v2
     low, high = n1 if second else n0, n3 if fourth else n2
     v0, v2 = min(v0, v1), min(v2, v3)
@@ -137,11 +139,11 @@ def _four_centers(x, factors, constants, names, values, nearest):
 def label_rows(X, offset, scale, factors, constants, names, first, start, stop, labels):
     """Write the label of the nearest center of each member for the rows start..stop.
 
-    X : (n, d) float32 or float64; offset, scale : (d,) float64, how rows are brought to the centers' scale
+    X : (n, d) float32 or float64; offset, scale : (d,) float64, the scaling of rows to that of the centers
     factors : (centers, features padded to a multiple of 4, or 2) float32, -2 c; constants : (centers,) float32, |c|^2
     names : (centers,) float32, the label of each center
-    first : (M + 1,) where the centers of each member begin, all multiples of 4; a center that only fills up has a
-        constant larger than any value
+    first : (M + 1,) first center of each member, all multiples of 4; padding centers have a constant larger than any
+        value
     labels : (M, stop - start), written
     """
     block = np.zeros((factors.shape[1], BLOCK), dtype=np.float32)

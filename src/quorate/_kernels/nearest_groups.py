@@ -1,11 +1,16 @@
-"""Groups joined with their nearest, found in lists of near groups, so that few have to be searched for anew.
+"""Average link in rounds: each group is merged with its nearest group if that is mutual.
 
-A group's list holds some others, each with a bound on its similarity, and there is one bound, `outside`, on that to all
-groups not listed. Mean evidence never grows when groups are merged beyond the nearer of the two, and to a merged group
-it is the mean over its parts; so lists and bounds follow from those of the parts, when they are asked for.
+Design. A search for the nearest group of every group after every round would take most of the time. Mean co-association
+is reducible: a merged group is never nearer to a third one than the nearer of its parts was, and its similarity is the
+weighted mean over its parts. So each group keeps a list of near groups from its last search, each with an upper bound
+of its similarity, and one bound, `outside`, for all groups that are not listed. After a merge the list and the bounds
+of the new group follow from those of its parts (`_renew`), only when they are needed. If the best listed group beats
+`outside`, it is the nearest group and no search is necessary (`choose`); otherwise `search` reads the inverted lists,
+shortest first, and stops as soon as the groups met so far are cheaper to compare one by one.
 
-Groups keep their places: a joined group takes that of its first part, and only what is joined is written anew. Evidence
-is that of `linkage`, and so is what is equal and who wins among equals.
+Groups keep their slots: a merged group takes the slot of its first part, and only merged groups are rewritten.
+Similarities, ties and their rounding are those of `merge_chain`. tests/kernels/test_comparisons.py counts the
+similarities that are computed, because wrong pruning bounds would only cost time and not change results.
 """
 
 from typing import NamedTuple
@@ -15,14 +20,14 @@ import numpy as np
 from quorate._kernels._jit import jit, jit_fused
 from quorate._kernels.merge_chain import DECIMALS, SLACK
 
-_NEAR = 0.85  # groups less similar than this times the nearest need not be listed
-_NEAR_IF_KNOWN = 0.65  # the same where similarities are known well before groups are compared
-_COMPARED = 2  # entries of an inverted list that take as long, with what follows, as to compare two groups
-_LEADERS = 4  # groups compared before a long list, to know how similar the nearest is at least
-_WORTH_A_LOOK = 4 * _LEADERS * _COMPARED  # entries of a list that is long
-_FEW_LISTS = 48  # that are sorted by inserting one after the other
-_LEAST_ROOM = 1 << 16  # entries of groups to come, where making room takes longer than having it
-_PLACES = 64  # of a row that are looked at in one go
+_NEAR = 0.85  # groups less similar than this times the nearest are not listed
+_NEAR_IF_KNOWN = 0.65  # the same if all similarities are known without comparing groups
+_COMPARED = 2  # entries of an inverted list that take as long to read as comparing two groups
+_LEADERS = 4  # groups compared before a long list, for a lower bound of the nearest similarity
+_LONG_LIST = 4 * _LEADERS * _COMPARED  # entries from which a list counts as long
+_FEW_LISTS = 48  # up to this many lists, insertion sort is fastest
+_LEAST_ROOM = 1 << 16  # entries reserved for new groups at least; less would not be worth the copying
+_STRETCH = 64  # groups whose maximum is found together
 
 
 class Groups(NamedTuple):
@@ -30,69 +35,71 @@ class Groups(NamedTuple):
 
     first: np.ndarray
     last: np.ndarray
-    """(G,) where the histogram of each group begins and ends."""
+    """(G,) start and end of the histogram of each group."""
     indices: np.ndarray
     values: np.ndarray
-    """Clusters and how much of each; there is room for those of groups to come."""
+    """Clusters and their amounts, with space for the histograms of new groups."""
     spot: np.ndarray
-    """Where each entry is in the inverted lists; its type has room for all entries."""
+    """Position of each entry in the inverted lists; the integer type is large enough for all entries."""
     sizes: np.ndarray
-    """(G,); of a group that went into another, what it was."""
+    """(G,) size of each group; for a group that was merged into another, its last size."""
     weight: np.ndarray
     """(n_clusters,) w_c"""
 
 
 class Touching(NamedTuple):
-    """Inverted lists: for each cluster the groups that touch it."""
+    """Inverted lists: for each cluster, the groups that contain rows of it."""
 
     start: np.ndarray
     stop: np.ndarray
-    """(n_clusters,) where each list begins and ends."""
+    """(n_clusters,) start and end of each list."""
     group: np.ndarray
     share: np.ndarray
     """The groups, and their shares h / size."""
     entry: np.ndarray
-    """Where each is in the histograms."""
+    """Position of each entry in the histograms."""
     largest: np.ndarray
-    """(n_clusters,) what no share is above."""
+    """(n_clusters,) upper bound of the shares in each list."""
 
 
 class Near(NamedTuple):
-    """For each group others that are near."""
+    """For each group, the groups that were near at its last search."""
 
     candidates: np.ndarray
-    """(G, j) groups, -1 behind the last; one may have gone into another since."""
+    """(G, j) groups, -1 after the last; a group may have been merged into another one since."""
     bounds: np.ndarray
-    """(G, j) what the similarity to each is not above."""
+    """(G, j) upper bound of the similarity to each."""
     sizes: np.ndarray
-    """(G, j) how large it was then."""
+    """(G, j) size of each at that time."""
     outside: np.ndarray
-    """(G,) what the similarity to all groups not listed is not above."""
+    """(G,) upper bound of the similarity to all groups that are not listed."""
 
 
 class Tree(NamedTuple):
-    """How far groups have been joined."""
+    """The state of the agglomeration."""
 
     leaf: np.ndarray
     """(G,) first leaf of each group."""
     node: np.ndarray
-    """(G,) its node in the dendrogram: the larger, the later it was made."""
+    """(G,) its node in the dendrogram: later nodes have larger numbers."""
     height: np.ndarray
-    """(G,) where it was made."""
+    """(G,) height at which it was created."""
     partner: np.ndarray
     best: np.ndarray
-    """(G,) its nearest group, -1 for none with any evidence, and how similar that is."""
+    """(G,) its nearest group, -1 if none has any co-association, and the similarity to it."""
     stale: np.ndarray
-    """(G,) whether the nearest has to be found."""
+    """(G,) whether the nearest group has to be found again."""
     root: np.ndarray
-    """(G,) the group that it went into, or itself."""
+    """(G,) the group that it was merged into, or itself."""
     absorbed: np.ndarray
-    """(G,) the group that went into it in the last round, -1 for none."""
+    """(G,) the group that was merged into it in the last round, -1 for none."""
 
 
 @jit
 def invert(groups):
-    """Return the inverted lists of groups, none of which has gone into another, and write where their entries are."""
+    """Return the inverted lists of groups, none of which is merged into another, and write the positions of their
+    entries.
+    """
     n, n_clusters = len(groups.sizes), len(groups.weight)
     end = groups.last[n - 1]
     start, stop = np.zeros(n_clusters, dtype=np.int64), np.zeros(n_clusters, dtype=np.int64)
@@ -118,7 +125,7 @@ def invert(groups):
 
 @jit
 def begin_lists(n, n_listed):
-    """Return lists that tell nothing yet."""
+    """Return empty lists, whose bounds exclude nothing."""
     shape = (n, n_listed)
     return Near(np.full(shape, -1, dtype=np.int32), np.zeros(shape), np.zeros(shape), np.ones(n))
 
@@ -134,7 +141,7 @@ def begin_tree(n):
 
 @jit
 def keep_groups(groups, kept, room):
-    """Return the groups `kept` alone, in their order, with room for some entries of groups to come, or more."""
+    """Return the groups `kept`, in their order, with space for at least `room` entries of new groups."""
     indptr = np.zeros(len(kept) + 1, dtype=np.int64)
     for g in range(len(kept)):
         indptr[g + 1] = indptr[g] + groups.last[kept[g]] - groups.first[kept[g]]
@@ -150,14 +157,14 @@ def keep_groups(groups, kept, room):
 
 @jit
 def keep_lists(groups, near, tree, kept):
-    """Return the lists of the groups `kept`, all others of which went into one of them; they are moved."""
+    """Return the lists of the groups `kept`, into which all others were merged; the arrays are compacted in place."""
     scratch = _scratch(groups, near)
     number = np.full(len(tree.root), -1, dtype=np.int32)
     for g in range(len(kept)):
         number[kept[g]] = g
     candidates, bounds, sizes, outside = near
     for g in range(len(kept)):
-        a = kept[g]  # never before g
+        a = kept[g]  # a >= g, so that compacting never overwrites an unread row
         _renew(a, groups, near, tree, scratch)
         for i in range(candidates.shape[1]):
             q = candidates[a, i]
@@ -170,7 +177,7 @@ def keep_lists(groups, near, tree, kept):
 
 @jit
 def keep_tree(tree, kept):
-    """Return what is known of the groups `kept`, all others of which went into one of them."""
+    """Return the state of the groups `kept`, into which all others were merged."""
     number = np.full(len(tree.root), -1)
     for g in range(len(kept)):
         number[kept[g]] = g
@@ -186,7 +193,7 @@ def keep_tree(tree, kept):
 
 @jit
 def _scratch(groups, near):
-    """Return what `_renew` needs: a place for each group, and room for two lists."""
+    """Return the scratch memory of `_renew`: a position for each group, and space for two lists."""
     n_listed = near.candidates.shape[1]
     place = np.full(len(groups.sizes), -1, dtype=np.int32)
     return place, np.empty(2 * n_listed, dtype=np.int32), np.empty(2 * n_listed)
@@ -194,15 +201,18 @@ def _scratch(groups, near):
 
 @jit
 def _renew(a, groups, near, tree, scratch):
-    """Bring the list of a group up to date: with that of the group that went into it, and where listed ones went.
+    """Update the list of a group: merge it with that of the group it absorbed, and replace listed groups by their
+    roots.
 
-    The evidence between a part and a group is at most that of the parts listed, by their bounds, and that of all else.
+    The similarity of a merged group is a mean over pairs of parts. Pairs that were listed count by their bounds, all
+    others by the `outside` bounds.
     """
     place, listed, total = scratch
     n_listed = near.candidates.shape[1]
     b = tree.absorbed[a]
     tree.absorbed[a] = -1
     other = groups.sizes[b] if b >= 0 else 0.0
+    # `base` bounds the sum over all pairs of parts as if no group were listed.
     base = (groups.sizes[a] - other) * near.outside[a]
     if b >= 0:
         base += other * near.outside[b]
@@ -216,14 +226,16 @@ def _renew(a, groups, near, tree, scratch):
             g = tree.root[near.candidates[p, i]]
             if g == a:
                 continue
-            if place[g] < 0:
+            if place[g] < 0:  # first time in either list
                 place[g] = n
                 listed[n], total[n] = g, base * groups.sizes[g]
                 n += 1
+            # A listed pair counts by its own bound instead of the general one.
             total[place[g]] += size * near.sizes[p, i] * (near.bounds[p, i] - near.outside[p])
     for i in range(n):
         place[listed[i]] = -1
         total[i] /= groups.sizes[a] * groups.sizes[listed[i]]
+    # Keep the best n_listed groups; the bounds of those dropped go into `outside`.
     most_outside = base / groups.sizes[a]
     for i in range(n_listed, n):
         least = _least(total[:n_listed])
@@ -251,7 +263,7 @@ def _least(values):
 
 @jit
 def _similarity(a, g, dense, first, last, indices, values, sizes, weight):
-    """Return the mean evidence of group a, spread out in `dense`, and g, the same bits whichever of the two is a."""
+    """Return the mean co-association of group a, expanded in `dense`, and g; the same bits if a and g are swapped."""
     total = 0.0
     for e in range(np.uint64(first[g]), np.uint64(last[g])):
         c = np.uint32(indices[e])
@@ -261,10 +273,9 @@ def _similarity(a, g, dense, first, last, indices, values, sizes, weight):
 
 @jit
 def choose(todo, groups, near, tree, known):
-    """Take the nearest of each group in `todo` from its list, brought up to date, where the list tells.
+    """Take the nearest group of each group in `todo` from its updated list, if the list determines it.
 
-    known : (G,) written at the positions `todo`: whether it does; if so its partner and best are written, as by
-        `search`
+    known : (G,) written at the positions `todo`: whether it does; partner and best are then written as by `search`
     """
     first, last, indices, values = groups.first, groups.last, groups.indices, groups.values
     sizes, weight, node = groups.sizes, groups.weight, tree.node
@@ -273,6 +284,7 @@ def choose(todo, groups, near, tree, known):
     seen = np.empty(candidates.shape[1], dtype=np.bool_)
     scratch = _scratch(groups, near)
     for a in todo:
+        # The list is outdated if this group absorbed one, or if a listed group has grown.
         changed, i = absorbed[a] >= 0, 0
         while not changed and i < len(seen) and candidates[a, i] >= 0:
             changed = near_sizes[a, i] != sizes[root[candidates[a, i]]]
@@ -280,6 +292,7 @@ def choose(todo, groups, near, tree, known):
         if changed:
             _renew(a, groups, near, tree, scratch)
         known[a] = False
+        # Listed groups that cannot beat the unlisted ones are skipped; if that is all of them, search.
         outside = near.outside[a]
         n = 0
         while n < len(seen) and candidates[a, n] >= 0:
@@ -290,6 +303,7 @@ def choose(todo, groups, near, tree, known):
         for e in range(first[a], last[a]):
             dense[indices[e]] = values[e]
         winner, winner_key, winner_similarity = -1, 0.0, 0.0
+        # Compare in descending order of bounds, until no remaining bound reaches the best similarity.
         while True:
             next_one = -1
             for i in range(n):
@@ -306,18 +320,19 @@ def choose(todo, groups, near, tree, known):
                 winner, winner_key, winner_similarity = g, key, similarity
         for e in range(first[a], last[a]):
             dense[indices[e]] = 0.0
+        # Only then is the winner nearer than every group that is not listed.
         if winner_similarity > outside + SLACK:
             tree.partner[a], tree.best[a], known[a] = winner, winner_similarity, True
 
 
 @jit
 def _from_the_shortest(clusters, start, stop, order):
-    """Write some clusters to `order` by the length of their lists; where none is long, as they are."""
+    """Write clusters to `order` by the length of their lists; in the given order if no list is long."""
     n, longest = len(clusters), 0
     for i in range(n):
         order[i] = clusters[i]
         longest = max(longest, stop[clusters[i]] - start[clusters[i]])
-    if longest <= _WORTH_A_LOOK:
+    if longest <= _LONG_LIST:
         return
     if n > _FEW_LISTS:
         order[:n] = clusters[np.argsort(stop[clusters] - start[clusters])]
@@ -334,10 +349,10 @@ def _from_the_shortest(clusters, start, stop, order):
 
 @jit
 def search(todo, groups, touching, near, tree):
-    """Find the nearest of each group in `todo`, and list it with others that are near.
+    """Find the nearest group of each group in `todo`, and list it with other near groups.
 
-    Lists are read from the shortest on, up to one that takes longer to read than to compare the groups met that may be
-    near, if no other can be. Of groups that are near all similarities are then known, or a bound on them.
+    Inverted lists are read from the shortest on. Reading stops at a list that would take longer than comparing the
+    groups met so far that may still be near, provided that no other group can be near.
     """
     first, last, indices, values = groups.first, groups.last, groups.indices, groups.values
     sizes, weight, node = groups.sizes, groups.weight, tree.node
@@ -345,27 +360,31 @@ def search(todo, groups, touching, near, tree):
     n_listed = near.candidates.shape[1]
     dense = np.zeros(len(weight))
     partial = np.zeros(len(sizes))
-    met = np.empty(len(sizes) + 1, dtype=np.int32)  # one more place, written before it is known to be needed
+    met = np.empty(len(sizes) + 1, dtype=np.int32)  # one more: the loop writes before it knows whether g is new
     order = np.empty(len(weight), dtype=np.int32)
     leaders = np.empty(_LEADERS, dtype=np.int64)
     for a in todo:
+        # Step 1: expand the histogram of a, and bound what all lists together can add to any similarity.
         n_clusters = last[a] - first[a]
         _from_the_shortest(indices[first[a] : last[a]], start, stop, order)
-        rest = 0.0  # the most that lists not read yet add to any similarity
+        rest = 0.0  # upper bound of what the unread lists add to any similarity
         for e in range(first[a], last[a]):
             c = indices[e]
             dense[c] = values[e]
             rest += weight[c] * values[e] / sizes[a] * largest[c]
-        n_met, n_leaders, n_asked = np.uint64(0), 0, 0
-        leader, highest = 0.0, 0.0  # what is known of the nearest: at least how similar it is
+        n_met, n_leaders, n_compared = np.uint64(0), 0, 0
+        leader, highest = 0.0, 0.0  # lower bounds of the nearest similarity: partial, and exact
+        # Step 2: read lists from the shortest on, adding up partial similarities of the groups met.
         for i in range(n_clusters):
             c = order[i]
             length = stop[c] - start[c]
-            if length > _WORTH_A_LOOK and 0 < n_met < 2 * length:
-                for j in range(min(n_leaders - n_asked, _LEADERS)):
+            # Before a long list: compare the leaders exactly. If no unmet group can be near, and the met ones that
+            # can be are few, comparing them is cheaper than reading on.
+            if length > _LONG_LIST and 0 < n_met < 2 * length:
+                for j in range(min(n_leaders - n_compared, _LEADERS)):
                     g = leaders[(n_leaders - 1 - j) % _LEADERS]
                     highest = max(highest, _similarity(a, g, dense, first, last, indices, values, sizes, weight))
-                n_asked = n_leaders
+                n_compared = n_leaders
                 if rest < _NEAR * highest:
                     n_near = 0
                     for j in range(n_met):
@@ -381,13 +400,14 @@ def search(todo, groups, touching, near, tree):
                 after = before + scale * share[f]
                 partial[g] = after
                 met[n_met] = g
-                n_met += np.uint64((before == 0.0) & (after > 0.0))  # no evidence at all, or too little: met again
+                n_met += np.uint64((before == 0.0) & (after > 0.0))  # without a branch: g counts when it becomes > 0
                 if after >= leader and g != a:
                     leader = after
                     leaders[n_leaders % _LEADERS] = g
                     n_leaders += 1
             rest -= scale * largest[c]
-        for j in range(min(n_leaders - n_asked, _LEADERS)):
+        # Step 3: raise the lower bound once more, because it decides how many groups are compared below.
+        for j in range(min(n_leaders - n_compared, _LEADERS)):
             g = leaders[(n_leaders - 1 - j) % _LEADERS]
             highest = max(highest, _similarity(a, g, dense, first, last, indices, values, sizes, weight))
         rest = max(rest, 0.0)
@@ -396,6 +416,7 @@ def search(todo, groups, touching, near, tree):
         enough = highest * (_NEAR if rest > SLACK else _NEAR_IF_KNOWN)
         cutoff, most_outside = enough, rest
         winner, winner_key, winner_similarity = np.int64(-1), 0.0, 0.0
+        # Step 4: list the best groups; `cutoff` rises as the list fills, and the rest goes into `outside`.
         for j in range(n_met):
             g = np.uint32(met[j])
             similarity = partial[g] + rest
@@ -406,7 +427,8 @@ def search(todo, groups, touching, near, tree):
                 continue
             if g == a:
                 continue
-            if rest > SLACK or similarity >= highest - SLACK:  # else it is known but for rounding, and less
+            # Partial sums are exact up to rounding if all lists were read; then only possible winners are compared.
+            if rest > SLACK or similarity >= highest - SLACK:
                 similarity = _similarity(a, g, dense, first, last, indices, values, sizes, weight)
                 highest = max(highest, similarity)
                 key = np.rint(similarity * DECIMALS)
@@ -435,7 +457,7 @@ def search(todo, groups, touching, near, tree):
 
 @jit
 def find_nearest(todo, groups, touching, near, tree):
-    """Find the nearest of each group in `todo`: in its list, or by a search where that does not tell."""
+    """Find the nearest group of each group in `todo`: in its list, or by a search if the list does not determine it."""
     known = np.zeros(len(tree.root), dtype=np.bool_)
     choose(todo, groups, near, tree, known)
     search(todo[~known[todo]], groups, touching, near, tree)
@@ -443,7 +465,7 @@ def find_nearest(todo, groups, touching, near, tree):
 
 @jit
 def mutual(groups, tree):
-    """Return the pairs (j, 2) of groups that are each other's nearest, and how many entries they have together."""
+    """Return the pairs (j, 2) of groups that are each other's nearest, and the number of their entries."""
     partner = tree.partner
     pairs = np.empty((len(partner) // 2, 2), dtype=np.int64)
     n_pairs, n_entries = 0, 0
@@ -458,18 +480,18 @@ def mutual(groups, tree):
 
 @jit
 def join(pairs, groups, touching, tree, end, n_nodes):
-    """Join pairs of groups, each in the place of its first, as nodes n_nodes and on.
+    """Merge pairs of groups, each into the slot of its first, as nodes n_nodes, n_nodes + 1, ...
 
-    Whose nearest is one of them is stale then. New histograms are written from `end` on; returns where they end.
+    Groups whose nearest group was merged become stale. New histograms are written from `end` on; returns their end.
     """
     partner, root = tree.partner, tree.root
     for i in range(len(pairs)):
         a, b = pairs[i]
-        # A parent is never below its children, whatever the last bits say.
+        # A parent is never below its children, even if rounding says so.
         tree.height[a] = max(1.0 - tree.best[a], tree.height[a], tree.height[b])
         end = _join_histograms(a, b, groups, touching, end)
         root[b], partner[b], tree.absorbed[a] = a, -1, b
-    for g in range(len(root)):
+    for g in range(len(root)):  # a group merged earlier follows its root into the new group
         root[g] = root[root[g]]
     for g in range(len(root)):
         if root[g] != g:
@@ -485,7 +507,7 @@ def join(pairs, groups, touching, tree, end, n_nodes):
 
 @jit
 def _join_histograms(a, b, groups, touching, end):
-    """Write the histogram of two groups together from `end` on, as that of the first; return where it ends."""
+    """Write the sum of two histograms from `end` on, as that of the first group; return its end."""
     indices, values, spot = groups.indices, groups.values, groups.spot
     e, e_last, f, f_last = groups.first[a], groups.last[a], groups.first[b], groups.last[b]
     size = groups.sizes[a] + groups.sizes[b]
@@ -495,7 +517,7 @@ def _join_histograms(a, b, groups, touching, end):
         in_first, in_second = e < e_last and indices[e] == c, f < f_last and indices[f] == c
         indices[end] = c
         values[end] = (values[e] if in_first else 0.0) + (values[f] if in_second else 0.0)
-        if in_first and in_second:  # the last of the list takes the place of the second
+        if in_first and in_second:  # two entries become one: the last of the list moves to the free position
             touching.stop[c] -= 1
             gone, moved = spot[f], touching.stop[c]
             touching.group[gone], touching.share[gone] = touching.group[moved], touching.share[moved]
@@ -512,12 +534,9 @@ def _join_histograms(a, b, groups, touching, end):
 
 @jit
 def join_while_many(groups, touching, near, tree, end, n_nodes, few):
-    """Join groups that are each other's nearest, round after round, while more than a few are left.
+    """Merge groups that are each other's nearest, round after round, while more than `few` are left, in one thread.
 
-    It does one after the other what is worth threads where groups are many.
-
-    Returns the merges as pairs of leaves (j, 2) with their heights (j,), and all that was given as it is then, up to
-    `end`.
+    Returns the merges as pairs of leaves (j, 2) with their heights (j,), and the updated arguments up to `end`.
     """
     n_left = np.sum(tree.root == np.arange(len(tree.root)))
     merges, heights = np.empty((n_left, 2), dtype=np.int64), np.empty(n_left)
@@ -527,7 +546,7 @@ def join_while_many(groups, touching, near, tree, end, n_nodes, few):
         find_nearest(todo, groups, touching, near, tree)
         pairs, n_entries = mutual(groups, tree)
         if len(pairs) == 0:
-            if len(todo) == n_left:
+            if len(todo) == n_left:  # all groups were searched, and none has any co-association
                 break
             tree.stale[:] = tree.root == np.arange(len(tree.root))
             continue
@@ -552,7 +571,7 @@ def products(some, groups, touching, amount, out):
     """Write the rows `some` of sum_c w_c h_a(c) h_b(c) of every two groups, the same bits for (a, b) and (b, a).
 
     amount : h of the groups in the inverted lists
-    out : (G, G); a group has 0 with itself
+    out : (G, G); the diagonal is 0
     """
     for a in some:
         row = out[a]
@@ -567,7 +586,7 @@ def products(some, groups, touching, amount, out):
 
 @jit_fused
 def _highest(row, scale, first, last):
-    """Return the largest of row * scale over first..last, on vector instructions."""
+    """Return the largest of row * scale over first..last; compiled to vector instructions."""
     highest = 0.0
     for b in range(first, last):
         highest = max(highest, row[b] * scale[b])
@@ -578,17 +597,18 @@ def _highest(row, scale, first, last):
 def _nearest_of_row(row, size, sizes, scale, node, highest_of):
     """Return the nearest group by the products with all others, and its similarity; -1 and 0 if none has any.
 
-    scale : (G,) 1 / sizes, or 0 for a group that is no more
-    highest_of : (G / _PLACES,) scratch space: the highest similarity of each stretch of places
+    scale : (G,) 1 / sizes, or 0 for a merged group
+    highest_of : (G / _STRETCH,) scratch memory: the highest similarity of each stretch of groups
     """
+    # First pass: maxima with vector instructions. Second pass: exact keys and ties, only where the maximum may be.
     for stretch in range(len(highest_of)):
-        highest_of[stretch] = _highest(row, scale, stretch * _PLACES, min((stretch + 1) * _PLACES, len(row)))
+        highest_of[stretch] = _highest(row, scale, stretch * _STRETCH, min((stretch + 1) * _STRETCH, len(row)))
     least = max(highest_of.max() - SLACK * size, 0.0)
     winner, winner_key, winner_similarity = -1, 0.0, 0.0
     for stretch in range(len(highest_of)):
         if highest_of[stretch] < least:
             continue
-        for g in range(stretch * _PLACES, min((stretch + 1) * _PLACES, len(row))):
+        for g in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, len(row))):
             if row[g] * scale[g] >= least and row[g] > 0.0 and scale[g] > 0.0:
                 similarity = row[g] / (size * sizes[g])
                 key = np.rint(similarity * DECIMALS)
@@ -599,18 +619,18 @@ def _nearest_of_row(row, size, sizes, scale, node, highest_of):
 
 @jit
 def _follow(row, log, n_followed, n_logged):
-    """Add up the products with groups that were joined since: with the second of each pair, to those with the first."""
+    """Apply merges to a row of products: add the product with the second group of each pair to that with the first."""
     for i in range(n_followed, n_logged):
         row[log[i, 0]] += row[log[i, 1]]
 
 
 @jit
 def join_few(products, groups, tree, n_nodes):
-    """Join groups that are each other's nearest, round after round, until none have any evidence in common.
+    """Merge groups that are each other's nearest, round after round, until none have any co-association.
 
-    products : (G, G) as the kernel of that name writes them; each row follows what was joined when it is next read
+    products : (G, G) as `products` writes them; each row applies the merges since its last use when it is next used
 
-    Returns the merges as pairs of leaves (j, 2) with their heights (j,). Of the tree leaves and roots are kept.
+    Returns the merges as pairs of leaves (j, 2) with their heights (j,). Leaves and roots of the tree stay valid.
     """
     n = len(groups.sizes)
     leaf, node, height, partner, best, stale = tree.leaf, tree.node, tree.height, tree.partner, tree.best, tree.stale
@@ -618,13 +638,15 @@ def join_few(products, groups, tree, n_nodes):
     merges, heights = np.empty((n, 2), dtype=np.int64), np.empty(n)
     log, followed, n_logged = np.empty((n, 2), dtype=np.int64), np.zeros(n, dtype=np.int64), 0
     joined = np.empty(n, dtype=np.bool_)
-    highest_of = np.empty(-(-n // _PLACES))
+    highest_of = np.empty(-(-n // _STRETCH))
     while True:
+        # Find the nearest group of all stale groups.
         for a in range(n):
             if stale[a] and scale[a] > 0.0:
                 _follow(products[a], log, followed[a], n_logged)
                 followed[a], products[a, a] = n_logged, 0.0
                 partner[a], best[a] = _nearest_of_row(products[a], sizes[a], sizes, scale, node, highest_of)
+        # Log all mutual pairs; a round without any ends the work once every group was searched.
         before = n_logged
         for b in range(n):
             a = partner[b]
@@ -636,6 +658,7 @@ def join_few(products, groups, tree, n_nodes):
                 return merges[:n_logged], heights[:n_logged]
             stale[:] = True
             continue
+        # Merge them: rows of products are added, columns follow lazily through the log.
         joined[:] = False
         for i in range(before, n_logged):
             a, b = log[i]

@@ -1,25 +1,33 @@
-"""Similarities of clusters through their common neighbors."""
+"""Similarities of clusters and groups through common neighbors: SACT products, random walks, nearest groups.
+
+Design. Three kinds of loops are in here. (1) `shared_neighbors` forms the matrix of connected triples for blocks of
+rows, so that the list of a common neighbor is read once for all of them. (2) `add_triples` multiplies that matrix with
+eight vectors without forming it: for one neighbor k with its neighbors sorted by value, the sum over j of min(v_ki,
+v_kj) x_j takes constant time per i, because each step in value counts for all larger ones. Vectors of eight stay in
+registers (`vector_lanes`). (3) `nearest` finds the most similar group of 64 groups together and skips groups whose
+upper bound cannot reach any of them; tests/kernels/test_comparisons.py counts the comparisons.
+"""
 
 import numpy as np
 
 from quorate._kernels import vector_lanes
 from quorate._kernels._jit import jit
 
-_SLACK = 1e-9  # far above rounding errors of a bound
-_LOOK_AGAIN = 64  # groups after which a bound is made sharper
-_SIDE_BY_SIDE = 64  # groups whose nearest are searched for at once
+_SLACK = 1e-9  # far above the rounding errors of a bound
+_REFRESH = 64  # groups after which the smallest best similarity is computed again
+_SIDE_BY_SIDE = 64  # groups whose nearest groups are searched together
 
 
 @jit
 def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
     """Write the sum over k of min(v_ki, v_kj) for each i in start..stop and each j not before it.
 
-    Successive clusters i are added up side by side, `width` at a time: the list of a cluster k that is a neighbor of
-    any of them is read once for all. As the width is not known when this is compiled, the inner loop stays a loop, and
-    runs on vector instructions.
+    Successive clusters i are summed together, `width` at a time: the list of a cluster k that is a neighbor of any of
+    them is read once for all. Because the width is unknown at compile time, the inner loop stays a loop and is compiled
+    to vector instructions.
 
     indptr, indices, values : v (n, n) in CSR form, sorted indices; v_kj = 0 if and only if v_jk = 0
-    order : (n,) the place in `out` of each cluster
+    order : (n,) the position in `out` of each cluster
     out : (n, n) float64, written in the rows of these i only
     """
     n = len(order)
@@ -28,6 +36,7 @@ def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
     own = np.empty(width)
     for block in range(start, stop, width):
         n_rows = min(width, stop - block)
+        # Mark every k that is a neighbor of any row of the block; other k contribute nothing.
         neighbor[indices[indptr[block] : indptr[block + n_rows]]] = True
         for k in range(n):
             if not neighbor[k]:
@@ -35,6 +44,7 @@ def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
             neighbor[k] = False
             end = indptr[k + 1]
             first = indptr[k] + np.searchsorted(indices[indptr[k] : end], block)
+            # own[q] = v_k of row q of the block, 0 where k is no neighbor of it: the minimum is then 0 as well.
             own[:] = 0.0
             for e in range(first, end):
                 if indices[e] >= block + n_rows:
@@ -53,9 +63,9 @@ def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
 
 @jit
 def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, list_indices, list_values):
-    """Write the rows start..stop of a matrix in CSR form in another order, each sorted by value.
+    """Write the rows start..stop of a CSR matrix in another order, each sorted by value.
 
-    order, place : (n,) the row at each place, and the place of each row
+    order, place : (n,) the row at each position, and the position of each row
     list_ptr, list_indices, list_values : the same matrix in that order, list_ptr given; indices unsigned
     """
     for i in range(start, stop):
@@ -67,10 +77,10 @@ def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, l
 
 @jit
 def values_in_lists(list_ptr, list_indices, order, place, indptr, indices, values, start, stop, out):
-    """Write the values of a matrix in CSR form where the lists start..stop have the same entries, 0 where it has none.
+    """Write the values of a CSR matrix at the entries of the lists start..stop, 0 where it has none.
 
-    list_ptr, list_indices : the lists; it has no entries but theirs
-    order, place : (n,) the row of the matrix at each place of the lists, and the place of each row
+    list_ptr, list_indices : the lists; the matrix has no other entries
+    order, place : (n,) the row of the matrix at each position of the lists, and the position of each row
     out : as list_indices, float64
     """
     line = np.empty(len(order))
@@ -78,7 +88,7 @@ def values_in_lists(list_ptr, list_indices, order, place, indptr, indices, value
         entries = slice(indptr[order[k]], indptr[order[k] + 1])
         columns, entry_values = indices[entries], values[entries]
         listed = list_indices[list_ptr[k] : list_ptr[k + 1]]
-        if len(columns) < len(listed):
+        if len(columns) < len(listed):  # entries that the matrix lacks are 0
             for e in range(len(listed)):
                 line[listed[e]] = 0.0
         for e in range(len(columns)):
@@ -88,29 +98,29 @@ def values_in_lists(list_ptr, list_indices, order, place, indptr, indices, value
             found[e] = line[listed[e]]
 
 
-# Lists are cut out before they are read: places that count from 0 need no look at whether they are negative.
+# Lists are sliced before they are read: numba then knows that indices from 0 on are not negative.
 
 
 @jit
-def add_triples(indptr, indices, values, influence, x, start, stop, out):
-    """Write for each i the sum over k in start..stop and over j of I_k min(v_ki, v_kj) x_j, for eight x at once.
+def add_triples(indptr, indices, values, weights, x, start, stop, out):
+    """Write for each i the sum over k in start..stop and over j of I_k min(v_ki, v_kj) x_j, for eight x together.
 
-    indptr, indices, values : v (n, n) in CSR form, each row sorted by value; indices unsigned, which reads faster
-    influence : (n,) I
+    indptr, indices, values : v (n, n) in CSR form, each row sorted by value; indices unsigned, which is faster
+    weights : (n,) I
     x, out : (n, 8)
     """
     _clear(out)
     for k in range(start, stop):
         entries = slice(indptr[k], indptr[k + 1])
         neighbors = indices[entries]
-        _add_triples_through(neighbors, values[entries], influence[k], x, _sum_of_rows(neighbors, x), out)
+        _add_triples_through(neighbors, values[entries], weights[k], x, _sum_of_rows(neighbors, x), out)
 
 
 @jit
-def add_triples_beside(indptr, indices, values, influence, beside, x, start, stop, out, product):
-    """Do what `add_triples` does, and multiply the rows start..stop of another matrix with the same x on the way.
+def add_triples_beside(indptr, indices, values, weights, beside, x, start, stop, out, product):
+    """Do what `add_triples` does and multiply the rows start..stop of another matrix with the same x in the same pass.
 
-    beside : the values of the other matrix where those of v are
+    beside : the values of the other matrix at the entries of v
     product : (n, 8)
     """
     _clear(out)
@@ -119,26 +129,26 @@ def add_triples_beside(indptr, indices, values, influence, beside, x, start, sto
         neighbors = indices[entries]
         together, own = _sums_of_rows(neighbors, beside[entries], x)
         vector_lanes.store(product, k, own)
-        _add_triples_through(neighbors, values[entries], influence[k], x, together, out)
+        _add_triples_through(neighbors, values[entries], weights[k], x, together, out)
 
 
 @jit
 def _clear(out):
-    """Write zeros; where the sums are added up, so that their lines of the cache are near this thread then."""
+    """Write zeros, in the thread that adds up, so that their cache lines are near it."""
     for i in range(len(out)):
         vector_lanes.store(out, i, vector_lanes.zeros())
 
 
 @jit
-def _add_triples_through(neighbors, values, influence, x, together, out):
+def _add_triples_through(neighbors, values, weights, x, together, out):
     """Add for each neighbor i of one k the sum over its neighbors j of I_k min(v_ki, v_kj) x_j.
 
-    With the neighbors in ascending order of v, the step from one v to the next counts for all that are not smaller, so
-    that the sum of their x, at first that of all `together`, and that of the steps so far serve all i.
+    With the neighbors in ascending order of v, the step from one v to the next counts for all that are not smaller. So
+    the sum of their x, at first `together`, the sum of all, and the sum of the steps so far serve all i.
     """
     larger, total, value = together, vector_lanes.zeros(), 0.0
     for e in range(len(neighbors)):
-        total = vector_lanes.add(total, vector_lanes.scale(influence * (values[e] - value), larger))
+        total = vector_lanes.add(total, vector_lanes.scale(weights * (values[e] - value), larger))
         larger = vector_lanes.subtract(larger, vector_lanes.load(x, neighbors[e]))
         value = values[e]
         vector_lanes.store(out, neighbors[e], vector_lanes.add(vector_lanes.load(out, neighbors[e]), total))
@@ -146,10 +156,10 @@ def _add_triples_through(neighbors, values, influence, x, together, out):
 
 @jit
 def add_up_triples(sums, scale, own, x, out):
-    """Write the scaled sum of what the parts have added, and x times what each has of its own.
+    """Write the scaled sum of the parts, plus the diagonal times x.
 
     sums : (parts n, 8) one part after the other
-    own : (n,)
+    own : (n,) the diagonal
     x, out : (n, 8)
     """
     for i in range(len(out)):
@@ -165,7 +175,7 @@ def add_up_triples(sums, scale, own, x, out):
 
 @jit
 def _sum_of_rows(rows, x):
-    """Return the sum of some rows of x; by fours, which do not wait for each other."""
+    """Return the sum of rows of x; four sums, which do not wait for each other."""
     one, two, three, four = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
     by_fours = len(rows) // 4 * 4
     for e in range(0, by_fours, 4):
@@ -180,7 +190,7 @@ def _sum_of_rows(rows, x):
 
 @jit
 def _sums_of_rows(rows, values, x):
-    """Return the sum of some rows of x, and their sum times the values; by twos."""
+    """Return the sum of rows of x, and their sum times the values; two sums each."""
     one, two = vector_lanes.zeros(), vector_lanes.zeros()
     scaled_one, scaled_two = vector_lanes.zeros(), vector_lanes.zeros()
     by_twos = len(rows) // 2 * 2
@@ -199,7 +209,7 @@ def _sums_of_rows(rows, values, x):
 
 @jit
 def multiply_rows(indptr, indices, values, x, start, stop, out):
-    """Write the rows start..stop of the product of a matrix in CSR form and x (n, 8); indices unsigned."""
+    """Write the rows start..stop of the product of a CSR matrix and x (n, 8); indices unsigned."""
     for i in range(start, stop):
         entries = slice(indptr[i], indptr[i + 1])
         columns, factors = indices[entries], values[entries]
@@ -211,9 +221,9 @@ def multiply_rows(indptr, indices, values, x, start, stop, out):
 
 @jit
 def step(indptr, indices, values, before, after):
-    """Write the product of a matrix in CSR form and `before` (n, b) to `after`; b is a multiple of 48.
+    """Write the product of a CSR matrix and `before` (n, b) to `after`; b is a multiple of 48.
 
-    Both are given as rows of eight, (n b / 8, 8), of which six are added up at once: sums do not wait for each other.
+    Both are given as rows of eight, (n b / 8, 8), of which six are summed together: sums do not wait for each other.
     """
     n = len(indptr) - 1
     width = len(before) // n
@@ -240,9 +250,9 @@ def step(indptr, indices, values, before, after):
 
 @jit
 def symmetrize(start, stop, out):
-    """Give every two entries out[i, j], out[j, i] the larger value of both, for columns j in start..stop, i > j.
+    """Set every two entries out[i, j], out[j, i] to the larger of both, for columns j in start..stop, i > j.
 
-    Nothing in `out` is negative, and an entry not written yet is 0. It goes tile by tile, which is kind to the cache.
+    No entry is negative, and an entry not written yet is 0. The order is tile by tile, for the cache.
     """
     n = out.shape[0]
     tile = 64
@@ -256,12 +266,12 @@ def symmetrize(start, stop, out):
 
 @jit
 def carry(groups, indptr, indices, values, similarity, first, last, carried):
-    """Write what each cluster gets from b groups of patterns: T Phi' of these.
+    """Write T Phi' for b groups of patterns: the similarity of each cluster to each of the groups.
 
     groups : (b,) numbers of the groups
     indptr, indices, values : Phi (m, n_clusters) in CSR form
     similarity : (n_clusters, n_clusters) symmetric T
-    first, last : (n_clusters,) the clusters first..last alone are similar to each
+    first, last : (n_clusters,) only the clusters first..last are similar to each
     carried : (n_clusters, b)
     """
     n_clusters, b = carried.shape
@@ -282,14 +292,13 @@ def carry(groups, indptr, indices, values, similarity, first, last, carried):
 
 @jit
 def add_up(carried, indptr, indices, values, start, most, out):
-    """Write what b patterns start, start + 1, ... have in common with all from `start` on: Phi carried, and its mirror.
+    """Write the similarity of the b patterns start, start + 1, ... to all patterns from `start` on, and its mirror
+    image.
 
-    Nothing is more than `most`.
+    No similarity exceeds `most`. The order is tile by tile: the patterns of a tile are summed together with vector
+    instructions, and the tile is still in the cache when it is mirrored.
 
-    It goes tile by tile: the patterns of a tile are added up side by side, on vector instructions, and the tile is
-    still in the cache when it is mirrored.
-
-    carried : (n_clusters, b) float64, what each cluster gets from each of the b patterns
+    carried : (n_clusters, b) float64, the similarity of each cluster to each of the b patterns
     indptr, indices, values : Phi (m, n_clusters) in CSR form
     out : (m, m) float64
     """
@@ -315,7 +324,7 @@ def add_up(carried, indptr, indices, values, start, most, out):
 
 @jit
 def _have_in_common(carried, g, indptr, indices, values, total):
-    """Write what group g has in common with each of b groups; they stand side by side, for vector instructions."""
+    """Write the similarity of group g to each of b groups, which are adjacent in memory for vector instructions."""
     total[:] = 0.0
     for e in range(indptr[g], indptr[g + 1]):
         value, part = values[e], carried[indices[e]]
@@ -325,11 +334,11 @@ def _have_in_common(carried, g, indptr, indices, values, total):
 
 @jit
 def nearest(todo, indptr, indices, values, similarity, first, last, partner, best, second):
-    """Write for some groups the group that each has most in common with, how much, and how much with the next.
+    """Write for some groups the most similar group, the similarity to it, and that to the second one.
 
-    todo : numbers of the groups, ascending; _SIDE_BY_SIDE are searched for at once
-    indptr, indices, values, similarity, first, last : as in `carry`; nothing is negative
-    partner, best, second : (m,) written at the places `todo`
+    todo : numbers of the groups, ascending; searched in blocks of _SIDE_BY_SIDE
+    indptr, indices, values, similarity, first, last : as in `carry`; no value is negative
+    partner, best, second : (m,) written at the positions `todo`
     """
     for start in range(0, len(todo), _SIDE_BY_SIDE):
         some = todo[start : start + _SIDE_BY_SIDE]
@@ -340,21 +349,23 @@ def nearest(todo, indptr, indices, values, similarity, first, last, partner, bes
 
 @jit
 def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, second):
-    """Search for the nearest of b groups; `carried` (n_clusters, b) is what each cluster gets from them.
+    """Find the nearest groups of b groups; `carried` (n_clusters, b) is the similarity of each cluster to them.
 
-    The groups themselves come first. Any other is left out if it cannot have more in common with one of them than what
-    was found for all: no entry of theirs is more than the largest of its cluster.
+    The b groups themselves come first. Any other group is skipped if its upper bound is below the smallest of the b
+    best similarities: no similarity to a cluster exceeds the largest of that cluster.
     """
     n_clusters, b = carried.shape
+    # Upper bound per cluster: the largest similarity to any of the b groups.
     largest = np.empty(n_clusters, dtype=np.float64)
     for c in range(n_clusters):
         largest[c] = vector_lanes.highest(carried[c])
     total = np.empty(b, dtype=np.float64)
     highest, next_highest = np.full(b, -np.inf), np.full(b, -np.inf)
     where = np.zeros(b, dtype=np.float64)
+    # Groups of the block first: they are often near each other, which makes the bound effective from the start.
     for j in range(b):
         _have_in_common(carried, todo[j], indptr, indices, values, total)
-        total[j] = -np.inf
+        total[j] = -np.inf  # not with itself
         _keep_two(total, todo[j], highest, next_highest, where)
     least, place = highest.min(), 0
     for g in range(len(indptr) - 1):
@@ -364,10 +375,10 @@ def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, seco
         bound = _SLACK
         for e in range(indptr[g], indptr[g + 1]):
             bound += values[e] * largest[indices[e]]
-        if bound >= least:
+        if bound >= least:  # it may be nearer to at least one of the b groups
             _have_in_common(carried, g, indptr, indices, values, total)
             _keep_two(total, g, highest, next_highest, where)
-        if g % _LOOK_AGAIN == 0:
+        if g % _REFRESH == 0:
             least = highest.min()
     for j in range(b):
         partner[todo[j]], best[todo[j]], second[todo[j]] = np.int64(where[j]), highest[j], next_highest[j]
@@ -375,7 +386,7 @@ def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, seco
 
 @jit
 def _keep_two(total, g, first, second, where):
-    """Keep the two largest numbers, and of the first where it was found; as a float, for vector instructions."""
+    """Update the two largest values, and the group of the first; as a float, for vector instructions."""
     here = np.float64(g)
     for j in range(len(total)):
         value, before = total[j], first[j]

@@ -18,8 +18,8 @@ def compete(
     """Let the units compete for rows[order], one row after the other, changing `units` and `wins` in place.
 
     rows (n, d); order (n,); units (d, k), one column per unit so that the inner loop runs over units; wins (k,). The
-    unit with the smallest wins * squared distance moves towards the row by `learning_rate`, the second away by
-    `rival_rate`. The total of the wins divides every score alike and is left out. Ties go to the lower unit.
+    unit with the smallest wins * squared distance moves towards the row by `learning_rate`, the second one away by
+    `rival_rate`. The total of the wins would divide every score alike and is omitted. Ties go to the lower unit.
     """
     n_features, n_units = units.shape
     scores = np.empty(n_units)

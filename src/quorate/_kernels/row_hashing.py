@@ -1,4 +1,4 @@
-"""Grouping equal rows by hashing."""
+"""Grouping of equal rows by hashing, and sums over patterns."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _SHIFT = np.uint64(32)
 
 @jit
 def extent(values, start, stop):
-    """Return the smallest and the largest of some integers, which are at least one."""
+    """Return the smallest and the largest of at least one integer."""
     low = high = np.int64(values[start])
     for i in range(start + 1, stop):
         value = np.int64(values[i])
@@ -47,7 +47,7 @@ def pack_rows(matrix, shifts, weights, word_of, words):
 
 @jit
 def translate_and_count(group_of, translation, counts):
-    """Replace each entry of `group_of` by its translation, and count those; counts is zero on entry."""
+    """Replace each entry of `group_of` by its translation, and count the results; counts is zero on entry."""
     for i in range(group_of.shape[0]):
         group = translation[group_of[i]]
         group_of[i] = group
@@ -68,7 +68,7 @@ def add_by_group(patterns, amounts, labels, out):
 
 @jit
 def add_weights(patterns, influence, out):
-    """Write the sum of the influence (n_clusters,) of the clusters of each pattern; -1 is no cluster."""
+    """Write the sum of the weights (n_clusters,) of the clusters of each pattern; -1 is no cluster."""
     for p in range(patterns.shape[0]):
         total = 0.0
         for j in range(patterns.shape[1]):
@@ -78,10 +78,10 @@ def add_weights(patterns, influence, out):
 
 
 @jit
-def share_influence(clusters, first, influence, out):
-    """Write the influence of each cluster of each pattern, over that of all its clusters; 0 where these have none.
+def share_weights(clusters, first, influence, out):
+    """Write the weight of each cluster of each pattern, divided by the sum over its clusters; 0 where that is 0.
 
-    clusters, first : those of all patterns, one pattern after the other, and where those of each begin
+    clusters, first : the clusters of all patterns, pattern by pattern, and the start of those of each pattern
     """
     for p in range(len(first) - 1):
         total = 0.0
@@ -94,7 +94,7 @@ def share_influence(clusters, first, influence, out):
 
 @jit
 def _row(a, n):
-    """Return what is added to a column for its place in row a of the upper half of an (n, n) matrix, kept in a row."""
+    """Return the offset of row a in the upper half of an (n, n) matrix that is stored as one vector."""
     return a * n - a * (a + 1) // 2
 
 
@@ -102,7 +102,7 @@ def _row(a, n):
 def add_pairs(patterns, scale, n_clusters):
     """Return the upper half of the sum over patterns of scale[p] times the outer product of p's clusters, row by row.
 
-    patterns : (m, M) int32, ascending in each row but for missing ones, which are -1
+    patterns : (m, M) int32, ascending in each row except for missing ones, which are -1
     """
     upper = np.zeros(n_clusters * (n_clusters + 1) // 2, dtype=scale.dtype)
     for p in range(patterns.shape[0]):
@@ -119,7 +119,7 @@ def add_pairs(patterns, scale, n_clusters):
 
 @jit
 def mirrored(upper, n):
-    """Return values, columns and (n + 1,) where each row begins, of what is not 0 in the matrix with an upper half."""
+    """Return values, columns and (n + 1,) row starts of the nonzero entries of the matrix with this upper half."""
     found, end = np.empty(len(upper), dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
     first = np.zeros(n + 1, dtype=np.int32)
     n_found = 0
@@ -135,7 +135,7 @@ def mirrored(upper, n):
             first[a + 1] += b > a
     first = np.cumsum(first).astype(np.int32)
     values, columns, filled = np.empty(first[n], upper.dtype), np.empty(first[n], np.int32), first.copy()
-    for a in range(n):  # what is left of the diagonal has been written with the rows before
+    for a in range(n):  # entries left of the diagonal were written with the rows before
         row = _row(a, n)
         for b in found[end[a] : end[a + 1]]:
             columns[filled[a]], values[filled[a]] = b, upper[row + b]
@@ -148,11 +148,13 @@ def mirrored(upper, n):
 
 @jit
 def count_met(patterns, n_clusters, clusters):
-    """Return how many clusters share a pattern with each of some clusters, added up; -1 is no cluster."""
+    """Return the number of clusters that share a pattern with each of the given clusters, added up; -1 is no
+    cluster.
+    """
     number = np.full(n_clusters, -1, dtype=np.int32)
     for i in range(len(clusters)):
         number[clusters[i]] = i
-    last = np.zeros(len(clusters) + 1, dtype=np.int64)  # of the patterns of each, listed one after the other
+    last = np.zeros(len(clusters) + 1, dtype=np.int64)  # end of the patterns of each cluster in one common list
     for p in range(patterns.shape[0]):
         for c in patterns[p]:
             if c >= 0 and number[c] >= 0:
@@ -195,9 +197,9 @@ def _equal(words, row, store, group):
 
 @jit
 def group_rows(words, base, slots, store, first, n_groups, group_of):
-    """Give every row of `words` the number of its group, adding groups not seen before; return how many there are.
+    """Write the group of every row of `words`, adding new groups; return the number of groups.
 
-    words : (b, p) int64, one row per data row, equal rows belong together
+    words : (b, p) int64, one row per data row; equal rows belong together
     base : the data row of words[0]
     slots : (s,) int32, s a power of two, open addressing; group or -1
     store : (>= n_groups + b, p) int64, the words of each group
@@ -259,7 +261,7 @@ def shared_rows(patterns, scale, lists, pattern, start, stop):
 
     patterns : (m, M) int32 clusters of each pattern, -1 for missing
     scale : (m,)
-    lists, pattern : of each cluster c the patterns in it: pattern[lists[c] : lists[c + 1]]
+    lists, pattern : the patterns of each cluster c: pattern[lists[c] : lists[c + 1]]
 
     Returns the number of entries of each row, their columns, ascending, and their values.
     """

@@ -1,4 +1,4 @@
-"""Hashes of rows: which rows are in a sample depends on what is in them, and on nothing else."""
+"""Hashes of rows: whether a row is in a sample depends on its values alone."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _HIGH, _LOW = np.uint64(32), np.uint64(29)
 
 @jit
 def hash_rows(bits, seed, out):
-    """Write a hash of each row: bits (n, d) uint64, the numbers' own bits; seed uint64; out (n,) uint64."""
+    """Write a hash of each row: bits (n, d) uint64, the bits of the numbers; seed uint64; out (n,) uint64."""
     for i in range(bits.shape[0]):
         key = seed
         for t in range(bits.shape[1]):

@@ -1,4 +1,4 @@
-"""Joining equilibrium points that a sphere in kernel space holds together."""
+"""Joining of equilibrium points that a sphere in kernel space encloses together (support vector clustering)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +43,9 @@ def join_along_segments(
 ) -> None:
     """Join pairs of points whose segment stays where the kernel sum is high, changing `parent` in place.
 
-    parent (s,), the forest of points joined already; in the end it holds the lowest point of each component. pairs
-    (e, 2), tested in this order and only while their ends are apart; points (s, d); vectors (v, d); weights (v,). A
-    pair is joined if the sum reaches `threshold` at every share in `stops` of the way between its ends.
+    parent (s,), the forest of joined points; in the end it holds the lowest point of each component. pairs (e, 2),
+    tested in this order and only while their ends are separate; points (s, d); vectors (v, d); weights (v,). A pair is
+    joined if the sum reaches `threshold` at every fraction in `stops` of the way between its ends.
     """
     for e in range(len(pairs)):
         a, b = root_of(parent, pairs[e, 0]), root_of(parent, pairs[e, 1])

@@ -29,7 +29,7 @@ def shared_terms(indptr, indices, links, per_row, column, other, start, stop):
     """Return the sum over patterns start..stop of f(a + b) - f(a) - f(b), f(x) = x ln x, without a matrix of votes.
 
     indptr, indices, links : (m, n_clusters) in CSR form; a and b are a pattern's links times `column` and `other`
-    per_row : (m,) how much each pattern counts
+    per_row : (m,) weight of each pattern
     column, other : (n_clusters,) two columns of the votes of clusters
     """
     total = 0.0
@@ -47,7 +47,7 @@ def shared_terms(indptr, indices, links, per_row, column, other, start, stop):
 
 @jit
 def move_patterns(indptr, indices, values, counts, share, gamma, fixed, groups, sizes, members, histogram, first):
-    """Move patterns one after the other to the group in which they gain most; stop at the end or for want of a group.
+    """Move patterns one after the other to the group of largest gain; stop at the end, or if no group is free.
 
     A pattern u gains in a group g, without itself, sum_c share_c phi_u(c) h_g(c) - gamma n_g for each of its rows; 0 in
     a group of its own.
@@ -55,13 +55,13 @@ def move_patterns(indptr, indices, values, counts, share, gamma, fixed, groups, 
     indptr, indices, values : phi (m, n_clusters) in CSR form
     counts : (m,) rows of each pattern
     share : (n_clusters,) weight of each cluster
-    fixed : whether the number of groups stays as it is
+    fixed : whether the number of groups stays the same
     groups : (m,) changed in place
     sizes, members : (capacity,) rows and patterns of each group, changed in place
     histogram : (n_clusters, capacity) counts times phi of each group, changed in place
-    first : pattern to begin with
+    first : the first pattern to move
 
-    Returns the pattern to go on with (m: all are done) and the number of patterns moved.
+    Returns the next pattern (m: all are done) and the number of patterns moved.
     """
     n_groups = len(sizes)
     score = np.empty(n_groups, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""How much memory agreement between members takes, told by the numbers of an ensemble before anything large is made.
+"""Memory of the agreement between members, forecast from the sizes of an ensemble before anything large is allocated.
 
-Every term is an array that is there at the peak; docs/memory.md has forecasts beside what was measured.
+Forecasts keep the quadratic terms and the linear ones that dominate; docs/memory.md compares them with measurements.
 """
 
 from typing import NamedTuple
@@ -11,17 +11,17 @@ from quorate._runtime.progress import report_progress
 # An entry of a sparse matrix: a value of 8 bytes and an index of 4.
 ENTRY = 12.0
 NUMBER = 8.0
-# The patterns of a cluster, looked up by cluster: an index of 4 bytes and a sign of 1.
+# An entry of the lists of patterns by cluster: an index of 4 bytes and a value of 1.
 _LISTED = 5.0
-# What allocators keep of smaller arrays that were let go, and what libraries take beside them.
+# Memory that allocators keep after arrays are freed, and that libraries need.
 _SLACK, _MOST_SLACK = 0.25, 20e6
 
 
 class EnsembleSize(NamedTuple):
-    """What all sizes come from."""
+    """The sizes on which forecasts depend."""
 
     rows: float
-    """Rows that get an answer of their own in memory."""
+    """Rows that get results of their own in memory."""
     patterns: float
     """m, of one block"""
     members: float
@@ -31,7 +31,7 @@ class EnsembleSize(NamedTuple):
     dense_counting: bool
     """Whether overlaps are counted in a dense matrix."""
     keeps_cooccurrence: bool
-    """Whether they are kept for agreement."""
+    """Whether the co-occurrence stays in memory for agreement."""
 
     @property
     def labels(self) -> float:
@@ -40,29 +40,31 @@ class EnsembleSize(NamedTuple):
 
 
 def kept_by_agreement(size: EnsembleSize) -> float:
-    """Lists of the patterns of clusters where these are many, what members say of clusters, overlaps if kept."""
+    """Return the bytes that stay: the patterns of clusters if these are many, coverage, and the co-occurrence if
+    kept.
+    """
     by_label = 0.0 if size.dense_counting else _LISTED
     kept = ENTRY * size.overlaps if size.keeps_cooccurrence else 0.0
     return by_label * size.labels + NUMBER * size.clusters * size.members + kept
 
 
 def counting(size: EnsembleSize) -> float:
-    """Where clusters are few overlaps are counted first of all, in half a dense matrix, and their columns listed."""
+    """Return the bytes of counting overlaps in half a dense matrix, if clusters are few, and of their column lists."""
     return (NUMBER + 4.0) * size.clusters**2 / 2 + ENTRY * size.overlaps if size.dense_counting else 0.0
 
 
 def passed_by_agreement(size: EnsembleSize) -> float:
-    """What is there for a while: about eight matrices over members."""
+    """Return the bytes that are needed temporarily: about eight matrices over members."""
     return 8 * NUMBER * size.members**2
 
 
 def with_slack(needed: float) -> float:
-    """Return how much more than arrays is resident at their peak."""
+    """Return the bytes resident at the peak of arrays of the given bytes."""
     return needed + min(_SLACK * needed, _MOST_SLACK)
 
 
 def require_agreement(size: EnsembleSize) -> None:
-    """Refuse agreement between members that there is no room for; if there is, tell that it begins."""
+    """Raise an error if there is not enough memory for the agreement of members; report that it starts otherwise."""
     what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
     report_progress(what)
     needed = max(counting(size), kept_by_agreement(size) + passed_by_agreement(size))

@@ -1,7 +1,7 @@
-"""Weighted k-means of points that come in blocks, deterministic unless asked otherwise.
+"""Weighted k-means of points that come in blocks; deterministic unless random initial centers are requested.
 
-Points in memory are one block. Those that do not fit into memory are many, read again for every step: sums run in the
-order of the points either way, so that the answer is the same.
+Points in memory are one block. Points that do not fit into memory are many blocks, read again for every step. Sums run
+in the order of the points either way, so that the result is the same.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._runtime.progress import report_progress
 from quorate._utils.array_types import Floats, Ints
-from quorate.errors import QuorateError
+from quorate._utils.checks import brief_repr
+from quorate.errors import InputError
 
 Init = Literal["ward", "heaviest", "k-means++", "first-row", "random"]
 
 INITS = ("ward", "heaviest", "k-means++", "first-row")
 BLOCK_INITS = ("ward", "heaviest")
-"""The starts for which points need not be in memory."""
+"""The initializations for which points need not be in memory."""
 MAX_ITERATIONS = 1000
-ROUNDING = 1e10  # near-ties must not hang on the last bit: distances are compared to ten decimals
+ROUNDING = 1e10  # distances are compared to ten decimals, so that near-ties do not depend on the last bit
 _SEEDS_PER_CLUSTER = 4
 _FEWEST_SEEDS = 50
 _BLOCK = 1024
-_POINTS_PER_TASK = 1 << 14  # of the quick distances to one center
+_POINTS_PER_TASK = 1 << 14  # for distances to a single center
 
 
 class Points(NamedTuple):
-    """Some weighted points; `fixed` ones are clustered along, but do not keep a cluster alive nor start one."""
+    """Weighted points; `fixed` ones are clustered too, but neither keep a cluster alive nor become an initial
+    center.
+    """
 
     values: Floats
     weights: Floats
@@ -43,7 +46,7 @@ Blocks = Sequence[Points]
 
 
 class KMeansResult(NamedTuple):
-    """Clusters of points: fewer than asked for only if there are fewer distinct points."""
+    """Clusters of points: fewer than requested only if there are fewer distinct points."""
 
     labels: Ints
     inertia: float
@@ -68,15 +71,16 @@ def weighted_kmeans(
     points : (m, d)
     weights : (m,)
     k : int
-        Number of clusters; fewer come back only if fewer points are distinct.
+        Number of clusters; fewer are returned only if fewer points are distinct.
     init : {"ward", "heaviest", "k-means++", "first-row", "random"}
-        Many seeds, merged by Ward's criterion (`ward_centers`); centers spread out from the heaviest point; the best of
-        `n_init` random starts; centers spread out from the point seen first, with plain comparisons and ties to the
-        point seen first, as in the authors' program; or spread out from a random point, the best of `n_init`.
+        Initial centers. "ward": many seeds, merged by Ward's criterion (`ward_centers`). "heaviest": spread out from
+        the heaviest point. "k-means++": the best of `n_init` random choices. "first-row": spread out from the point of
+        the first row, with exact comparisons and ties to the first row, as in the authors' program. "random": spread
+        out from a random point, the best of `n_init`.
     key : function, default `farthest`
-        How centers spread out (`spread_out`), for "heaviest" and "random".
+        The criterion by which centers spread out (`spread_out`), for "heaviest" and "random".
     along : sequence of Points
-        Points that are clustered along.
+        Points that are clustered too.
     first_seen : (m,), optional
         The first row of each point, for "first-row".
     n_init, random_state
@@ -113,26 +117,26 @@ def blocked_kmeans(blocks: Blocks, k: int, init: Init, key: Key, *, hold: bool =
 
 
 def _from_first(points: Points, k: int) -> KMeansResult:
-    """Cluster points as the authors' program does: centers spread out from the first, nothing is rounded."""
+    """Cluster points as the authors' program does: centers spread out from the first point, without rounding."""
     centers = spread_out([points], points.values[0], k, farthest_unrounded, hold=True)
     run = lloyd([points], centers, len(centers), scale=0.0)
     return KMeansResult(run.labels(points.values, 0)[0], run.inertia)
 
 
-# Where centers start
+# Initial centers
 
 
 class Seen(NamedTuple):
-    """What points have seen of the centers chosen so far."""
+    """The relation of points to the centers chosen so far."""
 
     distances: Floats
-    """The squared distance to the nearest."""
+    """The squared distance to the nearest center."""
     similarity: Floats
-    """The sum of the absolute inner products with all."""
+    """The sum of the absolute inner products with all centers."""
 
 
 Key = Callable[[Seen, Floats], Floats]
-"""How much each weighted point suggests itself as the next center: -inf if it is one; never more than before."""
+"""Rates each weighted point as the next center: -inf if it is one already; ratings never increase."""
 
 
 def farthest(seen: Seen, weights: Floats) -> Floats:
@@ -141,7 +145,7 @@ def farthest(seen: Seen, weights: Floats) -> Floats:
 
 
 def farthest_unrounded(seen: Seen, weights: Floats) -> Floats:
-    """Return the distance to the nearest center, with all its digits."""
+    """Return the exact distance to the nearest center."""
     return np.where(seen.distances > 0, seen.distances, -np.inf)
 
 
@@ -171,16 +175,16 @@ def heaviest(blocks: Blocks) -> Floats:
 
 
 def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = False) -> Floats:
-    """Return up to k points: `first`, then repeatedly the first point of the largest key, while any is apart.
+    """Return up to k points: `first`, then repeatedly the first point of the largest key, while any point is distinct.
 
-    Keys only ever fall, so that a block is read again only where its largest key of some time ago beats the others'.
-    With `hold` each block keeps what it has seen (two numbers per point), else that is found anew with every reading.
+    Keys never increase, so a block is read again only if its largest known key exceeds those of the other blocks. With
+    `hold`, each block keeps its state (two numbers per point); otherwise it is recomputed with every reading.
     """
     chosen = [first]
     held: dict[int, Seen] = {}
     best = [first] * len(blocks)
     bound = np.full(len(blocks), np.inf)
-    met = np.zeros(len(blocks), dtype=np.int64)  # how many of the chosen the bound takes into account
+    met = np.zeros(len(blocks), dtype=np.int64)  # number of chosen centers that each bound takes into account
     while len(chosen) < k:
         b = int(np.argmax(bound))
         if met[b] == len(chosen):
@@ -202,7 +206,7 @@ def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = 
 
 
 def _look(points: Floats, centers: list[Floats], seen: Seen, *, with_similarity: bool) -> None:
-    """Take more centers into account."""
+    """Update the state of points for more centers."""
     for center in centers:
         _lower_distances(points, center, seen.distances)
         if with_similarity:
@@ -218,10 +222,11 @@ def _lower_distances(points: Floats, center: Floats, distances: Floats) -> None:
 
 
 def ward_centers(blocks: Blocks, k: int, *, hold: bool = False) -> tuple[Floats, int]:
-    """Return up to k centers and the number of clusters that can be had, k unless fewer points are distinct.
+    """Return up to k centers and the possible number of clusters, k unless fewer points are distinct.
 
-    Many more seeds than clusters, from the heaviest point on wherever much weight is far away, gather the points
-    around them, twice; the groups are merged by Ward's criterion. No luck is involved, and nothing is started anew.
+    Many more seeds than clusters are chosen, from the heaviest point on, wherever much weight is far away. They collect
+    the points around them, twice, and the groups are merged by Ward's criterion. This needs neither randomness nor
+    restarts.
     """
     seeds = spread_out(blocks, heaviest(blocks), max(_SEEDS_PER_CLUSTER * k, _FEWEST_SEEDS), heavy_and_far, hold=hold)
     around_seeds = _gather(blocks, Assignment(seeds), len(seeds))
@@ -249,17 +254,17 @@ def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Genera
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which cluster points belong to: that of the nearest center, but for some that were moved to empty clusters."""
+    """The cluster of each point: that of the nearest center, except for points moved to empty clusters."""
 
     centers: Floats
     moved: dict[int, int] = field(default_factory=dict)
     scale: float = ROUNDING
-    """Distances are compared after rounding to 1 / scale; 0 compares them as they are."""
+    """Distances are compared after rounding to 1 / scale; 0 compares them exactly."""
     inertia: float = np.nan
-    """The weighted sum of squared distances, where it is known."""
+    """The weighted sum of squared distances, if computed."""
 
     def labels(self, points: Floats, offset: int) -> tuple[Ints, Floats]:
-        """Return the cluster of each point, and its squared distance, of which the first is point `offset` of all."""
+        """Return the cluster of each point and its squared distance; the first one is point `offset` of all."""
         labels = np.empty(len(points), dtype=np.int64)
         distances = np.empty(len(points))
         columns = np.ascontiguousarray(self.centers.T)
@@ -274,10 +279,10 @@ class Assignment:
 
 
 class _Gathered(NamedTuple):
-    """What one pass over all points finds."""
+    """The result of one pass over all points."""
 
     sizes: Ints
-    """(k,) number of points of each cluster, fixed ones aside."""
+    """(k,) number of points of each cluster, without fixed ones."""
     means: Floats
     """(k, d) weighted mean of each cluster, NaN where it is empty."""
     weights: Floats
@@ -286,10 +291,10 @@ class _Gathered(NamedTuple):
 
 
 def lloyd(blocks: Blocks, centers: Floats, k: int, *, scale: float = ROUNDING) -> Assignment:
-    """Return the assignment to k clusters at which Lloyd's iterations from some centers, at most k, come to rest.
+    """Return the assignment to k clusters at which Lloyd's iterations from at most k centers converge.
 
-    A cluster without any point that is not fixed is re-seeded. Labels follow from the centers alone: once these stay
-    the same, so do the labels.
+    A cluster that contains only fixed points, or none, gets a new center. Labels follow from the centers alone: once
+    these stay the same, so do the labels.
     """
     for _ in range(MAX_ITERATIONS):
         assignment = Assignment(centers, {}, scale)
@@ -312,7 +317,7 @@ def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
         if not block.fixed:
             sizes += np.bincount(labels, minlength=k)
         _kernels.lloyd.add_up(block.values, block.weights, labels, sums, weights)
-        inertia += float(np.sum(block.weights * distances))  # in one thread: libraries take several for a product
+        inertia += float(np.sum(block.weights * distances))  # not a dot product, for which BLAS may use threads
         offset += len(labels)
     means = np.divide(sums, weights[:, None], out=np.full_like(sums, np.nan), where=weights[:, None] > 0)
     return _Gathered(sizes, means, weights, inertia)
@@ -327,14 +332,14 @@ def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, in
         sizes[label] -= 1
         sizes[empty] = 1
         moved[index] = int(empty)
-        del candidates[place]  # alone in its new cluster, it has to stay
+        del candidates[place]  # alone in its new cluster, it must stay there
     return moved
 
 
 def _farthest_points(blocks: Blocks, assignment: Assignment, n: int) -> list[tuple[int, int]]:
-    """Return index and cluster of the n points farthest from their centers, first come first among equals.
+    """Return index and cluster of the n points farthest from their centers, ties in order.
 
-    Of all that are farther than the one wanted, each has gone to a cluster that was empty or is the last of its own.
+    n points are enough: each one passed over has moved to an empty cluster or is the last of its own.
     """
     far, indices, clusters = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     offset = 0
@@ -351,15 +356,17 @@ def _farthest_points(blocks: Blocks, assignment: Assignment, n: int) -> list[tup
 
 
 def _tasks(n_points: int) -> list[slice]:
-    """Return blocks of points to share between threads: a few per thread, none too small to be worth handing over."""
+    """Return blocks of points for threads: a few per thread, none too small to be worth starting."""
     return threads.blocks(n_points, max(_BLOCK, -(-n_points // (4 * threads.n_threads()))))
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Return the generator of random numbers that a `random_state` stands for."""
+    """Return the random generator of a `random_state`."""
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        raise QuorateError(
-            f"random_state must be None, an integer of at least 0 or a numpy Generator; got {random_state!r}."
+        raise InputError(
+            f"must be None, an integer of at least 0 or a numpy Generator; got {brief_repr(random_state)}.",
+            code="random-state",
+            parameter="random_state",
         ) from None

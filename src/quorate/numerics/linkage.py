@@ -1,7 +1,7 @@
 """Agglomeration of patterns into a dendrogram with exact cuts (paper, section 6.1).
 
 Average and single link work on sparse histograms and inverted lists, in memory linear in the ensemble, and give the
-dendrogram of the full matrix of rows; so does average link through similar clusters, but for its ties. Complete link,
+dendrogram of the full matrix of rows. So does average link through similar clusters, except for ties. Complete link,
 and any other similarity, needs the matrix over patterns.
 """
 
@@ -41,41 +41,41 @@ from quorate.row_similarity import ThroughClusters, covering_weight, pattern_coa
 Link = Literal["average", "complete", "single"]
 
 LINKS = ("average", "complete", "single")
-CHAIN_GROUPS = 1024  # groups of which a matrix is made
-SIMILARITIES_PER_LABEL = 3  # in a matrix that is made where few groups are each other's nearest
-_RARELY_NEAREST = 1 / 64  # pairs of such groups for each
+CHAIN_GROUPS = 1024  # up to this many groups, a matrix and a nearest-neighbor chain are used
+SIMILARITIES_PER_LABEL = 3  # size of that matrix, per label, if few groups are each other's nearest
+_FEW_PAIRS = 1 / 64  # mutual pairs per group below which rounds are not worthwhile
 
 
 @dataclass(frozen=True)
 class Dendrogram:
     """The tree of merges over patterns.
 
-    Rows of one pattern are never apart, so the tree has one leaf per pattern. Patterns without any evidence (no member
-    of positive weight labels them) are not in the tree and get the label -1. Only under similarities (SRS, ECMC) that
-    make a row more similar to other patterns than to its own are the rows of such a pattern leaves of their own.
+    Rows of one pattern are never separated, so the tree has one leaf per pattern. Patterns that no member of positive
+    weight labels are not in the tree and get the label -1. Only with similarities (SRS, ECMC) that make a row more
+    similar to other patterns than to its own are the rows of such a pattern separate leaves.
     """
 
     merges: Ints = field(repr=False)
-    """(leaves - 1, 2) nodes joined; leaves are 0, 1, ..., merge i makes node leaves + i."""
+    """(leaves - 1, 2) nodes joined; leaves are 0, 1, ..., merge i creates node leaves + i."""
     heights: Floats = field(repr=False)
     """(leaves - 1,) 1 - similarity of each merge, ascending."""
     ensemble: Ensemble
     leaf_pattern: Ints = field(repr=False)
     """(leaves,) pattern of each leaf, ascending."""
     leaf_heights: Floats | None = field(default=None, repr=False)
-    """(leaves,) 1 - similarity of two rows of a leaf; None: they are the same to the method, at height 0."""
+    """(leaves,) 1 - similarity of two rows of a leaf; None: they are equal to the method, at height 0."""
 
     @property
     def max_clusters(self) -> int:
-        """The largest number of clusters a cut can give: the number of patterns in the tree."""
+        """The largest number of clusters of a cut: the number of patterns in the tree."""
         return len(self.pattern_tree.leaf_pattern)
 
     @property
     def pattern_tree(self) -> Dendrogram:
-        """The tree with one leaf per pattern: this one, or what is left of it with the first leaf of each pattern.
+        """The tree with one leaf per pattern: this tree, or its restriction to the first leaf of each pattern.
 
-        Equal rows must get equal labels, and nothing tells them apart; so where the rows of a pattern are leaves of
-        their own, its first leaf stands for all of them.
+        Equal rows must get equal labels. So where the rows of a pattern are separate leaves, its first leaf represents
+        all of them.
         """
         return self._thinned or self
 
@@ -103,7 +103,7 @@ class Dendrogram:
     def lifetimes(self) -> Floats:
         """Lifetime of k clusters for k = 2, 3, ..., patterns: the range of heights at which a cut gives k clusters.
 
-        The lifetime of all patterns apart counts only if some rows share a pattern; else every row would be a cluster.
+        The lifetime of all patterns counts only if some rows share a pattern; otherwise every row would be a cluster.
         """
         heights = self.pattern_tree.heights
         rows_together = 0.0 if self.leaf_heights is None else self.leaf_heights.max(initial=0.0)
@@ -121,7 +121,7 @@ class Dendrogram:
         """Return a warning about a cut into k clusters: there is none, every cut of a tree is exact."""
 
     def _repr_html_(self) -> str:
-        """Return a card for notebooks: its size, and the numbers of clusters that last longest."""
+        """Return a card for notebooks: its size, and the numbers of clusters with the longest lifetimes."""
         facts = [
             (len(self.leaf_pattern), "leaves"),
             (self.ensemble.n_rows, "rows"),
@@ -132,7 +132,7 @@ class Dendrogram:
         return card("Dendrogram", facts, ("clusters", "lifetime"), rows)
 
     def to_scipy(self, rows: bool = False) -> Floats:
-        """Return a SciPy linkage matrix, over leaves or over rows (those with evidence, in order).
+        """Return a SciPy linkage matrix, over leaves or over rows (labeled ones, in order).
 
         Over rows, rows of one leaf are joined first, at height 0 or at that of `leaf_heights`.
         """
@@ -150,7 +150,7 @@ class Dendrogram:
         return _scipy_matrix(nodes, heights, len(row_leaf), np.ones(len(row_leaf)))
 
     def _leaf_of_each_row(self) -> Ints:
-        """Return the leaf of each row with evidence; rows of one pattern take its leaves in turn."""
+        """Return the leaf of each labeled row; rows of one pattern are assigned to its leaves in turn."""
         row_pattern = self.ensemble.row_pattern
         patterns, first, n_leaves = np.unique(self.leaf_pattern, return_index=True, return_counts=True)
         first_leaf, n_own = np.full(self.ensemble.n_patterns, -1), np.ones(self.ensemble.n_patterns, dtype=np.int64)
@@ -182,9 +182,10 @@ def link_coassociation(
 ) -> Dendrogram:
     """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link.
 
-    Clusters may count by their `certainty` (n_clusters,) too. Two rows of a pattern are then similar by the mean
-    certainty of its clusters, below 1. With all labels no row of another pattern is as near; with missing ones it might
-    be, but patterns stay whole. Only the heaviest patterns are in the tree, if there are more than `at_most`.
+    With `certainty` (n_clusters,), clusters also count by their certainty. Two rows of a pattern are then similar by
+    the mean certainty of its clusters, below 1. With complete labels no row of another pattern is as near; with missing
+    ones it might be, but patterns stay whole. If there are more than `at_most` patterns, only the heaviest are in the
+    tree.
     """
     covered = covering_weight(ens.patterns, weights)
     leaves = np.flatnonzero(covered > 0)
@@ -202,18 +203,18 @@ def link_coassociation(
 
 
 def _own_heights(ens: Ensemble, weights: Floats, certainty: Floats, covered: Floats) -> Floats:
-    """(m,) 1 - similarity of two rows of a pattern, `covered` by some weight; 0 for a pattern of one row."""
+    """(m,) 1 - similarity of two rows of a pattern with the given covering weight; 0 for a pattern of one row."""
     share = weights[ens.cluster_member] / weights.sum()
     own = ratio(pattern_degrees(ens, share * certainty), covered)
     return np.where(ens.row_counts > 1, 1.0 - own, 0.0)
 
 
 def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints) -> Dendrogram:
-    """Return the dendrogram of any similarity matrix over some patterns, which is overwritten.
+    """Return the dendrogram of any similarity matrix over a selection of patterns; the matrix is overwritten.
 
-    Patterns count as often as they have rows (Lance-Williams updates weighted by size). The diagonal is the similarity
-    of two different rows of a pattern. Where it is below that to another pattern, collapsing rows would not give the
-    dendrogram of all rows, so the rows of such a pattern become leaves of their own.
+    Patterns count by their number of rows (Lance-Williams updates weighted by size). The diagonal is the similarity of
+    two different rows of a pattern. Where it is below that to another pattern, collapsing rows would not give the
+    dendrogram of all rows, so the rows of such a pattern become separate leaves.
     """
     sizes, n_rows = ens.counts[leaves].astype(np.float64), ens.row_counts[leaves]
     together = similarity.diagonal().copy()
@@ -232,7 +233,7 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
 
 
 def _largest_of_rows(similarity: Floats) -> Floats:
-    """(leaves,) the largest value in each row, found in threads."""
+    """(leaves,) the largest value in each row, computed in threads."""
     blocks = threads.blocks(len(similarity), ROWS_PER_TASK)
     found = threads.in_threads(lambda some: similarity[some].max(axis=1), blocks)
     return np.concatenate([np.empty(0), *found])
@@ -241,7 +242,7 @@ def _largest_of_rows(similarity: Floats) -> Floats:
 def link_patterns(
     ens: Ensemble, similarity: Floats, link: Link, leaves: Ints, sizes: Floats, heights: Floats | None = None
 ) -> Dendrogram:
-    """Return the dendrogram of a similarity matrix over some patterns, each a leaf; matrix and sizes are overwritten.
+    """Return the dendrogram of a similarity matrix over patterns, each a leaf; matrix and sizes are overwritten.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def link_patterns(
     leaves : (leaves,)
         The patterns, ascending.
     sizes : (leaves,)
-        How often each counts.
+        The weight of each pattern.
     heights : (leaves,), optional
         1 - similarity of two rows of a pattern; default 0.
     """
@@ -264,13 +265,13 @@ def link_patterns(
 def link_through_clusters(ens: Ensemble, similarity: ThroughClusters, link: Link, leaves: Ints) -> Dendrogram:
     """Return the dendrogram of patterns that are similar through their clusters, each a leaf.
 
-    With average link there is only a matrix of the groups that are left when most are joined.
+    With average link, a matrix is formed only of the groups that remain when most are merged.
 
     Parameters
     ----------
     ens : Ensemble
     similarity : ThroughClusters
-        Of the patterns; none is less similar to itself than to another.
+        Of the patterns; none is less similar to itself than to another one.
     link : {"average", "complete", "single"}
     leaves : (leaves,)
         The patterns, ascending.
@@ -289,11 +290,11 @@ def link_through_clusters(ens: Ensemble, similarity: ThroughClusters, link: Link
 
 
 def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges], ThroughClusters, Ints, Floats]:
-    """Join groups that are each other's nearest, in rounds, while they are many; all such pairs of a round at once.
+    """Merge groups that are each other's nearest, in rounds, while there are many; all such pairs of a round together.
 
-    Where two are equally near to a third the order decides: those are left to the chain.
+    Where two groups are equally near to a third, the order matters: those are left to the nearest-neighbor chain.
 
-    Returns the merges, and of the groups left their similarity, a leaf of each, and their sizes.
+    Returns the merges, and for the remaining groups their similarity, a leaf of each, and their sizes.
     """
     n = len(groups)
     leaf: Ints = np.arange(n)
@@ -307,7 +308,7 @@ def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges],
         here = np.arange(len(groups))
         alone = best - second > 2.0 / _kernels.merge_chain.DECIMALS
         one = np.flatnonzero((partner[partner] == here) & (here < partner) & alone & alone[partner])
-        if len(one) == 0 or (len(one) < _RARELY_NEAREST * len(groups) and len(groups) <= enough):
+        if len(one) == 0 or (len(one) < _FEW_PAIRS * len(groups) and len(groups) <= enough):
             break
         other = partner[one]
         found.append(Merges(np.stack([leaf[one], leaf[other]], axis=1), np.maximum(1.0 - best[one], 0.0)))
@@ -330,7 +331,7 @@ def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges, leaf_heights: Float
 
 
 def _in_order(merges: Merges) -> tuple[Ints, Floats]:
-    """Sort merges by height, rounded so that equals do not hang on the last bit, and number the nodes."""
+    """Sort merges by height, rounded so that ties do not depend on the last bit, and number the nodes."""
     order = np.argsort(np.round(merges.heights, 12), kind="stable")
     nodes = _kernels.merge_chain.number_nodes(merges.pairs[order])
     return nodes, np.maximum.accumulate(merges.heights[order])

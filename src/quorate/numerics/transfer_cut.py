@@ -1,7 +1,7 @@
 """The transfer cut of a bipartite graph, on patterns (Li, Wu and Chang 2012; paper, section 6.2).
 
 A bipartite graph with few nodes on one side (clusters) and many on the other (rows) is cut through the small side: the
-leading eigenvectors of the reduced graph over clusters are carried over to rows. Rows enter as patterns.
+leading eigenvectors of the reduced graph over clusters are transferred to rows. Rows are represented by patterns.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from quorate.numerics.kmeans import Init, Key, Points, farthest, weighted_kmeans
 # that of the iterations at 560 to 810 nodes, or at 330 to 360 where clusters are linked too and the matrix is formed.
 DENSE_NODES = 800
 DENSE_LINKED_NODES = 350
-# Eigenvectors are computed in multiples of this, so that neighboring numbers of clusters share the very same ones.
+# Eigenvectors are computed in multiples of this, so that neighboring numbers of clusters share the same ones.
 EIGENVECTOR_BATCH = 32
 _SMALLEST_GAP = 1e-9
-_LINES_AT_ONCE = 128
-_LEAST_NODES = 64  # for Lanczos iterations with eight vectors at a time
-_RANK_TOLERANCE = 1e-10  # eigenvalues below are 0 but for rounding
+_ROWS_PER_BLOCK = 128
+_FEWEST_LANCZOS_NODES = 64  # for Lanczos iterations with blocks of eight vectors
+_RANK_TOLERANCE = 1e-10  # smaller eigenvalues are rounding errors of 0
 
 
 class Operator(Protocol):
-    """A symmetric matrix R, or what knows its products without being one."""
+    """A symmetric matrix R, possibly known only through its products."""
 
     def through(self, matrix: sp.csr_array, degrees: Floats, /) -> Callable[[Floats], Floats]:
-        """Return what gives (matrix + R' diag(1 / degrees) R) x."""
+        """Return a function that computes (matrix + R' diag(1 / degrees) R) x."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ReducedGraph:
     """
 
     through_rows: sp.csr_array
-    """(n_nodes, n_nodes) what the rows add to W."""
+    """(n_nodes, n_nodes) contribution of the rows to W."""
     degrees: Floats
     """(n_nodes,) row sums of W, positive."""
     component: Ints
@@ -65,7 +65,9 @@ class ReducedGraph:
     """(n_nodes,) row sums R1, if there is R."""
 
     def product(self) -> Callable[[Floats], Floats]:
-        """Return what gives W @ x for x of shape (n_nodes, j); what every product needs is worked out once."""
+        """Return a function that computes W @ x for x of shape (n_nodes, j); the preparation for all products is
+        done once.
+        """
         if self.links is None or self.link_degrees is None:
             return partial(sparse_product, self.through_rows)
         return self.links.through(self.through_rows, self.link_degrees)
@@ -84,28 +86,29 @@ class ReducedGraph:
         return vectors / np.linalg.norm(vectors, axis=0)
 
     def deflated(self) -> Callable[[Floats], Floats]:
-        """Return what multiplies with N = D^-1/2 W D^-1/2, the eigenvalue 1 of its trivial eigenvectors moved to -1.
+        """Return a function that multiplies with N = D^-1/2 W D^-1/2, the eigenvalue 1 of its trivial eigenvectors
+        moved to -1.
 
-        All others lie in [0, 1], so that they come first, even those that are 0.
+        All other eigenvalues are in [0, 1], so that they come first, even those that are 0.
         """
         scale, multiply = 1.0 / np.sqrt(self.degrees)[:, None], self.product()
         return lambda x: scale * multiply(scale * x) - self.trivial @ (2.0 * (self.trivial.T @ x))
 
     def deflated_matrix(self) -> Floats:
-        """(n_nodes, n_nodes) what `deflated` multiplies with, symmetric to the last bit."""
+        """(n_nodes, n_nodes) the matrix of `deflated`, symmetric to the last bit."""
         if self.links is not None:
             matrix = self.deflated()(np.eye(len(self.degrees)))
-        else:  # the same, without a second matrix of the size
+        else:  # the same, without a second matrix of this size
             scale = 1.0 / np.sqrt(self.degrees)
             matrix = self.through_rows.toarray()
             matrix *= scale
             matrix *= scale[:, None]
-            for rows in threads.blocks(len(matrix), _LINES_AT_ONCE):
+            for rows in threads.blocks(len(matrix), _ROWS_PER_BLOCK):
                 matrix[rows] -= 2.0 * (self.trivial[rows] @ self.trivial.T)
-        for rows in threads.blocks(len(matrix), _LINES_AT_ONCE):
+        for rows in threads.blocks(len(matrix), _ROWS_PER_BLOCK):
             mean = (matrix[rows, rows.start :] + matrix[rows.start :, rows].T) / 2
             matrix[rows, rows.start :], matrix[rows.start :, rows] = mean, mean.T
-        return matrix.T  # the same, in the order of the solvers, which then need no copy
+        return matrix.T  # the same matrix in column-major order, so that solvers need no copy
 
 
 @dataclass(frozen=True)
@@ -119,8 +122,8 @@ class Spectrum:
 def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH) -> Spectrum:
     """Return at least the k leading eigenpairs, in whole batches (all of them if there are fewer).
 
-    The eigenvectors of eigenvalue 1 are known: one per connected component. The others are found on the graph without
-    them, by a dense solver or by Lanczos iterations from fixed vectors.
+    The eigenvectors of eigenvalue 1 are known: one per connected component. The others are computed on the deflated
+    graph, by a dense solver or by Lanczos iterations from fixed vectors.
     """
     n_nodes, n_trivial = graph.trivial.shape
     wanted = min(-(-k // batch) * batch, n_nodes)
@@ -134,10 +137,10 @@ def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH
 
 
 def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]:
-    """Return the leading eigenpairs that are not trivial: by Lanczos iterations, or densely where that is better."""
+    """Return the leading nontrivial eigenpairs: by Lanczos iterations, or by a dense solver where that is faster."""
     n_nodes = len(graph.degrees)
     dense = DENSE_NODES if graph.links is None else DENSE_LINKED_NODES
-    if n_nodes > max(dense, _LEAST_NODES) and n_more <= n_nodes // 3:
+    if n_nodes > max(dense, _FEWEST_LANCZOS_NODES) and n_more <= n_nodes // 3:
         pace = Pace(
             f"The eigenvectors of a graph of {n_nodes:,} clusters",
             "HBGF needs less time than GP-MGLA; WEAC and EAC need no eigenvectors.",
@@ -153,30 +156,30 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
 def largest_eigenpairs(make: Callable[[], Floats], n: int) -> tuple[Floats, Floats]:
     """Return the n largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors.
 
-    `make` returns the matrix, and is called once more where the first solver, which overwrites it, gives up.
+    `make` returns the matrix; it is called a second time if the first solver, which overwrites it, fails.
     """
     matrix = make()
     try:
         values, vectors = eigh(matrix, subset_by_index=[len(matrix) - n, len(matrix) - 1], overwrite_a=True)
     except LinAlgError:
-        # The solver of some eigenpairs may give up where many eigenvalues are equal; that of all does not.
+        # The solver of some eigenpairs may fail if many eigenvalues are equal; that of all eigenpairs does not.
         values, vectors = eigh(make(), driver="ev", overwrite_a=True)
     return values[-n:], vectors[:, -n:]
 
 
 def unit_rows(points: Floats) -> Floats:
-    """Scale rows to unit length; zeros stay zeros."""
+    """Scale rows to unit length; zero rows stay zero."""
     return points / (np.linalg.norm(points, axis=1, keepdims=True) + 1e-10)
 
 
 @dataclass(frozen=True)
 class TransferCut:
-    """A bipartite graph cut at any k: one spectrum serves all, patterns are embedded and clustered by k-means."""
+    """A bipartite graph cut at any k: one spectrum serves all k, patterns are embedded and clustered by k-means."""
 
     ensemble: Ensemble
     graph: ReducedGraph = field(repr=False)
     links: sp.csr_array = field(repr=False)
-    """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no evidence)."""
+    """(m, nodes) weight of the link of each pattern's rows to each node, rows summing to 1 (or 0: no links)."""
     init: Init = "ward"
     n_init: int = 10
     random_state: Any = None
@@ -184,11 +187,11 @@ class TransferCut:
 
     @property
     def max_clusters(self) -> int:
-        """The largest number of clusters a cut can give."""
+        """The largest number of clusters of a cut."""
         return len(self.graph.degrees)
 
     def spectrum(self, k: int) -> Spectrum:
-        """Return at least the k leading eigenpairs; the most that were ever asked for are kept."""
+        """Return at least the k leading eigenpairs; the largest number requested so far is cached."""
         if not self._known or len(self._known[-1].values) < min(k, self.max_clusters):
             self._known[:] = [leading_spectrum(self.graph, k)]
         return self._known[-1]
@@ -204,11 +207,11 @@ class TransferCut:
 
     @property
     def spread(self) -> Key:
-        """How centers of k-means spread out where they do not start otherwise."""
+        """The criterion by which initial centers of k-means spread out."""
         return farthest
 
     def companions(self, k: int) -> tuple[Points, ...]:
-        """Return what is clustered along with the patterns: nothing."""
+        """Return the points that are clustered together with the patterns: none."""
         return ()
 
     def cut(self, k: int) -> Ints:
@@ -253,7 +256,7 @@ class TransferCut:
         )
 
     def criterion(self) -> tuple[str, dict[int, float]]:
-        """Return the gap behind each of the leading eigenvalues, by the number of clusters."""
+        """Return the eigengap after each of the leading eigenvalues, by the number of clusters."""
         most = min(self.max_clusters, EIGENVECTOR_BATCH)
         values = self.spectrum(most).values[:most]
         return "eigengap", {k: float(values[k - 1] - values[k]) for k in range(2, len(values))}

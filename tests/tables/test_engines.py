@@ -12,6 +12,7 @@ import pytest
 
 import quorate as qt
 from quorate.columns.column_roles import ANSWER_COLUMNS
+from quorate.tables.engines import dask_engine
 from support import raises, warns
 
 MEMBERS = ["whole", "text", "gaps", "nullable", "category"]
@@ -146,6 +147,37 @@ def test_dask_on_two_processes(dask_cluster, frame, reference):
             assert_same(computed, reference(method, params), frame.columns)
 
 
+def test_dask_keeps_the_pattern_table_out_of_the_graph(dask_cluster, frame):
+    import dask.dataframe as dd
+
+    answered = combine(dd.from_pandas(frame, npartitions=3, sort=False), "eac", {})
+    tables = [
+        argument
+        for task in answered.__dask_graph__().values()
+        for argument in getattr(task, "args", ())
+        if isinstance(argument, dict) and "keys" in argument
+    ]
+    assert tables == []
+
+
+@pytest.mark.parametrize("n_members", [3, 60])
+def test_dask_finds_lines_by_one_number(n_members):
+    """Sixty members of 20 clusters do not fit into one number of 64 bits."""
+    import dask.dataframe as dd
+
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 20, (40, n_members)).astype(object)
+    values[rng.random(values.shape) < 0.1] = None
+    rows = pd.DataFrame(values[rng.integers(0, 40, 300)], columns=[f"m{j}" for j in range(n_members)])
+    native = dd.from_pandas(rows, npartitions=4, sort=False)
+    counted = dask_engine.count(native, list(rows.columns), 1000)
+    line = {tuple(row): i for i, row in enumerate(counted.native.fillna(-1).astype(int).to_numpy())}
+    answer = np.arange(len(counted.row_counts))
+    joined = dask_engine.join(native, counted.native, list(rows.columns), {"line": answer}).compute()
+    assert joined["line"].tolist() == [line[tuple(row)] for row in rows.fillna(-1).astype(int).to_numpy()]
+    assert counted.row_counts.tolist() == np.bincount(joined["line"]).tolist()
+
+
 def test_dask_finishes_when_a_worker_is_killed(dask_cluster, frame, reference):
     """A worker that dies in the middle is replaced; the answer is complete and correct."""
     import dask.dataframe as dd
@@ -178,6 +210,39 @@ def test_spark_in_local_mode(spark, arrow, frame, reference):
             answered = combine(native, method, params)
             assert isinstance(answered, DataFrame)
             assert_same(answered.toArrow().to_pandas(), reference(method, params), frame.columns)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_a_column_without_a_type_is_a_member_without_labels(spark):
+    """Spark joins nothing to a column of NullType: every label was NULL."""
+    rows = spark.createDataFrame([(i, i % 2, i % 2) for i in range(20)], "id int, a int, b int")
+    untyped = rows.selectExpr("*", "NULL AS c")
+    assert untyped.schema["c"].dataType.typeName() == "void"
+    labels = {}
+    for name, frame, members in (("typed", rows, ["a", "b"]), ("untyped", untyped, ["a", "b", "c"])):
+        answered = qt.consensus_frame(frame, members, 2, "eac").toArrow().to_pandas().sort_values("id")
+        labels[name] = answered["consensus"].tolist()
+    assert labels["untyped"] == labels["typed"]
+    assert set(labels["typed"]) == {0, 1}
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_says_what_its_driver_needs_and_shuffles_what_it_cannot_broadcast(spark, monkeypatch):
+    from quorate.tables.engines import spark_engine
+
+    rows = spark.createDataFrame([(i, i % 5, i % 7) for i in range(70)], "id int, a int, b int")
+    expected = qt.consensus_frame(rows, ["a", "b"], 2, "eac")
+    monkeypatch.setattr(spark_engine, "_BROADCAST_SHARE", 0.0)
+    shuffled = qt.consensus_frame(rows, ["a", "b"], 2, "eac")
+    plans = [frame._jdf.queryExecution().executedPlan().toString() for frame in (expected, shuffled)]
+    assert "BroadcastHashJoin" in plans[0]
+    assert "BroadcastHashJoin" not in plans[1]
+    assert "ShuffledHashJoin" in plans[1]
+    assert sorted(shuffled.collect()) == sorted(expected.collect())
+    monkeypatch.setattr(spark_engine, "_BYTES_PER_CELL", 10**9)
+    with raises("spark-driver-memory") as raised:
+        qt.consensus_frame(rows, ["a", "b"], 2, "eac")
+    assert "spark.driver.memory=" in str(raised.value)
 
 
 def test_nulls_equal_each_other_in_joins():

@@ -15,7 +15,8 @@ from quorate._runtime.memory import memory_limit
 from quorate.cli import main
 from quorate.persistence.feature_models import load_model
 from quorate.tables.io import open_table
-from support import raises
+from quorate.tables.io.untrusted_files import arrow_batch_sizes
+from support import raises, warns
 
 METHODS = ["gp-mgla", "weac", "eac", "hbgf", "wcc", "ecmc", "wct", "srs"]
 A, B = [0] * 7 + [1] * 5, [0] * 6 + [1] * 3 + [2] * 3
@@ -84,7 +85,7 @@ def test_an_archive_is_refused_before_it_is_unpacked(tmp_path, capsys):
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, a=np.zeros(2_000_000, dtype=np.int64), b=np.zeros(2_000_000, dtype=np.int64))
     assert path.stat().st_size < 100_000
-    with memory_limit("20MB"), raises(""):
+    with memory_limit("20MB"), raises("memory"):
         open_table(path)
 
 
@@ -229,3 +230,96 @@ def test_folders_that_vanish_while_parquet_is_sought(tmp_path, capsys, monkeypat
     (tmp_path / "vanishing").mkdir()
     monkeypatch.setattr("os.scandir", gone)
     assert "is a folder without Parquet files" in complaint(tmp_path, capsys)
+
+
+# Small files that would exhaust memory ------------------------------------------------------------------------------
+
+
+def far_corner(path):
+    """A workbook of less than 2 KB whose only cell is in the last row and column."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    cell = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
+        'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" '
+        f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="s" sheetId="1" '
+        'r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" '
+        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
+        f"{cell}</sheetData></worksheet>",
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, '<?xml version="1.0" encoding="UTF-8"?>' + text)
+    assert path.stat().st_size < 2000
+
+
+def test_a_workbook_that_declares_a_huge_sheet(tmp_path):
+    """Its reader would allocate 513 GB and end the process."""
+    pytest.importorskip("python_calamine")
+    far_corner(tmp_path / "far.xlsx")
+    with memory_limit("200MB"), raises("workbook-memory", error=MemoryError):
+        open_table(tmp_path / "far.xlsx")
+
+
+def test_a_workbook_that_needs_too_much_memory(tmp_path):
+    workbook = pytest.importorskip("openpyxl").Workbook(write_only=True)
+    pytest.importorskip("python_calamine")
+    sheet = workbook.create_sheet()
+    for _ in range(4000):
+        sheet.append(["x"] * 200)
+    workbook.save(tmp_path / "wide.xlsx")
+    with memory_limit("30MB"), raises("workbook-memory"):
+        open_table(tmp_path / "wide.xlsx")
+    with memory_limit("2GB"), open_table(tmp_path / "wide.xlsx", header=False) as table:
+        assert len(table.columns) == 200
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+def test_arrow_buffers_that_decompress_to_too_much(tmp_path, compression):
+    path = tmp_path / "bomb.arrow"
+    zeros = np.zeros(3_000_000, dtype=np.int64)
+    table = pa.table({"a": zeros, "b": pa.array(["x"] * 30).dictionary_encode().take(pa.array(zeros))})
+    feather.write_feather(table, path, compression=compression, chunksize=1_000_000)
+    assert path.stat().st_size < 300_000
+    with memory_limit("20MB"), raises("memory", error=MemoryError):
+        open_table(path)
+    with memory_limit("1GB"), open_table(path) as table:
+        assert table.n_rows == 3_000_000
+
+
+@pytest.mark.parametrize("compression", ["zstd", "uncompressed"])
+def test_sizes_of_arrow_batches(tmp_path, compression):
+    table = pa.table({"a": np.arange(3000) % 7, "b": pa.array(["long text"] * 3000)})
+    feather.write_feather(table, tmp_path / "t.arrow", compression=compression, chunksize=1000)
+    sizes = arrow_batch_sizes(tmp_path / "t.arrow")
+    assert len(sizes) == 3
+    if compression == "zstd":
+        assert sizes == [pytest.approx(batch.nbytes, rel=0.02) for batch in table.to_batches(max_chunksize=1000)]
+    else:
+        assert sizes == [0, 0, 0]
+
+
+def test_the_sheets_of_a_workbook(tmp_path):
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    pytest.importorskip("python_calamine")
+    for name, column in (("first", "a"), ("second", "b")):
+        sheet = workbook.create_sheet(name)
+        for row in [("id", column), *((f"r{i}", i % 3) for i in range(30))]:
+            sheet.append(row)
+    del workbook["Sheet"]
+    workbook.save(tmp_path / "t.xlsx")
+    with warns("several-sheets"), open_table(tmp_path / "t.xlsx") as table:
+        assert table.columns == ("id", "a")
+    for sheet in ("second", 1):
+        with open_table(tmp_path / "t.xlsx", sheet=sheet) as table:
+            assert table.columns == ("id", "b")
+    for sheet in ("third", 2, -1):
+        with raises("sheet", parameter="sheet"):
+            open_table(tmp_path / "t.xlsx", sheet=sheet)

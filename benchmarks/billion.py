@@ -1,7 +1,7 @@
-"""One billion rows, ten members: made in pieces, combined from Parquet in bounded memory, with a log.
+"""One billion rows and ten members: generated in pieces, and combined from Parquet in bounded memory.
 
-Run `python -m benchmarks.billion FOLDER [MILLIONS]` at a low priority; it needs 15 GB of disk in FOLDER. Pieces that
-are there already are kept, so a run that was interrupted goes on where it stopped; the consensus itself starts again.
+`python -m benchmarks.billion FOLDER [MILLIONS]` needs 15 GB of disk in FOLDER. An interrupted run reuses the pieces;
+the consensus itself starts again.
 """
 
 import os
@@ -94,7 +94,7 @@ def main() -> None:
     log(f"combined and written in {seconds:.0f} s ({processor:.0f} s of processor)")
     log(f"{n_rows / seconds:,.0f} rows per second")
     log(f"peak memory {_status('VmHWM') / 1e9:.2f} GB; answer {out.stat().st_size / 1e9:.2f} GB")
-    log(f"peak disk beside the source {peak.get('disk', 0) / 1e9:.2f} GB")
+    log(f"peak disk in addition to the source {peak.get('disk', 0) / 1e9:.2f} GB")
     out.unlink()
 
 

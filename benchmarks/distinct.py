@@ -1,10 +1,10 @@
-"""Average link where rows hardly repeat: 200,000 rows x 20 members (199,244 patterns), beside another version.
+"""Average link on rows that rarely repeat: 200,000 rows x 20 members (199,244 patterns), compared with another version.
 
     python -m benchmarks.distinct SRC [--uniform] [--rows N] [--methods NAME ...]
 
-SRC is the folder `src` of the other version, such as one that `git worktree add FOLDER COMMIT` has checked out. Both
-run the same labels in processes of their own, each method once on some rows first, for its kernels to be compiled.
-Labels are members of a mixture, or drawn uniformly from 480 clusters each.
+SRC is the folder `src` of the other version, such as one made by `git worktree add FOLDER COMMIT`. Both versions run
+on the same labels in separate processes, after compiling their kernels. Labels are members of a mixture, or drawn
+uniformly from 480 clusters each.
 """
 
 import argparse

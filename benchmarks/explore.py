@@ -1,8 +1,8 @@
-"""The explorer against its running server: from click to drawn answer in a browser, and many clients at once.
+"""Response times of the explorer: from click to drawn result in a browser, and with many simultaneous clients.
 
 `python -m benchmarks explore` (or `make bench-explore`); needs Chromium and Playwright, and about ten minutes. Bars:
 median 300 ms, 95th percentile 1 s, first page 2 s; under load no answer is lost or mixed up. Times are those of an idle
-machine with two cores; the processor time told beside them can be compared on a busy one too.
+machine with two cores; processor times, which are also reported, can be compared on a busy machine too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def million() -> qt.Ensemble:
 
 
 def run() -> Iterator[Result]:
-    """Measure the first page and clicks on both ensembles, then many clients at once."""
+    """Measure the first page and clicks on both ensembles, then many simultaneous clients."""
     return run_parts(
         lambda: first_page("1,000,000 x 20", million()),
         lambda: first_page("LR x 50", qt.Ensemble(letters(50))),
@@ -128,8 +128,8 @@ def timed(
 ) -> Iterator[Result]:
     """Change controls of the page, one after the other, and wait until the answer is drawn; timed in the page itself.
 
-    Beside it stands the processor time of the server, which tells a busy machine from slow work. `undo` clicks each
-    control a second time, which is not counted.
+    The processor time of the server is also measured, which does not depend on other work of the machine. `undo`
+    clicks each control a second time, which is not counted.
     """
     found, cpu = [], []
     for control, value in changes:
@@ -144,7 +144,7 @@ def timed(
 
 
 def settled(page: Any) -> None:
-    """Wait until the page asks for nothing more."""
+    """Wait until the page has no open request."""
     while page.evaluate("document.body.classList.contains('waiting')"):
         page.wait_for_timeout(20)
 
@@ -164,7 +164,7 @@ _CHANGE = """async ([control, value]) => {
 
 
 def bars(what: str, found: list[float], cpu: list[float], *, most: float | None) -> Iterator[Result]:
-    """Give times beside the most they should be, median and 95th percentile, and the server's processor time."""
+    """Yield the median and 95th percentile of times with their bounds, and the server's processor time."""
     used = statistics.median(cpu)
     if most is None or len(found) == 1:
         yield bar(what, found[0], most or found[0])
@@ -175,12 +175,12 @@ def bars(what: str, found: list[float], cpu: list[float], *, most: float | None)
 
 
 def bar(what: str, seconds: float, most: float) -> Result:
-    """Return a time beside the most it should be."""
+    """Return a time with its upper bound."""
     return Result(what, seconds, most, "s", seconds / most, "<= 1", seconds <= most)
 
 
 def load() -> Iterator[Result]:
-    """Let fifty clients ask for a minute; every answer has to come, and to be the one asked for."""
+    """Run fifty clients for a minute; every request must get its own answer."""
     ens = qt.Ensemble(letters(20)[:3000])
     asks = [
         {"method": method, "k": k, "members": [j for j in range(20) if j != off]}

@@ -1,7 +1,7 @@
-"""cluster_file on a Parquet table of 8 float32 features, for real: `python -m benchmarks.feature_file FOLDER [ROWS]`.
+"""cluster_file on a Parquet table of 8 float32 features: `python -m benchmarks.feature_file FOLDER [ROWS]`.
 
-The table (a mixture of 12 Gaussians) is made in pieces of a million rows; an interrupted run goes on from the pieces
-that are there. Prints a log with rows per second and peak memory, and both again in JSON.
+The table (a mixture of 12 Gaussians) is made in pieces of a million rows, which an interrupted run reuses. Prints rows
+per second and peak memory, as a log and as JSON.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Kills and interrupts at random moments: outputs are absent, old or whole, and the next run clears what was left.
+"""Kills and interrupts at random moments: outputs are absent, old or complete, and the next run removes leftovers.
 
 `python -m benchmarks.kills --cases 1000 --signal kill` (or `int`) forks a process per case from one that has imported
-everything, so that the moments fall into the work and not into the start of Python. What came out is appended to
-.cache/kills/SIGNAL.jsonl; the next call goes on from there.
+everything, so that the moments fall into the computation and not into the start of Python. Outcomes are appended to
+.cache/kills/SIGNAL.jsonl; the next call continues.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def run() -> list[Result]:
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the cases and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--signal", choices=list(SIGNALS), default="kill")

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.leaderboard [RESULTS] [--only PART] [--jobs N]` goes on with what RESULTS (by default
 `.cache/leaderboard`) holds; with `--page docs/leaderboard.md` it writes the page from the rounds of draws that are
-complete. The pools are those beside the repository, in ../shared/ensembles. The parts have a results folder each; the
+complete. The pools are in ../shared/ensembles. The parts have a results folder each; the
 ensembles of a size and a draw are the same in all of them.
 """
 
@@ -196,7 +196,7 @@ def _figure(value: float, digits: int = 3) -> str:
 
 
 def beside_published(parts: Iterable[tuple[Comparison | None, bool]]) -> str:
-    """Return our means on the PTA pools beside those of TKDE 2016, Table 9."""
+    """Return our means on the PTA pools with those of TKDE 2016, Table 9."""
     with (SHARED / "paper" / "tkde2016_table9.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["nmi"]]
     published = {(row["pool"], row["method"], row["k"]): float(row["nmi"]) for row in rows}
@@ -220,7 +220,7 @@ def beside_published(parts: Iterable[tuple[Comparison | None, bool]]) -> str:
 
 
 def beside_published_means(found: Comparison) -> str:
-    """Return our means over the LWEA pools beside those that the authors published of the same pools (100 draws)."""
+    """Return our means over the LWEA pools with those published by the authors for the same pools (100 draws)."""
     rows = [i for i, pool in enumerate(found.pools) if pool.startswith("lwea_")]
     means = found.means("max")[rows]
     lines = [
@@ -232,7 +232,7 @@ def beside_published_means(found: Comparison) -> str:
 
 
 def beside_survey(found: Comparison) -> str:
-    """Return the mean ranks of a survey of 71 entries on 86 datasets (other pools, 20 members) beside ours."""
+    """Return the mean ranks of a survey of 71 entries on 86 datasets (other pools, 20 members) with ours."""
     with (SHARED / "paper" / "survey2026_71_methods.csv").open() as file:
         rows = {row["experiment_label"].split(" ", 1)[1]: row for row in csv.DictReader(file)}
     ranking = found.ranking("max")
@@ -315,14 +315,14 @@ def unfinished(parts: Iterable[Comparison | None]) -> str:
     )
     table = markdown_table(["method", "pool", "members", "message"], failed) if failed else "Everything else did.\n"
     left_out = (
-        f"{', '.join(LEFT_OUT)} takes half a minute and more on the smallest pools, and was left out. "
+        f"{', '.join(LEFT_OUT)} takes half a minute and more on the smallest pools, and was not run. "
         f"{', '.join(SLOW)} run after all others, and are in the tables once they have a number on every pool."
     )
     return f"\n## What did not finish\n\n{left_out}\n\n{table}"
 
 
 def draw(folder: Path, page: Path) -> None:
-    """Draw the diagram of ranks beside the page."""
+    """Draw the diagram of ranks into the folder of the page."""
     found = read(folder, "10")
     assert found is not None
     figure = draw_ranks(found.ranking("max"), f"10 members, number of classes, {found.draws} draws")

@@ -1,8 +1,8 @@
-"""What members fitted on samples, and spectral members, are worth: NMI with known classes, resumable.
+"""Quality of members fitted on samples, and of spectral members: NMI with known classes.
 
 `python -m benchmarks.member_quality spectral FILE` runs Pen Digits and Letters with spectral members, 20 seeds each;
 `python -m benchmarks.member_quality sample FILE` runs the eight datasets with members fitted on all rows and a quarter.
-FILE keeps what is finished; a run goes on where it was.
+Finished measurements are stored in FILE; an interrupted run continues.
 """
 
 from __future__ import annotations

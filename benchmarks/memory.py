@@ -1,9 +1,9 @@
-"""What is forecast to need memory beside what is measured, over many shapes of ensembles.
+"""Forecast and measured memory over many shapes of ensembles.
 
     python -m benchmarks memory
 
-Every shape runs in a process of its own; finished ones are kept in benchmarks/results/memory.jsonl. The forecast is the
-largest that the fit asks room for; measured is the peak beyond what is resident before the fit.
+Every shape runs in a separate process; finished ones are stored in benchmarks/results/memory.jsonl. The forecast is the
+largest one of the fit; the measurement is the peak above the memory before the fit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     limit: str | None = None
     """The memory there is said to be."""
     fitted: bool = False
-    """Whether what is forecast was mended after looking at this shape; the others are a check."""
+    """Whether the forecast was adjusted with this shape; the others are a check."""
 
 
 SHAPES = [
@@ -97,7 +97,7 @@ def labels_of(shape: Shape) -> np.ndarray:
 
 
 def task(shape: Shape, ens: qt.Ensemble) -> object:
-    """Do what the shape asks for."""
+    """Run the fit of the shape."""
     name, *more = shape.method.split()
     if name == "agreement":
         return qt.agreement(ens)

@@ -1,9 +1,9 @@
-"""The paper's comparison again, with the k-means of GP-MGLA started by Ward: a column beside the others.
+"""The paper's comparison with the k-means of GP-MGLA initialized by Ward, as an additional column.
 
-`python -m benchmarks.paper_start [DATASET ...]` measures, or goes on, in .cache/trust/paper (by default all eight
-datasets: hours) and prints the table of what there is. Pools and ensembles are those of `quorate reproduce all`: its
-own column is measured again as a check, and those of the other methods are read from docs/reproduction/compare.csv.
-What the paper says of GP-MGLA in this comparison is judged for both starts, by the code of the reproduction.
+`python -m benchmarks.paper_start [DATASET ...]` runs or continues in .cache/trust/paper (by default all eight
+datasets: hours) and prints the table of the finished measurements. Pools and ensembles are those of `quorate reproduce
+all`: its own column is measured again as a check, and those of the other methods are read from docs/reproduction/compare.csv.
+The claims of the paper about GP-MGLA are checked for both initializations by the code of the reproduction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mean scores of every method on the public pools at the true number of classes, beside those of a prototype.
+"""Mean scores of every method on the public pools at the number of classes, compared with a prototype.
 
 Run `python -m benchmarks.quality [RESULTS]` after `python -m benchmarks.leaderboard [RESULTS]`, whose ensembles of 10
 members it reads; scores are max-normalized NMI, and methods have the settings of the prototype.
@@ -55,7 +55,7 @@ def median_of_any_k(labels: np.ndarray, n_clusters: int) -> np.ndarray:
 
 
 def main() -> None:
-    """Print the mean over pools of the mean over draws, beside the prototype's."""
+    """Print the mean over pools of the mean over draws, with that of the prototype."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS
     parts = [found for part in ("specified", "10", "slow") if (found := read(folder, part)) is not None]
     for name, expected in PROTOTYPE.items():

@@ -1,7 +1,7 @@
-"""Consensus of files of any size beside the bare engine, and of arrays beside a group-by alone.
+"""Consensus of files of any size compared with plain DuckDB, and of arrays compared with a group-by.
 
 Sizes in millions of rows come from QUORATE_BENCH_MILLIONS (default "10,100"); tables are made once, under .cache/scale.
-Every comparison alternates the two sides in one run, as other work on the machine slows both.
+Every comparison alternates the two programs, because other work on the machine slows both.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""One run over a table in files, in a process of its own: ours, or the bare engine doing as little as it can."""
+"""One run over a table in files, in a separate process: ours, or plain DuckDB doing the minimum."""
 
 import json
 import resource
@@ -13,8 +13,8 @@ THREADS = 2
 MEMORY_LIMIT = "1GB"
 N_CLUSTERS = 12
 
-# The bare version: what any answer from this engine costs at least. It groups by the members, keeps a number per
-# pattern, and joins four columns of the answer's types to the rows while it copies them.
+# The minimum that any result from DuckDB costs: it groups by the members, stores a number per pattern, and joins four
+# columns of the types of the result to the rows while it copies them.
 BARE_GROUP = """
 CREATE TEMP TABLE patterns AS
 SELECT {members}, count(*) % 12 AS consensus, 1.0::DOUBLE / count(*) AS confidence,

@@ -1,10 +1,10 @@
 """Five shapes in the plane, 1 to 20 million points, from points to clusters with spectral members.
 
-The shapes are versions of our own, with fixed seeds, of those of U-SENC (Huang, Wang, Wu, Lai, Kwoh 2020), whose
+The shapes are our own versions, with fixed seeds, of those of U-SENC (Huang, Wang, Wu, Lai, Kwoh 2020), whose
 seconds were published for another machine. "Best" is the labeling by the densities that made the points.
-`python -m benchmarks.shapes FILE [SHAPE ...]` keeps what is finished in FILE; QUORATE_BENCH_SHARE=0.1 takes a tenth,
-and QUORATE_BENCH_POINTS names a folder that keeps the points. Seconds of processor are those of all threads together;
-what is compiled is compiled before, on a few points.
+`python -m benchmarks.shapes FILE [SHAPE ...]` stores finished measurements in FILE; QUORATE_BENCH_SHARE=0.1 takes a
+tenth of the points, and QUORATE_BENCH_POINTS names a folder that stores them. Processor seconds are those of all
+threads; kernels are compiled before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Starts of k-means in the embeddings of graph methods, beside ten random starts, on the public pools of members.
+"""Initializations of k-means in the embeddings of graph methods, compared with ten random ones, on public pools.
 
     python -m benchmarks starts
 
-Finished draws are kept in benchmarks/results/starts.jsonl; run again to go on after an interruption.
+Finished draws are stored in benchmarks/results/starts.jsonl; run it again to continue after an interruption.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 A mutant differs from a module of `quorate` in one comparison, sum or product, number, or truth value. It takes the
 module's place in a copy of the package that keeps its compiled kernels. Its tests run in a fork of a process that has
 imported everything but the package, the quickest first. Verdicts are appended to FILE as they come, with the processor
-time they took; a mutant that is there already is not run again, unless its line is asked for.
+time they took; a mutant that in FILE is not run again, unless its line is requested.
 """
 
 import argparse
@@ -67,7 +67,18 @@ IMPORTED = ["_hypothesis_pytestplugin", "duckdb", "pandas", "polars", "pyarrow.d
 IMPORTED += ["scipy.cluster.hierarchy", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.stats"]
 IMPORTED += ["sklearn.cluster", "sklearn.metrics"]
 """What tests and the package import, so that no fork has to."""
-OPTIONS = ["-o", "addopts=", "-m", "not slow", "-x", "-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
+OPTIONS = [
+    "-o",
+    "addopts=--import-mode=importlib",
+    "-m",
+    "not slow",
+    "-x",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "_hypothesis_pytestplugin",
+]
 OPTIONS += ["--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 MEMORY = 16 << 30
 DECLARING = {"strict", "frozen", "repr", "init"}  # arguments that say how something is held or checked

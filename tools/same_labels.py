@@ -79,7 +79,7 @@ def in_engine(labels: Any, engine: str) -> tuple[Any, Any]:
 
 
 def _with_row_number(frame: Any, engine: str) -> tuple[Any, Any]:
-    """Engines without an order of rows: a column `row` goes with them, and is no member."""
+    """Return a frame with a column `row`, not used as a member, for engines without an order of rows."""
     if engine == "duckdb":
         import duckdb
 

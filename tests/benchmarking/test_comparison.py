@@ -34,7 +34,7 @@ N = 60
 
 
 def noisy_copies(rng, n_members=6, n_rows=N, k=3):
-    """Return (n, members) copies of a partition with some labels drawn anew, and the partition."""
+    """Return (n, members) copies of a partition with some random labels, and the partition."""
     classes = np.arange(n_rows) % k
     labels = np.repeat(classes[:, None], n_members, axis=1)
     spoilt = rng.random(labels.shape) < 0.15
@@ -85,14 +85,14 @@ def test_a_comparison_and_its_tables(pools, tmp_path):
     assert len((tmp_path / "report" / "measurements.csv").read_text().splitlines()) == 1 + 3 * 2 * 4
 
 
-def test_answers_are_those_of_the_library(pools, tmp_path):
+def test_scores_are_those_of_the_library(pools, tmp_path):
     found = qt.bench({"one": pools["one"]}, ["weac"], tmp_path, n_members=5, draws=1, n_jobs=1, progress=False)
     pool = make_pool("one", *pools["one"])
     labels = qt.WEAC(3).fit_predict(pool.draw(5, 0, 0))
     assert found.means("ari")[0, 0] == pytest.approx(adjusted_rand_score(pools["one"][1], labels), abs=1e-6)
 
 
-def test_one_seed_gives_one_table_and_the_rest_is_not_done_twice(pools, tmp_path):
+def test_results_depend_on_the_seed_and_nothing_is_measured_twice(pools, tmp_path):
     settings = {"n_members": 3, "draws": 2, "progress": False}
     one = qt.bench(pools, ["eac"], tmp_path / "a", n_jobs=1, **settings)
     two = qt.bench(pools, ["eac"], tmp_path / "b", n_jobs=2, **settings)
@@ -134,7 +134,7 @@ def test_workers_answer_every_task():
     assert sorted(run_in_workers(double, range(7), 2)) == [(n, 2 * n) for n in range(7)]
 
 
-def test_workers_survive_what_tasks_do():
+def test_workers_survive_failing_tasks():
     found = dict(run_in_workers(misbehave, ["exit", "wait", "print", "fine"], 1, timeout=15))
     assert found["exit"] == Failure("its process ended (with exit code 3)")
     assert found["wait"] == Failure("ran out of time (15 s)")
@@ -142,7 +142,7 @@ def test_workers_survive_what_tasks_do():
     assert found["fine"] == "fine"
 
 
-def test_killed_in_the_middle_it_resumes(pools, tmp_path):
+def test_a_killed_comparison_continues(pools, tmp_path):
     code = textwrap.dedent(f"""
         import numpy as np, os, signal
         import quorate as qt
@@ -193,7 +193,7 @@ def test_matlab_files_of_version_7_3(pools, tmp_path):
     assert np.array_equal(read_pool(tmp_path / "d.mat").labels, labels)
 
 
-def test_pools_of_datasets_are_drawn_by_a_recipe(tmp_path):
+def test_pools_of_datasets_are_generated(tmp_path):
     [pool] = gather_pools("iris", recipe=Recipe(("kmeans",), 4), cache=tmp_path)
     assert pool.labels.shape == (150, 4)
     assert pool.n_classes == 3
@@ -340,7 +340,7 @@ def test_the_rank_diagram_names_every_method():
     assert all(name in shown for name in "abcde")
 
 
-def test_tables_in_latex_escape_what_is_special():
+def test_latex_tables_escape_special_characters():
     text = Table("t", ("name", "50 %"), (("a_b & c", "1 ± 2"),)).latex()
     assert r"a\_b \& c & 1 $\pm$ 2 \\" in text
     assert r"50 \%" in text
@@ -372,7 +372,7 @@ def test_the_command(pools, tmp_path):
     assert "mean rank" in shown.output
 
 
-def test_a_method_that_ran_out_of_time_is_not_tried_on_later_draws_and_larger_ensembles():
+def test_a_method_that_timed_out_is_skipped_on_later_draws_and_larger_ensembles():
     protocol = Protocol(n_members=(10, 20), draws=3)
     late = {"status": f"{TIMED_OUT} (5 s)"}
     finished = {"p/M=10/draw=0/a": {"status": "ok"}, "p/M=10/draw=1/a": late, "p/M=20/draw=0/b": late}

@@ -214,15 +214,18 @@ def print_structure(out: Any, structure: dict[str, Any]) -> None:
 def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
     """Return the table of the best-supported numbers of clusters."""
     largest = max(candidate["score"] for candidate in candidates) or 1.0
+    parts = {"eigengap": "eigengap", "stability": "split-half ARI"}
+    if "support" in candidates[0]:
+        parts = {"agreement": "agreement of kinds (ARI)", "density": "with HDBSCAN (ARI)"}
     rows = [
         (
             candidate["k"],
             f"{candidate['score']:.3f} {bar(candidate['score'] / largest, 8)}",
-            *("" if candidate[part] is None else f"{candidate[part]:.3f}" for part in ("eigengap", "stability")),
+            *("" if candidate[part] is None else f"{candidate[part]:.3f}" for part in parts),
         )
         for candidate in candidates
     ]
-    return table("Numbers of clusters", ("clusters", "score", "eigengap", "split-half ARI"), rows)
+    return table("Numbers of clusters", ("clusters", "score", *parts.values()), rows)
 
 
 def _cluster_table(answer: dict[str, Any]) -> Any:

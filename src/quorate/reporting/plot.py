@@ -16,6 +16,7 @@ from quorate._utils.optional_imports import import_extra
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
 from quorate.errors import InputError
+from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.reliability import Measure, Normalize
 from quorate.reporting.cut_views import answer_at, cut_view, sweep_view
 from quorate.reporting.figure_views import flow_view, matrix_view, tree_view
@@ -199,7 +200,7 @@ def choose_k(fitted: Fitted, *, ax: Any = None) -> Any:
     fitted : result of `consensus`, or fitted estimator
     ax : matplotlib axes, optional
     """
-    choice = fitted_method(fitted).choice_
+    choice = fitted.choice_ if isinstance(fitted, ConsensusClustering) else fitted_method(fitted).choice_
     if not choice.curve:
         raise InputError(f"There are no scores by number of clusters to draw. {choice.sentence}", code="no-scores")
     ax = _axes(ax, width=8.0)
@@ -216,8 +217,10 @@ def choose_k(fitted: Fitted, *, ax: Any = None) -> Any:
     for name, legend, style, ink in (
         ("stability", "split-half stability (ARI)", "s--", "#c44e0e"),
         ("eigengap", "eigengap", "o-", "#16956e"),
+        ("agreement", "agreement of kinds (ARI)", "s--", "#c44e0e"),
+        ("density", "agreement with HDBSCAN (ARI)", "o-", "#16956e"),
     ):
-        values = np.array([getattr(candidate, name) for candidate in choice.curve])
+        values = np.array([getattr(candidate, name, np.nan) for candidate in choice.curve])
         if np.isfinite(values).any():
             ax.plot(ks, values, style, ms=4, color=ink, label=legend)
     for candidate in choice.candidates:

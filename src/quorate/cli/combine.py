@@ -215,7 +215,7 @@ def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
     """Return the table of the best-supported numbers of clusters."""
     largest = max(candidate["score"] for candidate in candidates) or 1.0
     parts = {"eigengap": "eigengap", "stability": "split-half ARI"}
-    if "support" in candidates[0]:
+    if candidates[0]["agreement"] is not None:
         parts = {"agreement": "agreement of kinds (ARI)", "density": "with HDBSCAN (ARI)"}
     rows = [
         (

@@ -53,6 +53,7 @@ def summarize_clusters(
         features=sampled_features(clusters, plane),
         structure=clusters.estimator.structure_,
         choice=clusters.estimator.choice_,
+        automatic=clusters.estimator.n_clusters == "auto",
     )
     return _scale_to_all_rows(summarize(clusters.estimator.consensus_, origin, n_clusters=n_clusters), clusters)
 

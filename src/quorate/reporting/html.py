@@ -95,6 +95,7 @@ def report(
         features=_feature_rows(fitted, features, plane),
         structure=fitted.structure_ if isinstance(fitted, ConsensusClustering) else None,
         choice=fitted.choice_ if isinstance(fitted, ConsensusClustering) else None,
+        automatic=isinstance(fitted, ConsensusClustering) and fitted.n_clusters == "auto",
     )
     write_text(path, render_report(summarize(method, origin, n_clusters=n_clusters)), force=force)
     return Path(path)

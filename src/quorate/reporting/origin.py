@@ -52,6 +52,8 @@ class Origin:
     """The test for structure in the features, if available."""
     choice: Choice | None = None
     """The choice of the number of clusters by the features, if available; default: by the labels."""
+    automatic: bool = False
+    """Whether the features chose the number of clusters."""
 
 
 def known_classes(ens: Ensemble, truth: Any, column: str = "known classes") -> KnownClasses:

@@ -207,7 +207,7 @@ def _plain(value: Any) -> Any:
 
 def _choice(fitted: ConsensusMethod, sweep: SweepView, origin: Origin) -> dict[str, Any]:
     """Return the number of clusters and how it was chosen."""
-    automatic = isinstance(fitted.n_clusters, str)
+    automatic = origin.automatic or isinstance(fitted.n_clusters, str)
     k, choice = fitted.n_clusters_, origin.choice or sweep.choice
     scores = {candidate.n_clusters: candidate.score for candidate in choice.curve}
     values = [round(scores[k], 6) if np.isfinite(scores.get(k, np.nan)) else None for k in sweep.ks]

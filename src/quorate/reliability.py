@@ -27,7 +27,7 @@ from quorate.ensemble import (
     member_indicator,
     overlap_blocks,
 )
-from quorate.errors import QuorateError, warn
+from quorate.errors import InputError, warn
 from quorate.families import Families, families
 
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
@@ -654,9 +654,13 @@ def resolve_influence(
     try:
         given = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise QuorateError(f"weights must be {choices}; got {weights!r}.") from None
+        raise InputError(f"must be {choices}; got {weights!r}.", code="member-weights", parameter="weights") from None
     if given.shape != (ens.n_members,):
-        raise QuorateError(f"weights must be {choices}; got shape {given.shape} for {ens.n_members} members.")
+        raise InputError(
+            f"must be {choices}; got shape {given.shape} for {ens.n_members} members.",
+            code="member-weights",
+            parameter="weights",
+        )
     if not np.all(np.isfinite(given)) or np.any(given < 0) or given.max() == 0:
-        raise QuorateError("weights must be finite, not negative, and not all zero.")
+        raise InputError("must be finite, not negative, and not all zero.", code="member-weights", parameter="weights")
     return check_weight_range("weights", given) / given.max()

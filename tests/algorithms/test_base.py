@@ -148,7 +148,7 @@ def test_new_rows_join_the_nearest_cluster(method, noisy_blobs):
     unknown = np.full(5, np.nan)
     found = fitted.predict(np.stack([known, partly, unknown]))
     assert found.tolist() == [fitted.labels_[3], fitted.labels_[3], -1]
-    with pytest.raises(qt.QuorateError, match="has 5 members, but the new labels have 2"):
+    with raises("different-members"):
         fitted.predict(noisy_blobs[:, :2])
 
 
@@ -184,7 +184,7 @@ def test_trivial_member_has_no_influence_in_weac(noisy_blobs):
 def test_degenerate_ensembles(method, labels, k):
     ens = Ensemble(labels)
     if k == 2 and (ens.n_rows < 2 or (method is qt.GPMGLA and ens.n_clusters < 2)):
-        with pytest.raises(qt.QuorateError, match="n_clusters must be at most"):
+        with pytest.raises(qt.QuorateError):
             method(n_clusters=k).fit(ens)
         return
     with quiet():
@@ -282,7 +282,7 @@ def test_all_weight_on_a_member_that_labels_nothing(method):
 def test_tree_needs_at_least_one_cluster(running_example):
     tree = qt.WEAC(2).fit(running_example).dendrogram_
     for k in (0, -3, 1.5):
-        with pytest.raises(qt.QuorateError, match="k must be an integer of at least 1"):
+        with raises("integer", "k"):
             tree.cut(k)
 
 
@@ -293,41 +293,42 @@ def test_coassociation_by_name_of_weights(running_example):
 
 
 @pytest.mark.parametrize(
-    ("params", "message"),
+    ("params", "code"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1; got 0"),
-        ({"n_clusters": 2.5}, 'n_clusters must be an integer or "auto"; got 2.5'),
-        ({"n_clusters": "three"}, "n_clusters must be an integer or \"auto\"; got 'three'"),
-        ({"n_clusters": None}, "n_clusters must be an integer"),
-        ({"n_clusters": 7}, "at most the number of rows, 6; got 7"),
-        ({"beta": -0.1}, "beta must be a finite number of at least 0"),
-        ({"beta": float("nan")}, "beta must be a finite number"),
-        ({"normalize": "root"}, "normalize must be one of 'sqrt', 'max'"),
-        ({"weights": "ncia"}, "weights must be one of 'trust', 'ncai', 'equal'.*Did you mean 'ncai'"),
-        ({"weights": [1, 2]}, r"one number per member; got shape \(2,\) for 3 members"),
-        ({"weights": [1, 2, np.nan]}, "weights must be finite"),
-        ({"weights": [0, 0, 0]}, "not all zero"),
-        ({"weights": object()}, "one number per member"),
+        ({"n_clusters": 0}, "integer"),
+        ({"n_clusters": 2.5}, "number-of-clusters"),
+        ({"n_clusters": "three"}, "number-of-clusters"),
+        ({"n_clusters": None}, "number-of-clusters"),
+        ({"n_clusters": 7}, "more-clusters-than-rows"),
+        ({"beta": -0.1}, "number"),
+        ({"beta": float("nan")}, "number"),
+        ({"normalize": "root"}, "choice"),
+        ({"weights": "ncia"}, "choice"),
+        ({"weights": [1, 2]}, "member-weights"),
+        ({"weights": [1, 2, np.nan]}, "member-weights"),
+        ({"weights": [0, 0, 0]}, "member-weights"),
+        ({"weights": object()}, "member-weights"),
     ],
 )
 @both
-def test_invalid_parameters_raise(running_example, method, params, message):
-    with pytest.raises(qt.QuorateError, match=message):
+def test_invalid_parameters_raise(running_example, method, params, code):
+    (parameter,) = params
+    with raises(code, parameter):
         method(**{"n_clusters": 2, **params}).fit(running_example)
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "message"),
+    ("method", "parameter", "value", "code"),
     [
-        (qt.WEAC, {"linkage": "avrage"}, "linkage must be one of.*Did you mean 'average'"),
-        (qt.GPMGLA, {"alpha": 0}, "alpha must be a finite number greater than 0"),
-        (qt.GPMGLA, {"init": "heavy"}, "init must be one of.*Did you mean 'heaviest'"),
-        (qt.GPMGLA, {"n_init": 0}, "n_init must be an integer of at least 1"),
+        (qt.WEAC, "linkage", "avrage", "choice"),
+        (qt.GPMGLA, "alpha", 0, "number"),
+        (qt.GPMGLA, "init", "heavy", "choice"),
+        (qt.GPMGLA, "n_init", 0, "integer"),
     ],
 )
-def test_invalid_parameters_of_one_method_raise(running_example, method, params, message):
-    with pytest.raises(qt.QuorateError, match=message):
-        method(n_clusters=2, **params).fit(running_example)
+def test_invalid_parameters_of_one_method_raise(running_example, method, parameter, value, code):
+    with raises(code, parameter):
+        method(n_clusters=2, **{parameter: value}).fit(running_example)
 
 
 def test_graph_methods_are_limited_by_the_number_of_clusters():
@@ -346,9 +347,9 @@ def test_consensus_in_one_call(noisy_blobs):
     assert result.method == "weac"
     assert result.params == {"linkage": "single"}
     assert qt.consensus(noisy_blobs).n_clusters == qt.GPMGLA(n_clusters="auto").fit(noisy_blobs).n_clusters_
-    with pytest.raises(qt.QuorateError, match="method must be one of.*Did you mean 'gp-mgla'"):
+    with raises("choice", "method"):
         qt.consensus(noisy_blobs, method="gpmgla")
-    with pytest.raises(qt.QuorateError, match="weac has no parameter 'link'.*Did you mean 'linkage'"):
+    with raises("unknown-parameter"):
         qt.consensus(noisy_blobs, method="weac", link="single")
 
 
@@ -397,7 +398,7 @@ def test_warnings_point_at_the_users_line():
         lambda: make_pipeline(qt.WEAC(2)).fit(gaps),
         lambda: clone(qt.GPMGLA(2)).fit(gaps),
     ):
-        with pytest.warns(qt.QuorateWarning, match="1 row") as caught:
+        with pytest.warns(qt.QuorateWarning) as caught:
             call()
         assert {warning.filename for warning in caught} == {__file__}
 

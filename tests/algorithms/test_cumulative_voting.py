@@ -10,7 +10,7 @@ import oracles
 import quorate as qt
 from quorate.algorithms.cumulative_voting import cumulative_votes, merge_columns, voting_order
 from quorate.ensemble import Ensemble
-from support import warns
+from support import raises, warns
 
 
 def test_cumulative_voting_on_the_running_example(running_example):
@@ -32,7 +32,7 @@ def test_cumulative_voting_on_the_running_example(running_example):
         assert found.labels_.tolist() == [0, 0, 0, 0, 1, 1]
     with warns("fewer-clusters"):
         qt.CumulativeVoting(n_clusters=4).fit(ens)
-    with pytest.raises(qt.QuorateError, match="adaptive must be True or False"):
+    with raises("flag", "adaptive"):
         qt.CumulativeVoting(adaptive="no").fit(ens)
 
 

@@ -13,6 +13,7 @@ from method_checks import assert_same_partitions
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import LINKS
 from quorate.row_similarity import pattern_coassociation
+from support import raises
 
 
 def test_locally_weighted_methods_on_the_running_example(running_example):
@@ -37,7 +38,7 @@ def test_certainty_of_a_single_member_and_of_random_members():
     doubtful = qt.cluster_certainty([[0, 0, 0, 0], [0, 1, 2, 3]], theta=0.001)
     assert doubtful.tolist() == [1e-300, 1, 1, 1, 1]
     assert qt.LWGP(n_clusters=2, theta=0.001).fit([[0, 0, 0, 0], [0, 0, 1, 1]]).n_clusters_ == 2
-    with pytest.raises(qt.QuorateError, match="theta must be a finite number greater than 0"):
+    with raises("number", "theta"):
         qt.cluster_certainty([[0, 1]], theta=0)
 
 

@@ -2,8 +2,9 @@
 
 `python -m benchmarks.paper_start [DATASET ...]` runs or continues in .cache/trust/paper (by default all eight
 datasets: hours) and prints the table of the finished measurements. Pools and ensembles are those of `quorate reproduce
-all`: its own column is measured again as a check, and those of the other methods are read from docs/reproduction/compare.csv.
-The claims of the paper about GP-MGLA are checked for both initializations by the code of the reproduction.
+all`: its own column is measured again as a check, and those of the other methods are read from
+docs/reproduction/compare.csv. The claims of the paper about GP-MGLA are checked for both initializations by the code
+of the reproduction.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def centers(seed=0):
 
 @numba.njit(cache=True, nogil=True)
 def _label(points, coordinates, bounds, labels):
-    """Write the nearest center of each member; the layout of coordinates (features, centers) suits vector instructions."""
+    """Write the nearest center of each member; coordinates are (features, centers), for vector instructions."""
     distance = np.empty(coordinates.shape[1], dtype=np.float32)
     for i in range(points.shape[0]):
         distance[:] = 0.0

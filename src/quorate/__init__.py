@@ -1,6 +1,6 @@
 """Combine many clusterings of the same data into one, and learn which of them to trust.
 
-The public names are listed in the stub beside this file; each is loaded when it is first used.
+The public names are listed in the stub `__init__.pyi`; each is loaded when it is first used.
 """
 
 import lazy_loader

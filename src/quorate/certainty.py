@@ -104,7 +104,7 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     member that shares most rows with it; h is small for fine members. Support is corrected for chance, the mean of s
     over all rows: the vote for K is (1 - chance) s + chance |C & K| / |C|, so that a member that cannot tell K from the
     rest (chance near 1) only votes by the share of C that K holds. Confidence is the mean vote for the row's own
-    cluster, by the members' weights, the row itself left out of all counts. So it compares across clusters of any size
+    cluster, by the members' weights, excluding the row itself. So it compares across clusters of any size
     and members of any fineness. Members that do not label a row, or put it together with no other row, have no vote on
     it.
 

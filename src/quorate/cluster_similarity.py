@@ -232,7 +232,7 @@ class SactOperator:
             ordered, beside = pad_to_eight(x, lists.order), _kernels.vector_lanes.rows(len(x))
 
             def add(task: slice, sums: Floats) -> None:
-                _kernels.neighbor_sums.add_triples_beside(
+                _kernels.neighbor_sums.add_triples_and_product(
                     lists.indptr,
                     lists.indices,
                     lists.values,

@@ -138,7 +138,7 @@ def given_families(groups: Any, names: Sequence[str]) -> Ints:
     elif isinstance(groups, Mapping):
         unknown = [name for name in groups if name not in names]
         if unknown:
-            raise _refuse(f"names {unknown[0]!r}, which is no member; members are {', '.join(names)}.")
+            raise _refuse(f"names {unknown[0]!r}, which is not a member; the members are {', '.join(names)}.")
         of_member = [("family", str(groups[name])) if name in groups else ("member", name) for name in names]
     else:
         of_member = [("family", str(family)) for family in groups]

@@ -487,7 +487,7 @@ def join(pairs, groups, touching, tree, end, n_nodes):
     partner, root = tree.partner, tree.root
     for i in range(len(pairs)):
         a, b = pairs[i]
-        # A parent is never below its children, even if rounding says so.
+        # A parent is never below its children, in spite of rounding.
         tree.height[a] = max(1.0 - tree.best[a], tree.height[a], tree.height[b])
         end = _join_histograms(a, b, groups, touching, end)
         root[b], partner[b], tree.absorbed[a] = a, -1, b

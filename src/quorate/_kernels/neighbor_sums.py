@@ -117,17 +117,17 @@ def add_triples(indptr, indices, values, weights, x, start, stop, out):
 
 
 @jit
-def add_triples_beside(indptr, indices, values, weights, beside, x, start, stop, out, product):
+def add_triples_and_product(indptr, indices, values, weights, other_values, x, start, stop, out, product):
     """Do what `add_triples` does and multiply the rows start..stop of another matrix with the same x in the same pass.
 
-    beside : the values of the other matrix at the entries of v
+    other_values : the values of the other matrix at the entries of v
     product : (n, 8)
     """
     _clear(out)
     for k in range(start, stop):
         entries = slice(indptr[k], indptr[k + 1])
         neighbors = indices[entries]
-        together, own = _sums_of_rows(neighbors, beside[entries], x)
+        together, own = _sums_of_rows(neighbors, other_values[entries], x)
         vector_lanes.store(product, k, own)
         _add_triples_through(neighbors, values[entries], weights[k], x, together, out)
 

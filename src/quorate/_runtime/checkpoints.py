@@ -177,7 +177,7 @@ def unpack(packed: dict[str, Any]) -> NDArray[Any]:
 
 
 def fingerprint(array: NDArray[Any]) -> str:
-    """Return a short text that tells arrays apart: shape, type and every value."""
+    """Return a digest of the shape, type and values of arrays."""
     import hashlib
 
     array = np.ascontiguousarray(array)
@@ -189,7 +189,7 @@ def fingerprint(array: NDArray[Any]) -> str:
 def peek(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a file of finished pieces is about, and the pieces, even while another process adds to it.
 
-    A last line that is not finished is left out; nothing is written.
+    An incomplete last line is ignored; nothing is written.
     """
     path = Path(path)
     try:

@@ -1,8 +1,8 @@
 """Temporary files and folders that the next run removes if their owner ended without doing so.
 
-Each has a token in its name and, next to it, a file `.quorate-TOKEN.lock` that its owner keeps locked. A lock that
-nobody holds marks the files of an ended run. Process ids would not do: containers that share a folder and a host name
-have process ids of their own.
+Each has a token in its name and, next to it, a file `.quorate-TOKEN.lock` that its owner keeps locked. An unheld
+lock marks the files of an ended run. Process IDs are not sufficient: containers that share a folder and a host name
+have separate process IDs.
 """
 
 import os

@@ -24,7 +24,7 @@ from quorate.row_similarity import covering_weight, pattern_coassociation
 _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos iterations
 _RELAXATION = 1.8
 _PENALTY_STEP = 1.5
-_MATRICES = 12  # matrices over patterns that a completion holds at once
+_MATRICES = 12  # matrices over patterns that a completion holds simultaneously
 
 
 class Block(NamedTuple):
@@ -223,7 +223,7 @@ class ECMC(LinkageMethod):
         Pairs that at most `low` of the members join are reliably apart, those that at least `high` join reliably
         together; the others are unknown. 0 <= low < high <= 1.
     lam : float or None, default None
-        Price of an error beside the nuclear norm; None for 1 / sqrt(p n).
+        Weight of an error relative to the nuclear norm; None for 1 / sqrt(p n).
     tolerance : float, default 1e-6
         Relative residual at which the solver stops (ten times that for the dual residual).
     max_iterations : int, default 3000

@@ -71,7 +71,7 @@ class MedianCuts(GroupCuts):
     def _statistics(self, groups: Ints, capacity: int) -> tuple[Floats, Floats, Ints]:
         """(n_clusters, capacity) histogram of each group over clusters; (capacity,) its rows and its patterns."""
         n_clusters = self.ensemble.n_clusters
-        require_memory(8.0 * n_clusters * capacity, f"{capacity:,} groups beside {n_clusters:,} clusters", USE_LINKAGE)
+        require_memory(8.0 * n_clusters * capacity, f"{capacity:,} groups by {n_clusters:,} clusters", USE_LINKAGE)
         histogram = np.zeros((n_clusters, capacity))
         phi = self._phi.tocoo()
         np.add.at(histogram, (phi.col, groups[phi.row]), phi.data * self.counts[phi.row])

@@ -64,7 +64,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class PortfolioCuts:
-    """Answers of a graph cut, an average-link tree and a mixture model, of which the best is taken for every k."""
+    """Answers of a graph cut, an average-link tree and a mixture model, of which the best is chosen at every k."""
 
     ensemble: Ensemble
     graph: TransferCut

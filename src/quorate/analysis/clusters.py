@@ -133,7 +133,7 @@ def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
     """
     of_member = sp.csr_array(member_indicator(ens).T)
     inside, together = shared @ of_member, shared**2 @ of_member
-    # Pairs of a row with itself are left out of both numerator and denominator.
+    # Pairs of a row with itself do not count, neither in the numerator nor in the denominator.
     alone = squared @ of_member
     pairs = inside**2 - alone
     has_pairs = pairs > 1e-9 * alone

@@ -443,7 +443,7 @@ def feature_roles(
 
 
 def _why_no_feature(table: ColumnSource, name: str, numeric: bool, commas: bool) -> str | None:
-    """Return why a column is no feature; None if it is one."""
+    """Return why a column is not a feature; None if it is one."""
     if is_class(name):
         return "ground truth"
     if is_id(name):

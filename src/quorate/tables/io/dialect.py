@@ -97,7 +97,7 @@ def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
             if len(rows) == _SAMPLE_ROWS:
                 break
     except csv.Error as error:
-        # The sample ends inside a quoted cell. If the quote never closes, reading the whole file says so.
+        # The sample ends inside a quoted cell. If the quote never closes, reading the whole file raises the error.
         if "unexpected end of data" not in str(error):
             return []
     return rows

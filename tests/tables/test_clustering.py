@@ -16,6 +16,8 @@ import quorate as qt
 from quorate import QuorateError, QuorateWarning
 from quorate.cli import main
 from quorate.columns.column_roles import ANSWER_COLUMNS
+from quorate.tables.clustering import Recipe, cluster_table
+from quorate.tables.io import open_table
 from support import raises, warns
 
 pl = pytest.importorskip("polars")
@@ -400,3 +402,47 @@ def test_the_command(rows, answer, tmp_path, capsys):
     np.testing.assert_array_equal(pd.read_csv(again)["consensus"], answer)
     assert main(["cluster", str(source), "-k", "4", "-o", out]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:Ignored columns")
+def test_columns_are_chosen_once_and_rows_hashed_once(rows, tmp_path, monkeypatch, capsys):
+    from quorate.columns import column_roles
+    from quorate.features import sampling
+
+    hashed, chosen = [], []
+    hash_rows, with_id = sampling.hash_rows, column_roles._with_id
+    monkeypatch.setattr(
+        sampling, "hash_rows", lambda values, seed: hashed.append(len(values)) or hash_rows(values, seed)
+    )
+    monkeypatch.setattr(column_roles, "_with_id", lambda *roles: chosen.append(1) or with_id(*roles))
+    frame_of(rows[0]).assign(key=[f"k{i}" for i in range(1500)]).to_csv(tmp_path / "rows.csv", index=False)
+    arguments = [
+        "cluster",
+        tmp_path / "rows.csv",
+        "-k",
+        4,
+        "--n-members",
+        4,
+        "--id",
+        "key",
+        "-q",
+        "-o",
+        tmp_path / "o.csv",
+    ]
+    assert main([*map(str, arguments), "--summary", str(tmp_path / "s.json")]) == 0
+    assert sum(hashed) == 1500
+    assert len(chosen) == 1
+
+
+@pytest.mark.parametrize("missing", ["mean", "drop"])
+def test_the_sample_has_the_cells_of_its_rows(tmp_path, missing):
+    values = np.random.default_rng(0).normal(size=(500, 2)).round(1)
+    values[::7, 0] = np.nan
+    pd.DataFrame(values, columns=["a", "b"]).assign(key=[f"k{i}" for i in range(500)]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    recipe = Recipe.of(2, "none", missing, 0, {"n_members": 3})
+    with open_table(tmp_path / "t.csv") as table:
+        result = cluster_table(table, ["a", "b"], recipe, None, keep=(), traced=["key"])
+    assert [f"k{number}" for number in result.trace.numbers] == result.trace.cells["key"]
+    np.testing.assert_array_equal(values[result.trace.numbers], result.sample.rows)

@@ -323,3 +323,17 @@ def test_the_sheets_of_a_workbook(tmp_path):
     for sheet in ("third", 2, -1):
         with raises("sheet", parameter="sheet"):
             open_table(tmp_path / "t.xlsx", sheet=sheet)
+
+
+def test_the_command_reads_the_sheet_of_a_workbook(tmp_path, capsys):
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    pytest.importorskip("python_calamine")
+    for name in ("first", "second"):
+        sheet = workbook.create_sheet(name)
+        for row in [("id", f"{name}_a", f"{name}_b"), *((f"r{i}", i % 3, i % 3) for i in range(30))]:
+            sheet.append(row)
+    del workbook["Sheet"]
+    workbook.save(tmp_path / "t.xlsx")
+    assert main(["weigh", str(tmp_path / "t.xlsx"), "--sheet", "second"]) == 0
+    assert "second_a" in capsys.readouterr().out
+    assert "must be one of 'first', 'second'" in complaint(tmp_path / "t.xlsx", capsys, "--sheet", "third")

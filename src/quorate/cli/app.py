@@ -67,6 +67,7 @@ def combine(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
@@ -99,7 +100,19 @@ def combine(
 
     file, *others = files
     source = Source(
-        file, members, id, truth, keep, noise, format, delimiter, header, encoding, memory_limit, tuple(others)
+        file,
+        members,
+        id,
+        truth,
+        keep,
+        noise,
+        format,
+        delimiter,
+        header,
+        encoding,
+        memory_limit,
+        tuple(others),
+        sheet=sheet,
     )
     outputs = Outputs(out, output_format, report, summary, force=force)
     request = Request(source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs)
@@ -121,6 +134,7 @@ def weigh(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
@@ -129,7 +143,9 @@ def weigh(
     from quorate.cli.table_source import Source
     from quorate.cli.weigh import run_weigh
 
-    source = Source(file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     run_weigh(source, beta, quiet=quiet, json=json)
 
 
@@ -159,6 +175,7 @@ def evaluate(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
@@ -167,7 +184,9 @@ def evaluate(
     from quorate.cli.evaluate import run_evaluate
     from quorate.cli.table_source import Source
 
-    source = Source(file, members, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        file, members, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     run_evaluate(source, truth_file, quiet=quiet, json=json)
 
 
@@ -188,6 +207,7 @@ def compare(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
@@ -199,7 +219,9 @@ def compare(
     from quorate.cli.compare_tables import run_compare
     from quorate.cli.table_source import Source
 
-    source = Source(old, None, id, None, None, "cluster", format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        old, None, id, None, None, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     run_compare(source, new, label, quiet=quiet, json=json)
 
 
@@ -224,6 +246,7 @@ def generate(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
@@ -238,7 +261,9 @@ def generate(
     from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
 
-    source = Source(file, features, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        file, features, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     drawing = Drawing(
         n_members,
         tuple(members or ("kmeans",)),
@@ -294,6 +319,7 @@ def cluster(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
@@ -326,7 +352,9 @@ def cluster(
     from quorate.cli.table_source import Source
     from quorate.tables.clustering import Recipe
 
-    source = Source(file, features, id, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        file, features, id, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     how = {
         "members": members if members and len(members) > 1 else (members or ["diverse"])[0],
         "n_members": n_members,
@@ -349,6 +377,7 @@ def assign(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
@@ -361,7 +390,9 @@ def assign(
     from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
 
-    source = Source(file, None, id, None, keep, "cluster", format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        file, None, id, None, keep, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     run_assign(source, model, Outputs(out, output_format, force=force), quiet=quiet, json=json)
 
 
@@ -450,6 +481,7 @@ def explore(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     encoding: opt.Encoding = None,
+    sheet: opt.Sheet = None,
     memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -460,7 +492,9 @@ def explore(
     from quorate.cli.explore import run_explore
     from quorate.cli.table_source import Source
 
-    source = Source(file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit)
+    source = Source(
+        file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit, sheet=sheet
+    )
     run_explore(source, features, xy, port, browser=browser, quiet=quiet)
 
 

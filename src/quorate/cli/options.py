@@ -88,6 +88,12 @@ Encoding = Annotated[
     str | None,
     typer.Option("--encoding", metavar="NAME", rich_help_panel=_IN, help="Encoding of a text file. Default: UTF-8."),
 ]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet", metavar="NAME", rich_help_panel=_IN, help="Sheet of an Excel workbook. Default: the first."
+    ),
+]
 MemoryLimit = Annotated[
     str | None,
     typer.Option(

@@ -42,6 +42,7 @@ def _source_options(source: Source) -> list[str]:
         "--format": source.format,
         "--delimiter": source.delimiter,
         "--encoding": source.encoding,
+        "--sheet": source.sheet,
         "--memory-limit": source.memory_limit,
     }
     words = []

@@ -37,6 +37,7 @@ class Source:
     memory_limit: str | None = None
     others: tuple[str, ...] = ()
     """Further tables, joined to `file` by their row IDs."""
+    sheet: str | None = None
 
     @property
     def name(self) -> str:
@@ -61,6 +62,7 @@ class Source:
                     delimiter=self.delimiter,
                     header=self.header,
                     encoding=self.encoding,
+                    sheet=self.sheet,
                     memory_limit=self.memory_limit,
                 )
             )

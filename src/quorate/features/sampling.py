@@ -76,6 +76,8 @@ class Sample:
     hashes: NDArray[np.uint64]
     rows: Floats
     counts: Ints
+    first: Ints
+    """The number of the row where each occurs first, in the order in which the rows were added."""
 
     def part(self, n: int, seed: int) -> Sample:
         """Return n of the rows, each as often as it occurs at most; all of them where there are fewer."""
@@ -84,12 +86,12 @@ class Sample:
             return self
         chosen = np.random.default_rng([seed, 1]).choice(int(ends[-1]), n, replace=False)
         rows, counts = np.unique(np.searchsorted(ends, chosen, side="right"), return_counts=True)
-        return Sample(self.hashes[rows], self.rows[rows], counts)
+        return Sample(self.hashes[rows], self.rows[rows], counts, self.first[rows])
 
     def at(self, hashes: NDArray[np.uint64]) -> Sample:
         """Return the rows of some hashes, which are all in the sample."""
         rows = np.searchsorted(self.hashes, hashes)
-        return Sample(hashes, self.rows[rows], self.counts[rows])
+        return Sample(hashes, self.rows[rows], self.counts[rows], self.first[rows])
 
     def draw(self, n: int, seed: int) -> Floats:
         """Return the rows of a part, as often as they occur in it."""
@@ -129,24 +131,30 @@ class Sketch:
         self._hashes: list[NDArray[np.uint64]] = []
         self._rows: list[Floats] = []
         self._counts: list[Ints] = []
+        self._first: list[Ints] = []
+        self._n_rows = 0
         self._held = 0
         self._largest = np.uint64(np.iinfo(np.uint64).max)
 
-    def add(self, block: NDArray[Any]) -> None:
-        """Add some rows (b, d)."""
+    def add(self, block: NDArray[Any], numbers: Ints | None = None) -> None:
+        """Add some rows (b, d); their `numbers` are those after the rows before, unless they are given."""
+        if numbers is None:
+            numbers = np.arange(self._n_rows, self._n_rows + len(block))
+            self._n_rows += len(block)
         rows = np.ascontiguousarray(block, dtype=np.float64)
         hashes = hash_rows(rows, self._seed)
         near = np.flatnonzero(hashes <= self._largest)
-        self._hold(hashes[near], rows[near], np.ones(len(near), dtype=np.int64))
+        self._hold(hashes[near], rows[near], np.ones(len(near), dtype=np.int64), numbers[near])
 
     def merge(self, other: Sample) -> None:
         """Add the sample of other rows."""
-        self._hold(other.hashes, other.rows, other.counts)
+        self._hold(other.hashes, other.rows, other.counts, other.first)
 
-    def _hold(self, hashes: NDArray[np.uint64], rows: Floats, counts: Ints) -> None:
+    def _hold(self, hashes: NDArray[np.uint64], rows: Floats, counts: Ints, first: Ints) -> None:
         self._hashes.append(hashes)
         self._rows.append(rows)
         self._counts.append(counts)
+        self._first.append(first)
         self._held += len(hashes)
         if self._held > _SLACK * self._size:
             self._shrink()
@@ -154,12 +162,13 @@ class Sketch:
     def _shrink(self) -> None:
         """Keep the distinct rows of the smallest hashes."""
         hashes, counts = np.concatenate(self._hashes), np.concatenate(self._counts)
-        rows = np.concatenate(self._rows)
+        rows, numbers = np.concatenate(self._rows), np.concatenate(self._first)
         self._rows.clear()  # the parts need not stay in memory beside the whole
         kept, first, which = np.unique(hashes, return_index=True, return_inverse=True)
         kept, first = kept[: self._size], first[: self._size]
         totals = np.bincount(which, weights=counts).astype(np.int64)[: self._size]
         self._hashes, self._rows, self._counts = [kept], [rows[first]], [totals]
+        self._first = [numbers[first]]
         self._held = len(kept)
         if len(kept) == self._size:
             self._largest = kept[-1]
@@ -168,4 +177,4 @@ class Sketch:
     def sample(self) -> Sample:
         """The sample of the rows so far."""
         self._shrink()
-        return Sample(self._hashes[0], self._rows[0], self._counts[0])
+        return Sample(self._hashes[0], self._rows[0], self._counts[0], self._first[0])

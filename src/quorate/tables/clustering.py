@@ -323,7 +323,7 @@ def cluster_table(
     model = recipe.fit(profile)
     sizes = np.zeros(model.n_clusters + 1, dtype=np.int64)
     sample = profile.sample.at(recipe.estimator.fitted_hashes_)
-    trace = Trace(sample, recipe.seed, traced)
+    trace = Trace(sample, traced)
     label_table(
         table,
         model,
@@ -384,7 +384,7 @@ def label_table(
         for batch, values in read_blocks(table, model.features, [*kept, *traced]):
             assigned = model.assign(values)
             if trace is not None:
-                trace.add(values, batch.columns[len(kept) :])
+                trace.add(len(values), batch.columns[len(kept) :])
             sizes[:] += np.bincount(assigned.labels % len(sizes), minlength=len(sizes))  # -1 counts last
             done += len(values)
             if progress is not None:

@@ -54,11 +54,13 @@ class FeatureProfile:
         gaps = np.isnan(values)
         moments = Moments.of(values)
         self.moments = moments if self.moments is None else self.moments + moments
+        numbers = np.arange(self.n_rows, self.n_rows + len(values))
         self.n_rows += len(values)
         if self.missing == "drop":
-            values = values[~gaps.any(axis=1)]
+            complete = ~gaps.any(axis=1)
+            values, numbers = values[complete], numbers[complete]
         self.n_used += len(values)
-        self._sketch.add(values)
+        self._sketch.add(values, numbers)
 
     def merge(self, other: FeatureProfile) -> None:
         """Add the profile of other rows."""

@@ -1,4 +1,4 @@
-"""The position of a sample's rows in a table: their row numbers, and their cells in other columns."""
+"""The cells of a sample's rows in other columns of the table that it was drawn from."""
 
 from __future__ import annotations
 
@@ -6,47 +6,40 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate._utils.array_types import Ints
-from quorate.features.sampling import Sample, hash_rows
-from quorate.tables.feature_profile import plain_values
+from quorate.features.sampling import Sample
 
 
 class Trace:
-    """Find the rows of a sample among the rows of a table, each where it occurs first.
+    """Collect the cells of a sample's rows, each where it occurs first, while the rows of the table are read again.
 
     Parameters
     ----------
     sample : Sample
-    seed : int
-        The seed with which the sample was drawn.
     columns : sequence of str
         Columns whose cells are stored.
 
     Attributes
     ----------
     numbers : ndarray of shape (sample,)
-        Row numbers, from 0; -1 for rows that have not occurred yet.
+        Row numbers, from 0.
     cells : dict of lists
         The cells of the columns in these rows.
     """
 
-    def __init__(self, sample: Sample, seed: int, columns: Sequence[str] = ()) -> None:
-        self._hashes, self._seed = sample.hashes, seed
-        self._passed = 0
-        self.numbers: Ints = np.full(len(sample.hashes), -1, dtype=np.int64)
-        self.cells: dict[str, list[Any]] = {name: [None] * len(sample.hashes) for name in columns}
+    def __init__(self, sample: Sample, columns: Sequence[str] = ()) -> None:
+        self.numbers: Ints = sample.first
+        self._order = np.argsort(sample.first)
+        self._n_read = 0
+        self.cells: dict[str, list[Any]] = {name: [None] * len(sample.first) for name in columns}
 
-    def add(self, values: NDArray[Any], columns: Sequence[Any]) -> None:
-        """Search a block: its features (b, d), and its cells in each of the columns, as Arrow arrays."""
-        hashes = hash_rows(plain_values(values), self._seed)
-        place = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        rows = np.flatnonzero((self._hashes[place] == hashes) & (self.numbers[place] < 0))
-        hits, first = np.unique(place[rows], return_index=True)
-        rows = rows[first]
-        self.numbers[hits] = self._passed + rows
+    def add(self, n_rows: int, columns: Sequence[Any]) -> None:
+        """Store the cells of a block of rows, given as one Arrow array per column."""
+        start, stop = np.searchsorted(self.numbers[self._order], (self._n_read, self._n_read + n_rows))
+        places = self._order[start:stop]
+        rows = self.numbers[places] - self._n_read
         for cells, column in zip(self.cells.values(), columns, strict=True):
-            for where, cell in zip(hits.tolist(), column.take(rows).to_pylist(), strict=True):
-                cells[where] = cell
-        self._passed += len(values)
+            for place, cell in zip(places.tolist(), column.take(rows).to_pylist(), strict=True):
+                cells[place] = cell
+        self._n_read += n_rows

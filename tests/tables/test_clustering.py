@@ -392,7 +392,7 @@ def test_the_command(rows, answer, tmp_path, capsys):
     assert main(command) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["features"]["sizes"] == np.bincount(answer).tolist()
-    assert len(summary["features"]["apart"]["4"]) == 4
+    assert len(summary["features"]["distinctive"]["4"]) == 4
     found = pd.read_csv(out)
     assert list(found.columns) == ["id", *ANSWER_COLUMNS]
     np.testing.assert_array_equal(found["consensus"], answer)

@@ -23,13 +23,15 @@ def _blocks(sizes):
 
 
 def test_matrix_completion_on_the_running_example(running_example):
-    found = qt.ECMC(n_clusters=2).fit(running_example).completion_
+    with pytest.warns(qt.QuorateWarning, match="arbitrary"):
+        found = qt.ECMC(n_clusters=2).fit(running_example).completion_
     assert found.observed == pytest.approx(22 / 36)
     assert found.lam == pytest.approx(0.522233, abs=5e-7)
     assert found.objective == pytest.approx(5.044466, abs=5e-7)
     ens = Ensemble(running_example)
     assert np.array_equal(found.similarity[np.ix_(ens.row_pattern, ens.row_pattern)], _blocks([2, 0, 0, 2]))
-    larger = qt.ECMC(n_clusters=2, lam=1.2).fit(running_example).completion_
+    with pytest.warns(qt.QuorateWarning, match="arbitrary"):
+        larger = qt.ECMC(n_clusters=2, lam=1.2).fit(running_example).completion_
     assert larger.objective == pytest.approx(6)
     assert np.array_equal(larger.similarity[np.ix_(ens.row_pattern, ens.row_pattern)], _blocks([2, 1, 1, 2]))
 
@@ -107,3 +109,13 @@ def test_completion_without_convergence_warns(published):
     labels = published("ensembles", "weac_gpmgla_1")["labels"]
     with warns("no-convergence"):
         qt.ECMC(n_clusters=3, max_iterations=3, lam=0.2).fit(labels)
+
+
+def test_a_completion_without_any_similarity_is_reported():
+    """No two different rows are similar, so that all merges are at height 1 and the clusters are arbitrary."""
+    random = np.random.default_rng(0)
+    labels = random.integers(5, size=(30, 6))
+    with pytest.warns(qt.QuorateWarning, match="so the clusters are arbitrary") as caught:
+        fitted = qt.ECMC(3).fit(labels)
+    assert fitted.dendrogram_.heights.min() == pytest.approx(1)
+    assert "empty-completion" in [warning.message.code for warning in caught]

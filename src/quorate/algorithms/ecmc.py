@@ -25,6 +25,7 @@ _DENSE_SIZE = 200  # below this size a dense eigensolver is faster than Lanczos 
 _RELAXATION = 1.8
 _PENALTY_STEP = 1.5
 _MATRICES = 12  # matrices over patterns that a completion holds simultaneously
+_NOTHING = 1e-9  # a similarity that is 0 but for rounding
 
 
 class Block(NamedTuple):
@@ -236,10 +237,9 @@ class ECMC(LinkageMethod):
     Examples
     --------
     >>> import quorate as qt
-    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
-    >>> fitted = qt.ECMC(n_clusters=2).fit(members)
-    >>> round(fitted.completion_.objective, 4)
-    5.0445
+    >>> members = [[1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 1, 3, 2, 2, 2, 2], [1, 1, 1, 1, 2, 2, 2, 3]]
+    >>> qt.ECMC(n_clusters=2, thresholds=(0.2, 0.6)).fit_predict(members)
+    array([0, 0, 0, 0, 1, 1, 1, 1])
     """
 
     name = "ecmc"
@@ -285,7 +285,15 @@ class ECMC(LinkageMethod):
                 code="no-convergence",
                 hint="Raise max_iterations or tolerance.",
             )
-        return link_completion(ens, completion, self.linkage)
+        solved = link_completion(ens, completion, self.linkage)
+        if len(solved.heights) and solved.heights[0] >= 1.0 - _NOTHING:
+            warn(
+                "The completed similarity of all different rows is 0, so the clusters are arbitrary "
+                f"(lam = {completion.lam:.3g}, known pairs {completion.observed:.0%}).",
+                code="empty-completion",
+                hint="Raise lam, lower the upper threshold, or use another method.",
+            )
+        return solved
 
     @property
     def completion_(self) -> Completion:

@@ -16,9 +16,11 @@ from quorate.algorithms.base import Cuts
 from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
+from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.row_similarity import indicators
 
 _MAX_SWEEPS = 100
+_ROUNDS_OF_ORDER = 3
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,41 @@ class MedianCuts(GroupCuts):
     gamma: float = 0.5
 
     @cached_property
+    def covered(self) -> Ints:
+        """(p,) the patterns with a label by some member of positive weight, in an order that names do not change.
+
+        Moves are made in this order and ties are broken by it. Patterns are ordered by their rows, then by their mean
+        co-association with all rows, then by the same weighted by the squares of these means, three times.
+        """
+        covered = super().covered
+        phi, counts = indicators(self.ensemble, self.influence)[covered], self.ensemble.counts[covered]
+        total, index, keys = counts.sum(), np.ones(len(covered)), [-counts / counts.sum()]
+        for _ in range(_ROUNDS_OF_ORDER):
+            index = phi @ (self._share * (phi.T @ (counts * index**2))) / total
+            keys.append(np.round(index, 12))
+        return covered[np.lexsort(keys[::-1])]
+
+    @cached_property
+    def eac_tree(self) -> Dendrogram:
+        """The average-link tree of co-association, with ties broken by the order of `covered`."""
+        return link_coassociation(self.ensemble, self.influence, "average", leaves=self.covered)
+
+    def _tree_groups(self, k: int) -> Ints:
+        """(p,) the cut of the tree into k groups, numbered by their first pattern in the order of `covered`."""
+        groups = self.eac_tree.cut(k)[self.covered]
+        _, first, position = np.unique(groups, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[position]
+
+    @cached_property
     def free(self) -> Ints:
         """(p,) the partition of no given number of groups.
 
         It starts from the merges of mean evidence above gamma (Gionis et al.: AGGLOMERATIVE).
         """
         joined = int(np.sum(np.round(1.0 - self.eac_tree.heights, 12) > self.gamma))
-        return self.search(self.eac_tree.cut(len(self.covered) - joined)[self.covered], fixed=False)
+        return self.search(self._tree_groups(len(self.covered) - joined), fixed=False)
 
     def search(self, groups: Ints, *, fixed: bool) -> Ints:
         """Move whole patterns, one after the other, to where Q gains most, until a sweep moves none.
@@ -88,7 +118,7 @@ class MedianCuts(GroupCuts):
     def solve(self, k: int) -> Partition:
         """Return the free partition if it has k groups, else what becomes of the cut of EAC into k groups."""
         free = k == self.n_free
-        groups = self.free if free else self.search(self.eac_tree.cut(k)[self.covered], fixed=True)
+        groups = self.free if free else self.search(self._tree_groups(k), fixed=True)
         return Partition(groups, self.objective(groups))
 
     @property

@@ -62,7 +62,7 @@ class PatternGroups:
         Clusters count by their member's weight and their certainty.
         """
         clusters, first = pattern_clusters(ens)
-        if len(leaves) < ens.n_patterns:
+        if not np.array_equal(leaves, np.arange(ens.n_patterns)):
             selected = ens.incidence[leaves]
             clusters, first = selected.indices, selected.indptr
         sizes = ens.counts[leaves].astype(np.float64)

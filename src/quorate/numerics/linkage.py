@@ -178,17 +178,22 @@ def _scipy_matrix(merges: Ints, heights: Floats, n_leaves: int, sizes: Floats) -
 
 
 def link_coassociation(
-    ens: Ensemble, weights: Floats, link: Link, certainty: Floats | None = None, at_most: int | None = None
+    ens: Ensemble,
+    weights: Floats,
+    link: Link,
+    certainty: Floats | None = None,
+    at_most: int | None = None,
+    leaves: Ints | None = None,
 ) -> Dendrogram:
     """Return the dendrogram of the weighted co-association (Definition 8) by average, complete or single link.
 
     With `certainty` (n_clusters,), clusters also count by their certainty. Two rows of a pattern are then similar by
     the mean certainty of its clusters, below 1. With complete labels no row of another pattern is as near; with missing
     ones it might be, but patterns stay whole. If there are more than `at_most` patterns, only the heaviest are in the
-    tree.
+    tree. `leaves` are the patterns in the order by which ties are broken; default: ascending.
     """
     covered = covering_weight(ens.patterns, weights)
-    leaves = np.flatnonzero(covered > 0)
+    leaves = np.flatnonzero(covered > 0) if leaves is None else leaves
     if at_most is not None and len(leaves) > at_most:
         leaves = np.sort(leaves[np.argsort(-ens.counts[leaves], kind="stable")[:at_most]])
     heights = None if certainty is None else _own_heights(ens, weights, certainty, covered)[leaves]

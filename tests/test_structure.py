@@ -336,3 +336,21 @@ def test_many_columns_are_tested_by_their_variances():
     assert qt.structure(X, labels).p_value > 0.05
     X[:150, :40] += 1.2
     assert qt.structure(X, labels).p_value < 0.01
+
+
+def test_clusters_that_are_nearly_pure_are_separated():
+    """Two clusters 99 % pure were said to be one."""
+    random = np.random.default_rng(0)
+    centers = np.array([(0, 0), (6, 0), (0, 6), (6, 6), (12, 0), (12, 6)])
+    truth = np.repeat(np.arange(6), 60)
+    X = centers[truth] + random.normal(size=(360, 2))
+    labels = np.where(random.random(360) < 0.01, random.integers(0, 6, 360), truth)
+    assert {node.verdict for node in qt.structure(X, labels).nodes} == {"separated"}
+
+
+def test_a_fitted_model_finds_rare_groups():
+    random = np.random.default_rng(1)
+    sizes = [564, 24, 12]
+    X = np.concatenate([random.normal(c, 1, (n, 2)) for c, n in zip((0, 10, 20), sizes, strict=True)])
+    model = qt.ConsensusClustering(3, members="kmeans", n_members=8, random_state=0).fit(X)
+    assert model.structure_.p_value < 0.05

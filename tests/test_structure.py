@@ -119,7 +119,7 @@ def test_boundaries_of_one_clustering():
     verdicts = {frozenset(node.closest): node.verdict for node in found.nodes}
     assert verdicts[frozenset({0, 1})] == "separated"
     assert verdicts[frozenset({2, 3})] == "not significant"
-    assert found.groups == (0, 1, 2, 2)
+    assert found.groups == {0: 0, 1: 1, 2: 2, 3: 2}
     assert "No significant gap between clusters 2 and 3 (not proof that they are one)." in found.sentence
 
 
@@ -308,7 +308,7 @@ def test_p_values_of_nodes_are_adjusted_for_all_of_them():
     assert sorted([sorted(nodes[0].left), sorted(nodes[0].right)]) == [[0, 1], [2, 3]]
     assert [node.adjusted_p_value for node in nodes] == holm([node.p_value for node in nodes])
     one = qt.structure(X[:100], np.arange(100) % 4)
-    assert one.groups == (0, 0, 0, 0)
+    assert one.groups == dict.fromkeys(range(4), 0)
 
 
 def test_adjusted_p_values_of_several_tests():
@@ -354,3 +354,14 @@ def test_a_fitted_model_finds_rare_groups():
     X = np.concatenate([random.normal(c, 1, (n, 2)) for c, n in zip((0, 10, 20), sizes, strict=True)])
     model = qt.ConsensusClustering(3, members="kmeans", n_members=8, random_state=0).fit(X)
     assert model.structure_.p_value < 0.05
+
+
+def test_clusters_are_named_by_the_labels_of_the_caller():
+    random = np.random.default_rng(0)
+    X = blobs(random, [(0, 0), (8, 0)], n=60)
+    found = qt.structure(X, np.repeat(["left", "right"], 60))
+    assert found.clusters == ("left", "right")
+    assert set(found.nodes[0].closest) == {"left", "right"}
+    one = qt.structure(random.normal(size=(120, 2)), np.repeat([7, 30], 60))
+    assert one.groups == {7: 0, 30: 0}
+    assert set(one.nodes[0].left + one.nodes[0].right) == {7, 30}

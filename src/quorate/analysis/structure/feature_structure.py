@@ -34,10 +34,10 @@ _TINY = 1e-12
 class Node:
     """A node of the tree of clusters: two groups of clusters, and whether they are separated."""
 
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-    """The clusters of the two groups."""
-    closest: tuple[int, int]
+    left: tuple[Any, ...]
+    right: tuple[Any, ...]
+    """The labels of the clusters of the two groups."""
+    closest: tuple[Any, Any]
     """The clusters that were tested: the closest pair of one cluster from each group."""
     size: int
     """Rows below the node."""
@@ -57,8 +57,8 @@ class Structure:
     """For the hypothesis that the rows have no clusters at all."""
     nodes: tuple[Node, ...]
     """The tree of the clusters, from the top; empty for a single cluster. `pandas.DataFrame(nodes)` is a table."""
-    n_clusters: int
-    """Clusters that were tested."""
+    clusters: tuple[Any, ...]
+    """The labels of the clusters."""
     sampled: bool
     """Whether the tests used a sample of the rows."""
     testable: bool
@@ -72,12 +72,18 @@ class Structure:
         return "clear" if self.p_value < LEVEL else "none"
 
     @property
-    def groups(self) -> tuple[int, ...]:
-        """For each cluster the group it belongs to after clusters without a significant gap are merged."""
+    def n_clusters(self) -> int:
+        """Number of clusters that were tested."""
+        return len(self.clusters)
+
+    @property
+    def groups(self) -> dict[Any, int]:
+        """The group of each cluster after clusters without a significant gap are merged."""
+        position = {label: i for i, label in enumerate(self.clusters)}
         joined = [node.closest for node in self.nodes if node.verdict == "not significant"]
-        ends = np.array(joined, dtype=np.int64).reshape(-1, 2).T
+        ends = [[position[pair[end]] for pair in joined] for end in (0, 1)]
         links = sp.coo_array((np.ones(len(joined)), (ends[0], ends[1])), shape=(self.n_clusters, self.n_clusters))
-        return tuple(connected_components(links, directed=False)[1].tolist())
+        return dict(zip(self.clusters, connected_components(links, directed=False)[1].tolist(), strict=True))
 
     @property
     def sentence(self) -> str:
@@ -123,7 +129,7 @@ def structure(X: Any, labels: Any) -> Structure:
     if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
         one = Ensemble([labels])
         clusters: Labels = one.patterns[one.row_pattern, 0].astype(np.int64)
-        return examine(check_rows(X, one.n_rows), {}, clusters)
+        return examine(check_rows(X, one.n_rows), {}, clusters, one.levels[0].tolist())
     ens = as_ensemble(labels)
     partitions = cuts_of_rows(ens)
     finest = partitions.pop(max(partitions))
@@ -141,7 +147,9 @@ def structure_of(X: Floats, fitted: ConsensusMethod, members: Ensemble | None = 
     return examine(X, cuts_of_rows(examined), fitted.pattern_labels_[rows])
 
 
-def examine(X: Floats, partitions: Mapping[int, Labels], answer: Labels) -> Structure:
+def examine(
+    X: Floats, partitions: Mapping[int, Labels], answer: Labels, names: Sequence[Any] | None = None
+) -> Structure:
     """Test whether the rows of X form clusters, with the tree of an answer.
 
     The hypothesis of no clusters is tested on the answer and on other partitions, half of the level each, so that a
@@ -153,7 +161,8 @@ def examine(X: Floats, partitions: Mapping[int, Labels], answer: Labels) -> Stru
     partitions : mapping from numbers of clusters to (n,) labels
         Other partitions of the same rows; -1 marks rows without a cluster.
     answer : (n,) labels
-        The clusters of the tree.
+        The clusters of the tree, from 0 on.
+    names : the caller's labels of these clusters, by number; the numbers by default
     """
     sample = _Sample(X)
     tree = _tested_tree(sample, answer)
@@ -161,8 +170,9 @@ def examine(X: Floats, partitions: Mapping[int, Labels], answer: Labels) -> Stru
     of_others = [p for labels in partitions.values() for *_, p in _tested_tree(sample, labels) if p is not None]
     families = [simes(p_values) for p_values in (of_answer, of_others) if p_values]
     p_value = min(1.0, len(families) * min(families)) if families else 1.0
-    nodes = _nodes(tree, np.bincount(answer[answer >= 0]), max(len(families), 1))
-    return Structure(p_value, nodes, int(answer.max(initial=-1)) + 1, sample.partial, bool(families))
+    names = range(int(answer.max(initial=-1)) + 1) if names is None else names
+    nodes = _nodes(tree, np.bincount(answer[answer >= 0]), max(len(families), 1), names)
+    return Structure(p_value, nodes, tuple(names), sample.partial, bool(families))
 
 
 _Edge = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int], float | None]
@@ -195,7 +205,7 @@ def _tested_tree(sample: _Sample, labels: Labels) -> list[_Edge]:
     return tree[::-1]
 
 
-def _nodes(tree: Sequence[_Edge], counts: Ints, n_families: int) -> tuple[Node, ...]:
+def _nodes(tree: Sequence[_Edge], counts: Ints, n_families: int, names: Sequence[Any]) -> tuple[Node, ...]:
     """Return the nodes of a tested tree, with p-values adjusted for all of them.
 
     Not from the top down: the top node is the widest gap of the tree, so its p-value is the smallest of many.
@@ -206,7 +216,8 @@ def _nodes(tree: Sequence[_Edge], counts: Ints, n_families: int) -> tuple[Node, 
     for i, (left, right, closest, p_value) in enumerate(tree):
         size = int(counts[list(left + right)].sum())
         verdict = "too small" if p_value is None else "separated" if adjusted[i] < LEVEL else "not significant"
-        nodes.append(Node(left, right, closest, size, p_value, adjusted.get(i), verdict))
+        one, two, pair = (tuple(names[label] for label in labels) for labels in (left, right, closest))
+        nodes.append(Node(one, two, (pair[0], pair[1]), size, p_value, adjusted.get(i), verdict))
     return tuple(nodes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate.analysis.structure.feature_structure import Node, Structure
@@ -41,7 +41,7 @@ def _separation(nodes: Sequence[Node]) -> str:
     return " ".join(text)
 
 
-def _pairs(pairs: Sequence[tuple[int, int]]) -> str:
+def _pairs(pairs: Sequence[tuple[Any, Any]]) -> str:
     ordered = sorted((min(pair), max(pair)) for pair in pairs)
     named = ", ".join(f"{one} and {other}" for one, other in ordered[:_SHOWN])
     return named + (f" and {len(ordered) - _SHOWN} more pairs" if len(ordered) > _SHOWN else "")

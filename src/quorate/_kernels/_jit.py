@@ -1,7 +1,7 @@
 """Compilation of kernels and the directory that caches compiled code.
 
-The directory is named by a digest of all kernel sources: numba only notices changes of the file that holds a function,
-not of the kernels that it calls. Within it, one process at a time compiles. Without a lock, two processes that compile
+The directory is named by a digest of all kernel sources and of their folder: numba only notices changes of the file
+that holds a function, not of the kernels that it calls. Within it, one process at a time compiles. Without a lock, two processes that compile
 a kernel for different types write to the same file, and one of them later runs code for the wrong types.
 """
 
@@ -74,7 +74,8 @@ def versioned_directory() -> Path | None:
 
     It is below NUMBA_CACHE_DIR if that is set, else below the user's cache directory.
     """
-    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    folder = Path(__file__).parent
+    sources = str(folder).encode() + b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
     version = f"{numba.__version__}-py{sys.version_info.major}{sys.version_info.minor}"
     try:
         directory = _cache_root() / f"kernels-{version}-{hashlib.sha256(sources).hexdigest()[:12]}"

@@ -132,6 +132,7 @@ class MixtureModel(ImprovingMethod, SoftMethod):
     exact = "likelihood and posteriors of all rows"
     exceptions: ClassVar[Mapping[str, str]] = {
         "exactly k": "labels follow the posteriors, and a class may win no row",
+        "member without weight": "weights are exponents with mean 1 over all members, also over those of weight 0",
     }
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MixtureCuts:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -189,6 +189,9 @@ class Portfolio(ConsensusMethod):
     citation = "Quorate; candidates by Huang, Wang, Lai 2018 and Topchy, Jain, Punch 2004"
     cost = "that of LWGP, of LWEA on at most 10,000 patterns, and m M k per round; memory m M + m k"
     exact = "graph, embedding and agreement of all rows; the tree of the heaviest 10,000 patterns"
+    exceptions: ClassVar[Mapping[str, str]] = {
+        "member without weight": "the mixture model's weights have mean 1 over all members, also over those of weight 0",
+    }
 
     weights: Any = "trust"
     groups: Any = None

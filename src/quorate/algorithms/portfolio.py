@@ -190,7 +190,7 @@ class Portfolio(ConsensusMethod):
     cost = "that of LWGP, of LWEA on at most 10,000 patterns, and m M k per round; memory m M + m k"
     exact = "graph, embedding and agreement of all rows; the tree of the heaviest 10,000 patterns"
     exceptions: ClassVar[Mapping[str, str]] = {
-        "member without weight": "the mixture model's weights have mean 1 over all members, also over those of weight 0",
+        "member without weight": "the mixture model's weights have mean 1 over all members, even those of weight 0",
     }
 
     weights: Any = "trust"

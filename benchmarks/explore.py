@@ -51,9 +51,17 @@ def million() -> qt.Ensemble:
     return qt.Ensemble(members)
 
 
+def distinct() -> qt.Ensemble:
+    """Return 3,000 rows x 30 members of 5 to 34 clusters, in which every row is a pattern."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 6, 3000)
+    return qt.Ensemble([np.where(rng.random(3000) < 0.3, rng.integers(0, 5 + j, 3000), truth) for j in range(30)])
+
+
 def run() -> Iterator[Result]:
-    """Measure the first page and clicks on both ensembles, then many simultaneous clients."""
+    """Measure the first page and clicks on three ensembles, then many simultaneous clients."""
     return run_parts(
+        lambda: member_switches("3,000 x 30 distinct rows", distinct()),
         lambda: first_page("1,000,000 x 20", million()),
         lambda: first_page("LR x 50", qt.Ensemble(letters(50))),
         lambda: clicks("1,000,000 x 20", million()),
@@ -116,6 +124,15 @@ def clicks(name: str, ens: qt.Ensemble, *, tree: bool = True) -> Iterator[Result
         if tree:
             yield from timed(page, f"{name}: weac solved, once", [("#method", "weac")], most=None)
             yield from timed(page, f"{name}: weac, k moved", [("#k", str(k)) for k in ks()])
+
+
+def member_switches(name: str, ens: qt.Ensemble) -> Iterator[Result]:
+    """Measure, in a browser, the time from disabling a member to the first result of the default method."""
+    with Explorer(Workbench(ens, name=name)).start() as running, browser_page() as page:
+        page.goto(running.url)
+        page.wait_for_selector("html[data-drawn]")
+        members = [(f"[data-member='{j}']", None) for j in range(CLICKS)]
+        yield from timed(page, f"{name}: default, one member off", members, undo=True, most=1.0)
 
 
 def ks() -> list[int]:
@@ -182,13 +199,13 @@ def bar(what: str, seconds: float, most: float) -> Result:
 def load() -> Iterator[Result]:
     """Run fifty clients for a minute; every request must get its own answer."""
     ens = qt.Ensemble(letters(20)[:3000])
-    asks = [
+    queries = [
         {"method": method, "k": k, "members": [j for j in range(20) if j != off]}
         for method, k, off in itertools.product(("gp-mgla", "hbgf"), (3, 5, 8), (0, 7, 20))
     ]
-    own = [qt.consensus(ens.select(ask["members"]), ask["k"], ask["method"]) for ask in asks]  # type: ignore[arg-type]
+    own = [qt.consensus(ens.select(query["members"]), query["k"], query["method"]) for query in queries]  # type: ignore[arg-type]
     expected = [[cluster.size for cluster in result.clusters] for result in own]
-    counts = {"asked": 0, "lost": 0, "mixed": 0}
+    counts = {"sent": 0, "lost": 0, "mixed": 0}
     with Explorer(Workbench(ens)).start() as running:
         stop = time.monotonic() + LOAD_SECONDS
 
@@ -196,19 +213,17 @@ def load() -> Iterator[Result]:
             rng = random.Random(number)
             with httpx.Client(timeout=300) as web:
                 while time.monotonic() < stop:
-                    i = rng.randrange(len(asks))
-                    question = {"tab": f"client {number}", "question": {"ask": asks[i]}}
-                    counts["asked"] += 1
-                    found = web.post(f"{running.url}api/answer", json=question)
-                    if found.status_code != 200:
+                    i = rng.randrange(len(queries))
+                    request = {"tab": f"client {number}", "request": {"query": queries[i]}}
+                    counts["sent"] += 1
+                    response = web.post(f"{running.url}api/answer", json=request)
+                    if response.status_code != 200:
                         counts["lost"] += 1
-                    elif [c["size"] for c in found.json()["clusters"]] != expected[i]:
+                    elif [c["size"] for c in response.json()["clusters"]] != expected[i]:
                         counts["mixed"] += 1
 
         with ThreadPoolExecutor(CLIENTS) as pool:
             list(pool.map(client, range(CLIENTS)))
-    yield Result(
-        f"{CLIENTS} clients for {LOAD_SECONDS} s: answers", counts["asked"], 1, "", counts["asked"], "> 0", True
-    )
+    yield Result(f"{CLIENTS} clients for {LOAD_SECONDS} s: answers", counts["sent"], 1, "", counts["sent"], "> 0", True)
     for kind in ("lost", "mixed"):
         yield Result(f"{CLIENTS} clients: answers {kind}", counts[kind], 1, "", counts[kind], "0", counts[kind] == 0)

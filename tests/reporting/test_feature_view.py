@@ -146,6 +146,10 @@ def test_a_clustered_file_is_told_in_numbers_of_all_rows(tmp_path):
     assert [cluster["size"] for cluster in written["clusters"]] == found.sizes.tolist()
     other = next(answer for answer in summary["answers"] if answer["k"] == 2)
     assert abs(sum(cluster["size"] for cluster in other["clusters"]) - 3000) <= 1
+    for answer in summary["answers"]:
+        assert answer["finding"].startswith(f"{answer['k']} clusters (")
+        if (split := answer["outlook"]["split"]) is not None:
+            assert sum(split["sizes"]) <= answer["clusters"][split["cluster"]]["size"]
     # the rows of the sample are found again in the file
     np.testing.assert_allclose(found.sample.rows, values[found.trace.numbers])
     with raises("rows-not-in-memory", "truth"):
@@ -167,6 +171,10 @@ def test_the_page_draws_them(wine, tmp_path):
         page.page.wait_for_selector("html[data-drawn=true]")
         assert page.run("document.querySelectorAll('#distinctive .panel').length") == 3
         assert len(page.column("distinctive-table", 0)) == 15
+        agreement = {candidate.n_clusters: candidate.agreement for candidate in fitted.choice_.candidates}
+        shown = dict(zip(page.column("candidates", 0), page.column("candidates", 2), strict=True))
+        assert shown == {str(k): f"{value:.3f}" for k, value in agreement.items()}
+        assert page.run("document.querySelectorAll('#kinds polyline').length") == 2
         inked = """(() => { const canvas = document.querySelector('#plane-clusters canvas');
             const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
             const colors = new Set();

@@ -390,7 +390,7 @@ def test_rows_are_found_with_the_label_of_every_member(chromium, page, shown):
         expected = {name: str(ens.levels[j][codes[j][ens.row_pattern[17]]]) for j, name in enumerate(ens.names)}
         assert votes == expected
         browser.page.fill("#find", "nobody")
-        assert browser.page.inner_text("#found") == "No row has this name."
+        assert browser.page.inner_text("#matches") == "No row has this name."
         assert browser.problems == []
 
 

@@ -2,12 +2,12 @@
 import { el } from "./dom.js";
 import { decimals } from "./words.js";
 
-export function offerCandidates(box, found, now, take) {
-  box.hidden = !found.length;
-  const ks = found.map((one) => one.k).join();
+export function offerCandidates(box, view, now, take) {
+  box.hidden = !view.length;
+  const ks = view.map((one) => one.k).join();
   if (box.dataset.ks !== ks) {  // keep unchanged buttons, so that the keyboard focus stays
     box.dataset.ks = ks;
-    box.replaceChildren("best supported", ...found.map((one) => candidate(one, found[0].score, take)));
+    box.replaceChildren("best supported", ...view.map((one) => candidate(one, view[0].score, take)));
   }
   for (const button of box.children) button.setAttribute("aria-pressed", String(Number(button.dataset.candidate) === now));
 }

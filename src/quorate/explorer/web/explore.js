@@ -39,7 +39,7 @@ async function follow() {
   cancelDetails();
   writeAddress();
   drawControls();
-  const ok = await get("answer", { query: query(S.members.length) }, (found) => { shown.answer = found; drawAnswer(); });
+  const ok = await get("answer", { query: query(S.members.length) }, (view) => { shown.answer = view; drawAnswer(); });
   if (!ok) return;
   document.documentElement.dataset.answered = String(Number(document.documentElement.dataset.answered || 0) + 1);
   await followTab();
@@ -49,8 +49,8 @@ async function followTab() {
   if (state.tab === "answer") {
     await Promise.all([
       getChoice().then(() => getStructure()),
-      get("diagnostics", withQuery(), (found) => { shown.diagnostics = found; drawDiagnostics(); }),
-      get("matrix", withQuery(), (found) => { shown.matrix = found; drawMatrixNow(); }),
+      get("diagnostics", withQuery(), (view) => { shown.diagnostics = view; drawDiagnostics(); }),
+      get("matrix", withQuery(), (view) => { shown.matrix = view; drawMatrixNow(); }),
     ]);
   } else if (state.tab === "members") await getPair();
   else if (state.tab === "compare") await getCompare();
@@ -61,13 +61,13 @@ async function followTab() {
 // The automatic choice is the same for all k. It replaces a preliminary number of clusters.
 async function getChoice() {
   const about = choiceOf();
-  if (shown.choice?.about !== about) await get("choice", { query: query(S.members.length) }, (found) => { shown.choice = { about, ...found }; drawChoice(); });
+  if (shown.choice?.about !== about) await get("choice", { query: query(S.members.length) }, (view) => { shown.choice = { about, ...view }; drawChoice(); });
   if (shown.answer.choosing && state.k === null && shown.choice?.about === about) await follow();
 }
 // The check for cluster structure runs immediately, or on request if it may take long.
 async function getStructure(requested = !S.large) {
   const about = JSON.stringify([state.off, state.k]);
-  if (requested && shown.structure?.about !== about) await get("structure", { query: query(S.members.length) }, (found) => { shown.structure = { about, ...found }; });
+  if (requested && shown.structure?.about !== about) await get("structure", { query: query(S.members.length) }, (view) => { shown.structure = { about, ...view }; });
   const checked = shown.structure?.about === about;
   byId("structure").textContent = checked ? [shown.structure.sentence, shown.structure.limits].filter(Boolean).join(" ") : "";
   byId("check-structure").hidden = checked || !S.large;
@@ -76,20 +76,20 @@ const choiceOf = () => JSON.stringify([state.method, state.off]);
 // The contingency table of two members does not depend on the result.
 async function getPair() {
   const about = JSON.stringify(state.pair);
-  if (shown.pair?.about !== about) await get("contingency", { one: state.pair[0], other: state.pair[1] }, (found) => { shown.pair = { about, ...found }; drawPair(); });
+  if (shown.pair?.about !== about) await get("contingency", { one: state.pair[0], other: state.pair[1] }, (view) => { shown.pair = { about, ...view }; drawPair(); });
 }
-const getRows = () => get("rows", withQuery({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (found) => { shown.rows = found; drawRows(); });
+const getRows = () => get("rows", withQuery({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (view) => { shown.rows = view; drawRows(); });
 async function getRow() {
   if (state.row === null) { byId("row").hidden = true; return; }
-  await get("row", withQuery({ row: state.row }), (found) => { shown.row = found; drawRow(); });
+  await get("row", withQuery({ row: state.row }), (view) => { shown.row = view; drawRow(); });
 }
 async function getPoints() {
-  if (S.points) await get("points", withQuery({ color: state.color }), (found) => { shown.points = found; drawPoints(); });
+  if (S.points) await get("points", withQuery({ color: state.color }), (view) => { shown.points = view; drawPoints(); });
 }
 async function getSelection() {
   byId("selection").hidden = !state.polygon;
   byId("clear").hidden = !state.polygon;
-  if (state.polygon) await get("selection", withQuery({ polygon: state.polygon }), (found) => { shown.selection = found; drawSelection(); });
+  if (state.polygon) await get("selection", withQuery({ polygon: state.polygon }), (view) => { shown.selection = view; drawSelection(); });
 }
 async function getCompare() {
   const sides = {
@@ -97,7 +97,7 @@ async function getCompare() {
     pinned: () => ({ query: state.pinned }), truth: () => ({ truth: true }),
   };
   const right = sides[state.against] ? sides[state.against]() : { member: Number(state.against) };
-  await get("compare", { left: { query: query(S.members.length) }, right }, (found) => { shown.compare = found; drawCompare(); });
+  await get("compare", { left: { query: query(S.members.length) }, right }, (view) => { shown.compare = view; drawCompare(); });
 }
 
 // Settings.
@@ -122,8 +122,8 @@ function drawControls() {
   drawWeighting();
 }
 function drawCandidates() {
-  const found = shown.choice?.about === choiceOf() ? shown.choice.candidates : [];
-  offerCandidates(byId("candidates"), found, state.k ?? shown.answer?.k, takeK);
+  const view = shown.choice?.about === choiceOf() ? shown.choice.candidates : [];
+  offerCandidates(byId("candidates"), view, state.k ?? shown.answer?.k, takeK);
 }
 function drawParams() {
   const method = methodOf(state.method);
@@ -234,11 +234,11 @@ function takePair(one, other) {
   getPair();
 }
 function drawPair() {
-  const found = shown.pair;
-  if (!found || state.tab !== "members") return;
-  byId("pair-note").textContent = `AMI ${decimals(found.agreement)}. Rows: clusters of ${memberName(state.pair[0])}; columns: clusters of ${memberName(state.pair[1])}.` +
-    (found.right.length > 40 ? ` The first 40 of ${found.right.length} columns are shown.` : "");
-  drawContingency(byId("pair"), found);
+  const view = shown.pair;
+  if (!view || state.tab !== "members") return;
+  byId("pair-note").textContent = `AMI ${decimals(view.agreement)}. Rows: clusters of ${memberName(state.pair[0])}; columns: clusters of ${memberName(state.pair[1])}.` +
+    (view.right.length > 40 ? ` The first 40 of ${view.right.length} columns are shown.` : "");
+  drawContingency(byId("pair"), view);
 }
 
 // Headline and clusters.
@@ -279,22 +279,22 @@ function drawAnswer() {
 const tile = ([big, small]) => el("div", { class: "tile" }, el("b", {}, big), el("span", {}, small));
 function drawChoice() {
   drawCandidates();
-  const found = shown.choice;
-  if (!found || state.tab !== "answer") return;
-  byId("suggested").textContent = found.sentence;
-  byId("by-k-figure").hidden = !found.curve.length;
-  const points = found.curve.map((one) => ({ k: one.k, values: { "split-half stability (ARI)": one.stability }, score: one.score }));
+  const view = shown.choice;
+  if (!view || state.tab !== "answer") return;
+  byId("suggested").textContent = view.sentence;
+  byId("by-k-figure").hidden = !view.curve.length;
+  const points = view.curve.map((one) => ({ k: one.k, values: { "split-half stability (ARI)": one.stability }, score: one.score }));
   if (points.length) drawByK(byId("by-k"), points, [["split-half stability (ARI)", "orange", ""]], { k: shown.answer.k, pick: (k) => takeK(k) });
 }
 function drawDiagnostics() {
-  const found = shown.diagnostics;
-  if (!found || state.tab !== "answer") return;
-  byId("tree-figure").hidden = !found.tree;
-  byId("eigen-figure").hidden = !found.eigenvalues;
-  if (found.tree) drawTree(byId("tree"), found.tree, { k: shown.answer.k, cluster: state.cluster, pick, cutAt: takeK });
-  byId("why-method").hidden = !found.candidates.length;
-  drawMethodTable(byId("methods"), found.candidates);
-  if (found.eigenvalues) drawEigenvalues(byId("eigen"), found.eigenvalues, { k: shown.answer.k, cutAt: (k) => takeK(k) });
+  const view = shown.diagnostics;
+  if (!view || state.tab !== "answer") return;
+  byId("tree-figure").hidden = !view.tree;
+  byId("eigen-figure").hidden = !view.eigenvalues;
+  if (view.tree) drawTree(byId("tree"), view.tree, { k: shown.answer.k, cluster: state.cluster, pick, cutAt: takeK });
+  byId("why-method").hidden = !view.candidates.length;
+  drawMethodTable(byId("methods"), view.candidates);
+  if (view.eigenvalues) drawEigenvalues(byId("eigen"), view.eigenvalues, { k: shown.answer.k, cutAt: (k) => takeK(k) });
 }
 function drawMatrixNow() {
   if (shown.matrix && state.tab === "answer") drawMatrix(byId("matrix"), shown.matrix, { cluster: state.cluster, pick });
@@ -302,21 +302,21 @@ function drawMatrixNow() {
 
 // Comparison of two results.
 function drawCompare() {
-  const found = shown.compare;
-  if (!found || state.tab !== "compare") return;
+  const view = shown.compare;
+  if (!view || state.tab !== "compare") return;
   const names = { ari: "ARI", ami: "AMI", nmi_sqrt: "NMI" };
-  byId("compare-note").textContent = `${shorten(found.left.title, 100)} and ${shorten(found.right.title, 100)}: ${count(found.moved)} of ${many(found.compared, "row")} change cluster after matching the two solutions.`;
-  byId("compare-tiles").replaceChildren(...(found.scores ? Object.entries(names).map(([key, name]) => tile([found.scores[key].toFixed(3), name])) : []), tile([count(found.moved), "rows change cluster"]));
+  byId("compare-note").textContent = `${shorten(view.left.title, 100)} and ${shorten(view.right.title, 100)}: ${count(view.moved)} of ${many(view.compared, "row")} change cluster after matching the two solutions.`;
+  byId("compare-tiles").replaceChildren(...(view.scores ? Object.entries(names).map(([key, name]) => tile([view.scores[key].toFixed(3), name])) : []), tile([count(view.moved), "rows change cluster"]));
   const side = (one, key) => ({ title: key, key, clusters: one.names.map((name, label) => ({ label, size: one.sizes[label], name })).filter((cluster) => cluster.size > 0) });
-  drawRiver(byId("flow"), [side(found.left, "A"), side(found.right, "B")], [found.cells], { now: 0, gap: 150, pick: () => {} });
-  byId("moved-title").textContent = found.moved ? "Rows that change cluster" : "No row changes cluster";
-  byId("moved-note").textContent = found.rows.length < found.moved ? `The first ${count(found.rows.length)} of ${count(found.moved)} are shown.` : "";
-  byId("moved").hidden = !found.moved;
+  drawRiver(byId("flow"), [side(view.left, "A"), side(view.right, "B")], [view.cells], { now: 0, gap: 150, pick: () => {} });
+  byId("moved-title").textContent = view.moved ? "Rows that change cluster" : "No row changes cluster";
+  byId("moved-note").textContent = view.rows.length < view.moved ? `The first ${count(view.rows.length)} of ${count(view.moved)} are shown.` : "";
+  byId("moved").hidden = !view.moved;
   drawTable(byId("moved"), [
     [S.id || "Row", (r) => r.name, (r) => rowButton(r), "text"],
-    [`A: ${shorten(found.left.title, 40)}`, (r) => r.left, (r) => shorten(r.left, 60), "text"],
-    [`B: ${shorten(found.right.title, 40)}`, (r) => r.right, (r) => shorten(r.right, 60), "text"],
-  ], found.rows);
+    [`A: ${shorten(view.left.title, 40)}`, (r) => r.left, (r) => shorten(r.left, 60), "text"],
+    [`B: ${shorten(view.right.title, 40)}`, (r) => r.right, (r) => shorten(r.right, 60), "text"],
+  ], view.rows);
 }
 
 // Rows.
@@ -326,10 +326,10 @@ function rowButton(r) {
   return button;
 }
 function drawRows() {
-  const found = shown.rows;
-  if (!found || state.tab !== "rows") return;
+  const view = shown.rows;
+  if (!view || state.tab !== "rows") return;
   const parts = [state.cluster === null ? "" : `of cluster ${state.cluster}`, state.polygon ? "in the selection" : "", state.find ? "with this name" : ""].filter(Boolean).join(" ");
-  byId("rows-note").textContent = `${many(found.total, "row")} ${parts}, least certain first; ${found.total ? state.offset + 1 : 0} to ${Math.min(state.offset + page, found.total)} are shown.`.replace(" ,", ",");
+  byId("rows-note").textContent = `${many(view.total, "row")} ${parts}, least certain first; ${view.total ? state.offset + 1 : 0} to ${Math.min(state.offset + page, view.total)} are shown.`.replace(" ,", ",");
   byId("bin-chip").hidden = state.bin === null;
   if (state.bin !== null) byId("bin-chip").textContent = `Confidence ${(state.bin / 20).toFixed(2)} to ${((state.bin + 1) / 20).toFixed(2)} \u00d7`;
   drawTable(byId("rows"), [
@@ -339,25 +339,25 @@ function drawRows() {
     ["Runner-up", (r) => r.runner_up, (r) => clusterName(r.runner_up, pick), "number"],
     ["Margin", (r) => r.margin, (r) => decimals(r.margin), "number"],
     ...(S.truth ? [[shorten(S.truth, 40), (r) => r.truth, (r) => r.truth, "text"]] : []),
-  ], found.rows, { chosen: (r) => r.row === state.row });
+  ], view.rows, { chosen: (r) => r.row === state.row });
   byId("back").disabled = state.offset === 0;
-  byId("next").disabled = state.offset + page >= found.total;
+  byId("next").disabled = state.offset + page >= view.total;
 }
 function drawRow() {
-  const found = shown.row;
-  byId("row").hidden = state.row === null || !found;
+  const view = shown.row;
+  byId("row").hidden = state.row === null || !view;
   if (byId("row").hidden || state.tab !== "rows") return;
-  byId("row-title").replaceChildren(shorten(found.name, 120), " is in cluster ", clusterName(found.label, pick));
-  byId("row-lead").textContent = `${placement(found.confidence, found.margin, found.runner_up)} ${many(found.alike, "row")} with the same labels.` +
-    (found.truth ? ` Known class: ${found.truth}.` : "") + " Below: mean co-association with the rows of each cluster.";
-  drawRowCoassociation(byId("row-coassociation"), found.coassociation, found.label);
+  byId("row-title").replaceChildren(shorten(view.name, 120), " is in cluster ", clusterName(view.label, pick));
+  byId("row-lead").textContent = `${placement(view.confidence, view.margin, view.runner_up)} ${many(view.alike, "row")} with the same labels.` +
+    (view.truth ? ` Known class: ${view.truth}.` : "") + " Below: mean co-association with the rows of each cluster.";
+  drawRowCoassociation(byId("row-coassociation"), view.coassociation, view.label);
   drawTable(byId("votes"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
     ["Label", (r) => r.label, (r) => r.label ?? "none", "text"],
     ["Cluster", (r) => r.home && r.home[0], (r) => clusterName(r.home && r.home[0], pick), "number"],
     ["Share of label in cluster", (r) => r.home && r.home[1], (r) => (r.home ? gauge(r.home[1], percent(r.home[1])) : ""), "number"],
     ["Weight", (r) => r.weight, (r) => (r.weight === null ? "off" : percent(r.weight, 1)), "number"],
-  ], found.votes, { faded: (r) => !r.weight, chosen: (r) => r.weight > 0 && r.home && r.home[0] !== found.label });
+  ], view.votes, { faded: (r) => !r.weight, chosen: (r) => r.weight > 0 && r.home && r.home[0] !== view.label });
 }
 function drawPoints() {
   if (!S.points || !shown.points || state.tab !== "rows") return;
@@ -365,14 +365,14 @@ function drawPoints() {
   drawScatter(byId("scatter"), S.points, shown.points, { cluster: state.cluster, polygon: state.polygon, drawn: (polygon) => { state.polygon = polygon; state.offset = 0; writeAddress(); followTab(); } });
 }
 function drawSelection() {
-  const found = shown.selection;
-  if (!found || !state.polygon || state.tab !== "rows") return;
-  byId("selection-title").textContent = `${many(found.rows, "row")} selected`;
-  drawSizes(byId("selection-sizes"), found.clusters.map((size, label) => ({ label, size, stability: shown.answer.clusters[label]?.stability })).filter((one) => one.size), { cluster: state.cluster, pick });
+  const view = shown.selection;
+  if (!view || !state.polygon || state.tab !== "rows") return;
+  byId("selection-title").textContent = `${many(view.rows, "row")} selected`;
+  drawSizes(byId("selection-sizes"), view.clusters.map((size, label) => ({ label, size, stability: shown.answer.clusters[label]?.stability })).filter((one) => one.size), { cluster: state.cluster, pick });
   drawTable(byId("selection-members"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
     ["Most frequent labels", (r) => (r.top.length ? r.top[0][1] : 0), (r) => r.top.map(([name, n]) => `${shorten(name, 40)} (${count(n)})`).join(", ") || "none", "long"],
-  ], found.members);
+  ], view.members);
 }
 
 // Export.
@@ -482,7 +482,7 @@ function fillAgainst() {
   byId("against-answer").hidden = state.against !== "answer";
 }
 async function begin() {
-  const ok = await get("start", {}, (found) => { S = found; });
+  const ok = await get("start", {}, (view) => { S = view; });
   if (!ok) return;
   setColors(S.colors);
   const names = S.methods.map((method) => method.name);

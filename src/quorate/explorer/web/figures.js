@@ -86,13 +86,13 @@ export function drawRowCoassociation(box, shares, label) {
   });
 }
 
-// found: {left, right, table}, the contingency table of two members; shading is the share of the column.
-export function drawContingency(box, found) {
-  const columns = found.right.slice(0, 40);
-  const totals = columns.map((_, j) => found.table.reduce((sum, row) => sum + row[j], 0));
+// view: {left, right, table}, the contingency table of two members; shading is the share of the column.
+export function drawContingency(box, view) {
+  const columns = view.right.slice(0, 40);
+  const totals = columns.map((_, j) => view.table.reduce((sum, row) => sum + row[j], 0));
   const cell = (n, j) => { const shade = el("span", { class: "shade" }, n ? count(n) : "\u00b7"); shade.style.setProperty("--share", percent(totals[j] ? n / totals[j] : 0)); return shade; };
-  drawTable(box, [["", (r) => found.left[r], (r) => shorten(found.left[r], 40), "text"],
-    ...columns.map((name, j) => [shorten(name, 20), (r) => found.table[r][j], (r) => cell(found.table[r][j], j), "number"])], found.left.slice(0, 200).map((_, i) => i));
+  drawTable(box, [["", (r) => view.left[r], (r) => shorten(view.left[r], 40), "text"],
+    ...columns.map((name, j) => [shorten(name, 20), (r) => view.table[r][j], (r) => cell(view.table[r][j], j), "number"])], view.left.slice(0, 200).map((_, i) => i));
 }
 
 // points: {x, y, names}; colors: {kind, values, names}; drawn(polygon) is called with a new selection.

@@ -810,7 +810,7 @@ function selectRow(row) {
 }
 function findRows(text) {
   const query = text.trim().toLowerCase();
-  if (!query) return byId("found").replaceChildren();
+  if (!query) return byId("matches").replaceChildren();
   const hits = [];
   for (const exact of [true, false]) {
     S.rows.names.forEach((name, row) => {
@@ -819,7 +819,7 @@ function findRows(text) {
     });
   }
   const none = S.rows.all ? "No row has this name." : `Not among the ${count(S.rows.names.length)} searchable rows (of ${count(S.source.rows)}).`;
-  byId("found").replaceChildren(...(hits.length ? hits.map((row) => el("li", {}, rowButton(S.rows.names[row], row))) : [el("li", { class: "quiet" }, none)]));
+  byId("matches").replaceChildren(...(hits.length ? hits.map((row) => el("li", {}, rowButton(S.rows.names[row], row))) : [el("li", { class: "quiet" }, none)]));
   if (hits.length) selectRow(hits[0]);
 }
 function drawRow() {

@@ -52,7 +52,7 @@ class Page:
             accept_downloads=True,
         )
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(120_000)  # a hang, also on a busy machine
         self.problems, self.requests = [], []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("console", self._note)

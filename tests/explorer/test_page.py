@@ -63,7 +63,7 @@ class Shown(Page):
 
     def until(self, script, given):
         """Wait until a function in the page is true. (The page forbids eval, by which Playwright would wait.)"""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not self.page.evaluate(script, given):
             assert time.monotonic() < deadline, (script, given)
             self.page.wait_for_timeout(20)

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate.analysis.diagnosis import Diagnosis
 from quorate.reporting import plot
-from quorate.reporting.cut_views import sweep_view
-from quorate.reporting.figure_views import MATRIX_SAMPLES, flow_view, matrix_view, tree_view
+from quorate.reporting.figure_views import matrix_view
 from quorate.reporting.fitted_input import fitted_method
 from quorate.reporting.member_views import agreement_view, member_rows
-from quorate.reporting.palette import cluster_colors
 from support import raises
 
 mpl.use("Agg")
@@ -88,13 +85,6 @@ def test_a_graph_has_no_dendrogram():
         plot.dendrogram(method)
 
 
-def test_a_tree_whose_leaves_are_rows_is_drawn_over_patterns():
-    labels = np.array([[1, -1, 0], [1, 1, -1], [0, -1, 1], [0, -1, 1], [0, 0, 1], [0, 1, 1], [0, 1, 0], [0, 1, 1]])
-    method = qt.SRS(2).fit(labels)
-    assert len(method.dendrogram_.leaf_pattern) > method.ensemble_.n_patterns
-    assert tree_view(method.solution_, method.n_clusters_).rows.sum() == len(labels)
-
-
 def test_without_matplotlib_the_extra_is_named():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -104,31 +94,6 @@ def test_without_matplotlib_the_extra_is_named():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "quorate[plot]"' in found.stdout
-
-
-# What is drawn ------------------------------------------------------------------------------------------------------
-
-
-def test_the_matrix_is_the_evidence_of_its_patterns(answer):
-    _, method = answer
-    view = matrix_view(method)
-    assert len(view.rows) <= MATRIX_SAMPLES + method.n_clusters_
-    assert view.rows.sum() == method.ensemble_.n_rows
-    assert np.array_equal(view.labels, np.sort(view.labels))
-    assert np.array_equal(view.labels, method.pattern_labels_[view.patterns])
-    sizes = np.bincount(view.labels, weights=view.rows)
-    assert np.array_equal(sizes, [cluster.size for cluster in method.clusters_])
-    if method.ensemble_.n_patterns < 1000:
-        evidence = qt.coassociation(method.ensemble_, method.member_weights_)
-        assert view.coassociation == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
-
-
-def test_the_matrix_of_rows_with_gaps():
-    labels = [[0, 0, 1, None, 1], [0, None, 1, 1, 1], [None, 2, 2, 3, 3]]
-    method = qt.WEAC(2).fit(labels)
-    view = matrix_view(method)
-    evidence = qt.coassociation(method.ensemble_, method.member_weights_)
-    assert view.coassociation == pytest.approx(evidence[np.ix_(view.patterns, view.patterns)])
 
 
 def test_constant_columns_do_not_rank_first():
@@ -144,75 +109,6 @@ def test_constant_columns_do_not_rank_first():
     view = agreement_view(ens, order=False)
     assert view.values[0, 5] == 0  # two constant columns share no information
     assert agreement_view(ens, order=False, measure="nmi").values[0, 5] == 1
-
-
-def test_similar_members_are_neighbors():
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
-    view = agreement_view([one, other, one, other, one])
-    assert sorted("".join("a" if j % 2 == 0 else "b" for j in view.order)) == list("aaabb")
-    assert "".join("a" if j % 2 == 0 else "b" for j in view.order) in ("aaabb", "bbaaa")
-
-
-def test_the_tree_stands_on_all_rows_and_is_cut_between_clusters(answer):
-    _, method = answer
-    view = tree_view(method.solution_, method.n_clusters_)
-    k = method.n_clusters_
-    assert view.rows.sum() == method.ensemble_.n_rows
-    assert set(view.labels) == set(range(k))
-    tops = view.segments[:, 1, 1]
-    assert (tops > view.cut_height).sum() == k - 1
-    assert np.array_equal(view.colors < 0, tops > view.cut_height)
-
-
-def test_flows_keep_all_rows():
-    _, method = fitted(5, 4)
-    view = flow_view(method, "member_1")
-    assert view.table.sum() == 800
-    assert view.table.sum(axis=0).tolist() == [cluster.size for cluster in method.clusters_]
-    many = qt.WEAC(3).fit([np.arange(200) // 2, np.arange(200) // 70])
-    view = flow_view(many, 0)
-    assert view.table.sum() == 200
-    assert any(name.endswith("others") for name in view.left)
-
-
-def test_answers_by_k_are_those_of_sweep():
-    _, method = fitted(6, 6)
-    view = sweep_view(Diagnosis(method.solution_, method.n_clusters_), [2, 4, 6])
-    swept = method.sweep([2, 4, 6])
-    for cut, labels in zip(view.cuts, swept.T, strict=True):
-        assert np.array_equal(cut.labels[method.ensemble_.row_pattern], labels)
-        assert cut.histogram.sum() == 800
-    assert view.choice.n_clusters == qt.WEAC("auto").fit(method.ensemble_).n_clusters_
-
-
-@pytest.mark.parametrize("blindness", ["none", "deutan", "protan", "tritan"])
-def test_colors_of_few_clusters_differ_for_every_eye(blindness):
-    """Eight colors, seen with each kind of dichromacy (Vienot 1999; Brettel 1997 in one plane), differ clearly."""
-    see = {
-        "none": np.eye(3),
-        "protan": np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]]),
-        "deutan": np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]),
-        "tritan": np.array([[1, 0.15236, -0.15236], [0, 0.86717, 0.13283], [0, 0.86717, 0.13283]]),
-    }[blindness]
-    seen = [_lab(np.clip(see @ _linear(color), 0, 1)) for color in cluster_colors(8)]
-    distances = [np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[i + 1 :]]
-    assert min(distances) > 15
-
-
-def test_forty_clusters_have_forty_colors():
-    assert len(set(cluster_colors(40))) == 40
-
-
-def _linear(color):
-    parts = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-
-
-def _lab(rgb):
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ rgb
-    f = np.cbrt(np.maximum(xyz / np.array([0.9505, 1.0, 1.089]), 1e-6))
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
 def test_figures_take_results_and_estimators_from_features():

@@ -415,13 +415,13 @@ def test_labels_tables_and_commands_at_the_selected_k(chromium, page, shown):
 
 
 def test_many_reliable_members_are_folded_and_the_others_come_first(chromium, tmp_path):
-    _, ens = ensemble(n_members=20)
+    _, ens = ensemble(n_members=36)
     with Page(chromium) as browser:
         browser.open(qt.report(qt.WEAC(3).fit(ens), tmp_path / "r.html"))
-        assert browser.column("members", 0) == ["member_19"]
+        assert browser.column("members", 0) == ["member_35"]
         assert not browser.page.is_visible("#reliable")
         browser.page.click("#fold-title")
-        assert sorted(browser.column("reliable", 0)) == sorted(f"member_{j}" for j in range(19))
+        assert sorted(browser.column("reliable", 0)) == sorted(f"member_{j}" for j in range(35))
         assert browser.run("document.getElementById('members').scrollHeight") == browser.run(
             "document.getElementById('members').clientHeight"
         )

@@ -14,7 +14,8 @@ setColors(JSON.parse(byId("colors").textContent));
 const ks = S.answers.map((answer) => answer.k);
 const state = { k: S.choice.k, cluster: null, row: null };
 const answerAt = (k) => S.answers[ks.indexOf(k)];
-const FOLDED_FROM = 12;
+// Reliable members are folded only if they are many for the screen.
+const foldedFrom = () => (window.innerWidth < 640 ? 12 : 30);
 
 // Headline and clusters.
 function drawAnswer() {
@@ -96,7 +97,7 @@ function drawMembers() {
   ];
   const ranked = S.members.map((member, position) => ({ ...member, position })).sort((a, b) => a.trust - b.trust || a.weight - b.weight);
   const reliable = ranked.filter((member) => member.status === "reliable");
-  const folded = reliable.length > FOLDED_FROM;
+  const folded = reliable.length > foldedFrom();
   byId("fold").hidden = !folded;
   drawTable(byId("members"), columns, folded ? ranked.filter((member) => member.status !== "reliable") : ranked);
   if (!folded) return;

@@ -1,7 +1,7 @@
-"""Crowd agreement: how much a member agrees with the others, and so how far it is trusted (paper, section 4).
+"""Agreement of each member with the others, and how reliable it therefore is (section 4 of the paper).
 
-Mutual information grows with the number of clusters even where members have nothing to do with each other. So beside
-the paper's index (NCAI) there is one that takes off what chance would give (`trust`).
+Mutual information grows with the number of clusters even for unrelated members. Therefore there are two indexes: the
+paper's (NCAI), and a chance-corrected one (`trust`).
 """
 
 from collections.abc import Callable
@@ -302,7 +302,7 @@ class _Chance(_OfTwo):
 
 
 def _chance(ens: Clusterings) -> _Chance:
-    """Return what every two members would share by chance; the fit, the choice of k and the trust all ask for it."""
+    """Return the expected mutual information of every two members; the fit, the choice of k and the trust use it."""
     return cached(ens, "chance", lambda: _by_chance(ens, _information(ens).common))
 
 
@@ -439,7 +439,7 @@ class CrowdTrust:
     """How far the members of an ensemble agree beyond chance, and so how far each can be trusted."""
 
     index: Floats
-    """(M,) mean agreement beyond chance with the others, in [0, 1]; an absolute scale."""
+    """(M,) mean chance-corrected agreement with the others, in [0, 1]; an absolute scale."""
     agreement: Floats = field(repr=False)
     """(M, M) adjusted mutual information."""
     p_values: Floats = field(repr=False)
@@ -463,7 +463,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     """Return how far members agree beyond chance, with how likely chance alone would agree as well.
 
     Copies of a member count far less than their number (`families`, which also explains `groups`). Under chance, n
-    times mutual information is taken for gamma distributed with its exact mean; for clusters of many rows that is the
+    times mutual information is treated as gamma distributed with its exact mean; for clusters of many rows that is the
     usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
     """
     ens = as_clusterings(ens)
@@ -525,7 +525,7 @@ def _variance(ens: Clusterings, common: Floats, chance: _Chance) -> Floats:
 
 
 def trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> Floats:
-    """Return how far each member can be trusted: its mean agreement with the others beyond chance.
+    """Return how reliable each member is: its mean chance-corrected agreement with the others.
 
     It is the mean adjusted mutual information with the other members, each counting by the rows both label, clipped at
     0. Copies and near-copies count far less than their number (`families`). The scale is absolute: 0 for a member that
@@ -560,7 +560,7 @@ def trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> Floats
     return crowd_trust(ens, normalize, groups).index
 
 
-NO_AGREEMENT = "No agreement beyond chance: no two members agree more than random clusterings of their sizes would."
+NO_AGREEMENT = "The members do not agree: no two agree more than random clusterings of their sizes would."
 
 
 def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
@@ -571,7 +571,7 @@ def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
     """
     index = np.where(crowd.agrees, crowd.index, 0.0) if crowd.verdict == "beyond chance" else crowd.index
     if crowd.verdict == "no more than chance":
-        warn(f"{NO_AGREEMENT} All members count the same.")
+        warn(f"{NO_AGREEMENT} All members have equal weight.", code="no-agreement")
     elif index.max() > 0:
         weight = np.where(index > 0, influence(index / index.max(), beta), 0.0) * crowd.families.counts
         return weight / weight.max()

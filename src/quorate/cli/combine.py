@@ -185,6 +185,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         f"{size_line(source['rows'], source['members'], source['clusters'])}",
         markup=False,
     )
+    if summary["method"]["candidates"]:
+        out.print(_candidate_line(summary["method"]["candidates"]), markup=False)
     out.print(choice["explanation"], markup=False)
     print_structure(out, summary["structure"])
     if summary["reliability"]["sentence"]:
@@ -204,6 +206,13 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     out.print(member_table(summary["members"]))
     for sentence in summary["reliability"]["notes"]:
         out.print(sentence, markup=False)
+
+
+def _candidate_line(candidates: Sequence[dict[str, Any]]) -> str:
+    """Return the method that the default chose, with the agreement of all candidates with the members."""
+    chosen = next(candidate["method"] for candidate in candidates if candidate["chosen"])
+    listed = ", ".join(f"{candidate['method']} {candidate['agreement']:.3f}" for candidate in candidates)
+    return f"The result of {chosen} agrees best with the members (mean AMI: {listed})."
 
 
 def print_structure(out: Any, structure: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Base clusterings: the paper's four generators, pools of members drawn with them, and ill clusterings."""
+"""Base clusterings: the generators of the paper, pools of members, and consensus clustering of features."""
 
 from quorate.features.clusterers.hmac import HMAC
 from quorate.features.clusterers.od_isvc import ODISVC

@@ -43,7 +43,7 @@ from quorate.reliability import crowd_trust
 
 DIVERSE = "diverse"
 """Members of different kinds: k-means, Genie, spectral, Gaussian mixtures and HDBSCAN."""
-# By what, and in how much of X, columns of labels are told from features.
+# How columns of labels are distinguished from features, and in how many rows of X.
 _FEW_COLUMNS, _AS_CLUSTERINGS_DO = 3, 0.5
 ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 1000, 50
 
@@ -212,7 +212,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit_sample(self, sample: Sample, n_rows: int) -> RowClusters:
         """Fit to a sample of the distinct rows of a table of `n_rows` rows, and return what labels any of them.
 
-        The rows are on their scale already. `labels_` and what is known of each row are not there: the table is
+        The rows are on their scale already. `labels_` and the certainty of each row are not set: the table is
         somewhere else.
         """
         self._check_parameters()
@@ -349,7 +349,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def choice_(self) -> Choice:
-        """How many clusters the members speak for, with the evidence, whatever number was asked for."""
+        """The number of clusters that the members support, independent of the requested number."""
         check_is_fitted(self)
         if not self._is_diverse():
             return self.consensus_.choice_
@@ -410,7 +410,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         mute = dict.fromkeys(type(one).__name__ for one in self._sources() if not labels_new_rows(one))
         raise AttributeError(
             f"Members of {', '.join(mute)} cannot label new rows, so that there is no predict. Use members that can, "
-            'such as "kmeans" or "spectral", or fit all rows at once and take labels_.'
+            'such as "kmeans" or "spectral", or fit all rows together and use labels_.'
         )
 
     def _sources(self) -> list[Source]:

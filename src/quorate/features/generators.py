@@ -1,4 +1,4 @@
-"""Drawing one member at random: the paper's four generators and its ill clusterings (sections 7.3 and 7.4.3)."""
+"""Generators of one random member: the four of the paper, and its ill (corrupted) members (sections 7.3, 7.4.3)."""
 
 import time
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Data:
     """The features members are drawn for, and what the ranges of their parameters are read off."""
 
     X: Any
-    """(n, d) array; sparse where only k-means is asked for."""
+    """(n, d) array; sparse if only k-means is requested."""
     k_range: tuple[int, int] | None = None
     """Fewest and most clusters of k-means and units of RPCL; None for what each generator draws by itself."""
     is_part: bool = False
@@ -84,14 +84,14 @@ def draw_seed(rng: np.random.Generator) -> int:
 
 
 def draw_kmeans(data: Data, rng: np.random.Generator, low: float = 2) -> Draw:
-    """Run k-means once from random rows; k uniform in [2, 2 sqrt(n)] or the range asked for, from `low` on."""
+    """Run k-means once from random rows; k uniform in [2, 2 sqrt(n)] or in the requested range, from `low` on."""
     k = data.number_of_clusters(rng, low)
     model = KMeans(k, init="random", n_init=1, max_iter=100, random_state=draw_seed(rng)).fit(data.X)
     return Draw(model.labels_, {"n_clusters": k}, model)
 
 
 def draw_rpcl(data: Data, rng: np.random.Generator) -> Draw:
-    """Run RPCL with a number of units uniform in [2, 2 sqrt(n)] or the range asked for."""
+    """Run RPCL with a number of units uniform in [2, 2 sqrt(n)] or in the requested range."""
     k = data.number_of_clusters(rng, 2)
     model = RPCL(k, random_state=draw_seed(rng)).fit(data.X)
     return Draw(model.labels_, {"n_units": k}, model)
@@ -139,7 +139,7 @@ def draw_ill(data: Data, rng: np.random.Generator) -> Draw:
 
 
 def draw_uspec(data: Data, rng: np.random.Generator) -> Draw:
-    """Run U-SPEC as a member of U-SENC: k uniform in [20, 60] or the range asked for, five rounds of k-means."""
+    """Run U-SPEC as a member of U-SENC: k uniform in [20, 60] or in the requested range, five iterations of k-means."""
     least, most = data.k_range or SPECTRAL_CLUSTERS
     most = min(most, max(2, data.n_distinct // 2))
     k = int(rng.integers(min(least, most), most + 1))

@@ -36,7 +36,7 @@ from quorate.features.sampling import hash_rows
 GINI_THRESHOLDS = (0.1, 0.3, 0.5)
 """How uneven the cluster sizes of Genie may become before only the smallest clusters merge."""
 MOST_MIXTURE_COLUMNS = 50
-"""Gaussian mixtures are left out of tables with more columns, and where a cluster would have fewer rows than
+"""Gaussian mixtures are not used for tables with more columns, and where a cluster would have fewer rows than
 parameters per column: a covariance matrix cannot be estimated there."""
 PRINCIPAL_KINDS = ("k-means", "Genie 0.3", "spectral")
 CLEAR_AGREEMENT = 0.75

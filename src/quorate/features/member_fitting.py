@@ -100,7 +100,7 @@ def draw_rows(X: Any, n: int, seed: int) -> Any:
 
 
 def training_rows(X: Any, fit_rows: Any, k_range: Any, seed: int) -> AllRows | SampledRows | SparseRows:
-    """Return what members of X are fitted on, as `fit_rows` and `k_range` ask for it."""
+    """Return the training rows of members of X, by `fit_rows` and `k_range`."""
     fit_rows = check_fit_rows(fit_rows, X.shape[0])
     k_range = check_k_range(k_range, fit_rows)
     if fit_rows is None:

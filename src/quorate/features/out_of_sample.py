@@ -38,7 +38,7 @@ class Assigned(NamedTuple):
 
     @classmethod
     def empty(cls, n_rows: int) -> Assigned:
-        """Return room for the clusters of so many rows."""
+        """Return empty arrays for the clusters of n rows."""
         labels, runner_up = np.empty((2, n_rows), dtype=np.int32)
         confidence, margin = np.empty((2, n_rows), dtype=np.float32)
         return cls(labels, confidence, margin, runner_up)
@@ -142,7 +142,7 @@ class KnownRows:
         return cls(hashes, Assigned.of(*(values[rows] for values in assigned)))
 
     def recall(self, X: Floats, assigned: Assigned) -> None:
-        """Write what is known of the rows of X over what was found for them."""
+        """Replace the predicted values of the rows of X by the fitted ones."""
         hashes = hash_rows(X, 0)
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         known = self.hashes[places] == hashes

@@ -1,4 +1,4 @@
-"""Pools of members, drawn as in the paper (section 7.3), and ill clusterings among them (section 7.4.3)."""
+"""Pools of members, generated as in the paper (section 7.3), and corrupted pools (section 7.4.3)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -122,7 +122,7 @@ def draw_pool(
     Returns
     -------
     Pool
-        The label matrix and what is known about each member.
+        The label matrix and the metadata of each member.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _how_fitted(rows: TrainingRows) -> dict[str, Any]:
 
 
 def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods asked for, each once."""
+    """Return the requested methods, each once."""
     if isinstance(methods, str) or not methods:
         raise QuorateError(f"methods must be a sequence of one or more of {', '.join(GENERATORS)}; got {methods!r}.")
     return tuple(dict.fromkeys(check_choice("methods", method, tuple(GENERATORS)) for method in methods))
@@ -248,7 +248,7 @@ def ill_clusterings(X: Any, n_clusterings: int, *, scale: str | None = "standard
 
 
 def replace_with_ill(pool: Pool, ratio: float, random_state: int = 0) -> Pool:
-    """Return the pool with a share `ratio` of its members, chosen uniformly, replaced by ill clusterings.
+    """Return the pool with a share `ratio` of its members, chosen uniformly, replaced by ill (corrupted) clusterings.
 
     Examples
     --------

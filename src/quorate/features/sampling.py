@@ -163,7 +163,7 @@ class Sketch:
         """Keep the distinct rows of the smallest hashes."""
         hashes, counts = np.concatenate(self._hashes), np.concatenate(self._counts)
         rows, numbers = np.concatenate(self._rows), np.concatenate(self._first)
-        self._rows.clear()  # the parts need not stay in memory beside the whole
+        self._rows.clear()  # the parts are not needed in memory any more
         kept, first, which = np.unique(hashes, return_index=True, return_inverse=True)
         kept, first = kept[: self._size], first[: self._size]
         totals = np.bincount(which, weights=counts).astype(np.int64)[: self._size]

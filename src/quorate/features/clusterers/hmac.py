@@ -190,7 +190,7 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return label_of_start[first_start[nearest(ends, self._hierarchy.modes[0])]]
 
     def _check_bandwidths(self, X: Floats) -> Floats:
-        """Return the ladder asked for."""
+        """Return the requested ladder."""
         if np.ndim(self.bandwidths) == 0:
             return default_bandwidths(X, check_integer("bandwidths", self.bandwidths, low=1))
         ladder = np.asarray(self.bandwidths, dtype=np.float64)

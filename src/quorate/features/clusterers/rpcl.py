@@ -94,7 +94,7 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if n_units > len(X):
             raise QuorateError(
                 f"n_units must be at most the number of rows; got n_units={n_units} with n_samples = {len(X)}. "
-                f"Ask for fewer units or give more rows."
+                f"Use fewer units or more rows."
             )
         same_everywhere(X)
         rng = check_random_state(self.random_state)

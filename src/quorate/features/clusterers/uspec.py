@@ -156,7 +156,7 @@ class LandmarkLabeler:
 
     landmarks: Landmarks
     tables: tuple[Any, ...]
-    """What the kernel takes beside the landmarks."""
+    """The arguments of the kernel other than the landmarks."""
 
     @classmethod
     def of(cls, landmarks: Landmarks, vectors: Floats, centers: Floats, sigma: float) -> LandmarkLabeler:
@@ -277,7 +277,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._embed(some)
         k = min(self.n_clusters, len(np.unique(rows, axis=0)))
         # Groups that no link joins are orthogonal in the embedding: starts far apart find all, random ones may not. But
-        # where rows are few, landmarks are hardly more than rows, and starts far apart are outliers.
+        # where rows are few, there are almost as many landmarks as rows, and starts far apart are outliers.
         many = len(some) >= _ROWS_PER_LANDMARK * len(self.landmarks_.points)
         clusters = _kmeans(rows, k, self.max_iter, random, self.n_init, init="k-means++" if many else "random")
         self.cluster_centers_, self.n_iter_ = clusters.cluster_centers_, clusters.n_iter_
@@ -294,7 +294,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if k > most:
             raise QuorateError(
                 f"n_clusters must be at most the number of landmarks and of rows fitted, {most}; got {k} with "
-                f"n_samples = {n_rows}. Ask for fewer clusters, or more landmarks."
+                f"n_samples = {n_rows}. Use fewer clusters, or more landmarks."
             )
 
     def _embed(self, some: NDArray[Any]) -> Floats:

@@ -44,7 +44,7 @@ def consensus_scores(random_state: int) -> list[dict[str, Any]]:
     for name in SMALL:
         data = qt.datasets.load(name)
         X, k = MinMaxScaler().fit_transform(data.features), data.n_classes
-        model = qt.ConsensusClustering(k, random_state=random_state).fit(X)
+        model = qt.ConsensusClustering(k, members="kmeans", random_state=random_state).fit(X)
         single = KMeans(k, n_init=1, random_state=random_state).fit(X)
         members = [qt.evaluate(member.labels_, data.classes).nmi_sqrt for member in model.members_]
         rows.append(

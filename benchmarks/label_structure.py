@@ -1,7 +1,7 @@
 """Structure from labels: planted and random tables, clouds and mixtures, by verdict and by number of clusters.
 
 `python -m benchmarks.label_structure [SEED]` keeps finished tables in .cache/structure. The limits of the verdicts were
-chosen on seeds 0 and confirmed on seed 1 of a prototype; nothing was chosen on seeds from 5000 on.
+chosen on similar tables of a prototype; nothing was chosen on seeds from 5000 on.
 """
 
 from __future__ import annotations

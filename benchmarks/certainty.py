@@ -61,7 +61,7 @@ def _from_pool(path: Path, draw: int) -> tuple[Ints, Ints]:
 
 def _drawn(name: str) -> tuple[Ints, Ints]:
     data = qt.datasets.load(name)
-    pool = qt.features.draw_pool(data, N_MEMBERS, ("kmeans",), path=CACHE / f"{name}.jsonl", progress=False)
+    pool = qt.features.draw_pool(data, N_MEMBERS, ("kmeans",), path=CACHE / f"{name}.sqlite", progress=False)
     return pool.labels, np.unique(np.asarray(data.classes), return_inverse=True)[1]
 
 
@@ -143,7 +143,7 @@ def rows() -> dict[str, dict[str, Any]]:
     """Measure what is missing; return the figures of each dataset, the mean over its draws."""
     warnings.simplefilter("ignore", qt.QuorateWarning)
     found: dict[str, list[dict[str, Any]]] = {}
-    with Store(CACHE / "draws.jsonl", {"task": "certainty", "members": N_MEMBERS, "version": 2}) as store:
+    with Store(CACHE / "draws.sqlite", {"task": "certainty", "members": N_MEMBERS, "version": 2}) as store:
         for name, read in draws():
             if name not in store:
                 store.add(name, measure(*read()))

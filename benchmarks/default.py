@@ -121,7 +121,7 @@ def _kept_mixture(number: int) -> Pool:
 
 def measure(methods: Sequence[str]) -> None:
     """Measure what is not there yet: small ensembles first, so that a part of it tells already."""
-    with warnings.catch_warnings(), Store(FOLDER / "scores.jsonl", ABOUT) as store:
+    with warnings.catch_warnings(), Store(FOLDER / "scores.sqlite", ABOUT) as store:
         warnings.simplefilter("ignore")
         for number, size in itertools.product(range(ROUNDS), SIZES):
             for group, pools in (("real", real_pools()), ("mixtures", mixture_pools())):
@@ -167,7 +167,7 @@ def score(ens: qt.Ensemble, pool: Pool, method: str) -> float:
 def scores(group: str, methods: Sequence[str]) -> dict[tuple[str, int, str], list[Floats]]:
     """Return, for every pool, size and share of ill members, the ARI of some methods, draw by draw."""
     draws: dict[tuple[str, int, str, str], dict[str, float]] = {}
-    for key, piece in peek(FOLDER / "scores.jsonl")[1].items():
+    for key, piece in peek(FOLDER / "scores.sqlite")[1].items():
         kind, pool, size, *rest = key.split("/")
         if kind == group and piece:
             share, draw, method = rest

@@ -64,7 +64,7 @@ def rates(found: np.ndarray, true_k: Floats) -> list[float]:
 def run(seed: int = SEED) -> list[Result]:
     """Measure what is missing, print the table, and return whether the bars are reached."""
     about = {"task": "how many", "version": 2, "seed": seed}
-    with warnings.catch_warnings(), Store(FOLDER / f"{seed}.jsonl", about) as store:
+    with warnings.catch_warnings(), Store(FOLDER / f"{seed}.sqlite", about) as store:
         warnings.simplefilter("ignore")
         fill(store, seed)
         pieces = dict(store)

@@ -1,6 +1,6 @@
 """Trust beyond chance: random tables, and good members among junk.
 
-`python -m benchmarks.junk` keeps finished tables in .cache/trust/junk.jsonl and prints the rates.
+`python -m benchmarks.junk` keeps finished tables in .cache/trust/junk.sqlite and prints the rates.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.data import letters
 from benchmarks.measure import Result, median_seconds, share
 from quorate._runtime.checkpoints import Store
 
-STORE = Path(".cache/trust/junk.jsonl")
+STORE = Path(".cache/trust/junk.sqlite")
 CASES = 200
 SEED = 16180
 CLOSE = 0.02

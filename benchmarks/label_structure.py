@@ -95,7 +95,7 @@ def measure(members: list[Ints], k: int | None) -> dict[str, object]:
 def run(seed: int = SEED) -> list[Result]:
     """Measure what is missing, print the tables, and return whether the bars are reached."""
     about = {"task": "structure of labels", "version": 1, "seed": seed}
-    with warnings.catch_warnings(), Store(FOLDER / f"labels_{seed}.jsonl", about) as store:
+    with warnings.catch_warnings(), Store(FOLDER / f"labels_{seed}.sqlite", about) as store:
         warnings.simplefilter("ignore")
         for number in range(TABLES):
             for i, (group, make) in enumerate(GROUPS.items()):

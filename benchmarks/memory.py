@@ -2,7 +2,7 @@
 
     python -m benchmarks memory
 
-Every shape runs in a separate process; finished ones are stored in benchmarks/results/memory.jsonl. The forecast is the
+Every shape runs in a separate process; finished ones are in benchmarks/results/memory.sqlite. The forecast is the
 largest one of the fit; the measurement is the peak above the memory before the fit.
 """
 
@@ -154,7 +154,7 @@ def run() -> list[Result]:
     results = []
     print("| rows | members | clusters each | labels | method | k | forecast GB | measured GB | ratio | |")
     print("|---:|---:|---:|---|---|---:|---:|---:|---:|---|")
-    with Store(RESULTS / "memory.jsonl", {"task": "memory", "version": 2}) as store:
+    with Store(RESULTS / "memory.sqlite", {"task": "memory", "version": 2}) as store:
         for shape in SHAPES:
             key = repr(shape._replace(fitted=False))
             if key not in store:

@@ -2,7 +2,7 @@
 
     python -m benchmarks starts
 
-Finished draws are stored in benchmarks/results/starts.jsonl; run it again to continue after an interruption.
+Finished draws are stored in benchmarks/results/starts.sqlite; run it again to continue after an interruption.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _measure(fitted: TransferCut, start: str, k: int, classes: np.ndarray) -> li
 def run() -> list[Result]:
     """Measure what is missing, print the table and return whether the bars are reached."""
     warnings.simplefilter("ignore", qt.QuorateWarning)
-    with Store(RESULTS / "starts.jsonl", {"task": "starts", "members": N_MEMBERS, "version": 1}) as store:
+    with Store(RESULTS / "starts.sqlite", {"task": "starts", "members": N_MEMBERS, "version": 1}) as store:
         for name, labels, classes in draws():
             if name not in store:
                 store.add(name, measure(labels, classes))

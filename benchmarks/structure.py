@@ -142,7 +142,7 @@ def cost() -> float:
 def run(seed: int = SEED) -> list[Result]:
     """Measure what is missing, print the tables, and return whether the bars are reached."""
     about = {"task": "structure of features", "version": 1, "seed": seed}
-    with warnings.catch_warnings(), Store(FOLDER / f"features_{seed}.jsonl", about) as store:
+    with warnings.catch_warnings(), Store(FOLDER / f"features_{seed}.sqlite", about) as store:
         warnings.simplefilter("ignore")
         for number in range(TABLES):
             for i, kind in enumerate([*NULLS, *PLANTED]):

@@ -58,7 +58,7 @@ def main() -> None:
     subset = "" if arguments.datasets == datasets.NAMES else f" --datasets {' '.join(arguments.datasets)}"
     table = HEADER.format(command=f"python tools/pools.py FOLDER --jobs {arguments.jobs}{subset} --table docs/pools.md")
     for name in arguments.datasets:
-        pool = draw_pool(name, n_jobs=arguments.jobs, path=arguments.folder / f"{name}.jsonl")
+        pool = draw_pool(name, n_jobs=arguments.jobs, path=arguments.folder / f"{name}.sqlite")
         print(f"{name}: {pool}", flush=True)
         table += describe(name, pool)
     if arguments.table is not None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import quorate as qt
 import support
+from quorate._runtime.checkpoints import peek
 from quorate._runtime.workers import TIMED_OUT, Failure, run_in_workers
 from quorate.benchmarking import statistics
 from quorate.benchmarking.comparison import Cell, Protocol, Task, measure, reason_to_skip
@@ -160,13 +161,12 @@ def test_a_killed_comparison_continues(pools, tmp_path):
     """)
     killed = subprocess.run([sys.executable, "-c", code], env={**os.environ, "die": "1"}, check=False)
     assert killed.returncode == -signal.SIGKILL
-    kept = (tmp_path / STORE).read_bytes()
+    before = list(peek(tmp_path / STORE)[1].items())
+    assert len(before) == 4
     subprocess.run([sys.executable, "-c", code], check=True)
-    after = (tmp_path / STORE).read_bytes()
-    assert after.startswith(kept)
-    keys = [json.loads(line.rpartition(b"\t")[0])[0] for line in after.splitlines()]
-    assert len(keys) == len(set(keys))
-    assert sum("draw=" in key for key in keys) == 6
+    after = peek(tmp_path / STORE)[1]
+    assert list(after.items())[:4] == before
+    assert sum("draw=" in key for key in after) == 6
 
 
 def test_pools_from_files_of_every_kind(pools, tmp_path):
@@ -197,7 +197,7 @@ def test_pools_of_datasets_are_generated(tmp_path):
     [pool] = gather_pools("iris", recipe=Recipe(("kmeans",), 4), cache=tmp_path)
     assert pool.labels.shape == (150, 4)
     assert pool.n_classes == 3
-    assert (tmp_path / "iris.jsonl").exists()
+    assert (tmp_path / "iris.sqlite").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 import support
 from quorate import Ensemble, QuorateError, consensus, datasets, evaluate, features, paper
+from quorate._runtime.checkpoints import peek
 from quorate.benchmarking.results_folder import STORE
 from quorate.benchmarking.scoring import class_counts, score_columns
 from quorate.cli import main
@@ -253,8 +255,9 @@ def killed_run(folder, spec_text, pieces_before_the_kill):
     try:
         store = folder / STORE
         while process.poll() is None:
-            if store.exists() and store.read_bytes().count(b"\n") > pieces_before_the_kill:
-                break
+            with suppress(QuorateError):  # nothing is finished yet
+                if len(peek(store)[1]) >= pieces_before_the_kill:
+                    break
             time.sleep(0.02)
         assert process.poll() is None, "the run was over before it could be killed"
     finally:
@@ -265,12 +268,9 @@ def killed_run(folder, spec_text, pieces_before_the_kill):
 def test_killed_in_the_middle_and_started_again_it_ends_the_same(tiny, tmp_path):
     sys_path = str(Path(__file__).parent)
     killed_run(tmp_path, f"import sys; sys.path.insert(0, {sys_path!r})\nfrom test_paper import TINY as SPEC", 20)
-    kept = (tmp_path / STORE).read_bytes()
+    before = list(peek(tmp_path / STORE)[1].items())
     paper.reproduce(tmp_path, TINY, n_jobs=1)
-    after = (tmp_path / STORE).read_bytes()
-    assert after.startswith(kept[: kept.rfind(b"\n") + 1])
-    keys = [json.loads(line.rpartition(b"\t")[0])[0] for line in after.splitlines()]
-    assert len(keys) == len(set(keys))
+    assert list(peek(tmp_path / STORE)[1].items())[: len(before)] == before
     assert tables_of(tmp_path) == tables_of(tiny)
 
 
@@ -440,15 +440,11 @@ def test_the_page_has_every_table_and_figure(tiny, tmp_path):
 
 
 def test_the_time_of_the_pools_is_told(tiny, tmp_path):
-    drawn = sum(
-        json.loads(line.rpartition("\t")[0])[1]["seconds"]
-        for path in (tiny / "pools").iterdir()
-        for line in path.read_text().splitlines()[1:]
-    )
+    drawn = sum(member["seconds"] for path in (tiny / "pools").iterdir() for member in peek(path)[1].values())
     assert drawing_seconds(tiny) == pytest.approx(drawn)
     assert drawn > 0
     (tmp_path / "pools").mkdir()
-    (tmp_path / "pools" / "iris.jsonl").write_text('["about", {')
+    (tmp_path / "pools" / "iris.sqlite").touch()
     assert drawing_seconds(tmp_path) == 0
 
 

@@ -1,8 +1,9 @@
 """Compilation of kernels and the directory that caches compiled code.
 
 The directory is named by a digest of all kernel sources and of their folder: numba only notices changes of the file
-that holds a function, not of the kernels that it calls. Within it, one process at a time compiles. Without a lock, two processes that compile
-a kernel for different types write to the same file, and one of them later runs code for the wrong types.
+that holds a function, not of the kernels that it calls. Within it, one process at a time compiles. Without a lock, two
+processes that compile a kernel for different types write to the same file, and one of them later runs code for the
+wrong types.
 """
 
 import hashlib

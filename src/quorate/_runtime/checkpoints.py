@@ -1,22 +1,32 @@
-"""Long work that resumes: an append-only file of finished pieces, each under a key.
+"""Checkpoints of long work: an SQLite file of finished pieces, each under a key.
 
-A piece is written in one line with a checksum, so that a process killed in the middle of a write loses that piece and
-nothing else. The first line says what the file is about; a file about something else is refused and left alone.
+A piece is written in one transaction, so that a process killed while it writes loses that piece and nothing else. A
+file that belongs to other work is refused and not changed.
 """
 
 import base64
 import json
+import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import QuorateError
+from quorate._runtime.file_locks import try_lock
+from quorate.errors import DamagedFileError, InputError, QuorateError
+
+_MAGIC = b"SQLite format 3\0"
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS about (content TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS pieces (key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, checksum INTEGER NOT NULL);
+"""
+_SECONDS_TO_WAIT = 30.0  # for a transaction of another process
 
 
 class Store(Mapping[str, Any]):
@@ -25,20 +35,20 @@ class Store(Mapping[str, Any]):
     Parameters
     ----------
     path : str or path
-        The file; made, with its folders, if it does not exist.
+        The file; created, with its folders, if it does not exist.
     about : dict
-        What the pieces depend on (data, versions, parameters), as plain values. A file that says otherwise is refused.
+        What the pieces depend on (data, versions, parameters), as plain values. A file with other values is refused.
 
     Notes
     -----
-    One process writes at a time; a second one is refused while the first is at work. Pieces are plain JSON values; see
-    `pack` for arrays.
+    One process writes at a time; a second one is refused until the first one closes the store. Pieces are plain JSON
+    values; see `pack` for arrays.
 
     Examples
     --------
     >>> import os, tempfile
     >>> from quorate._runtime.checkpoints import Store
-    >>> path = os.path.join(tempfile.mkdtemp(), "squares.jsonl")
+    >>> path = os.path.join(tempfile.mkdtemp(), "squares.sqlite")
     >>> with Store(path, {"task": "squares"}) as store:
     ...     store.add("three", 9)
     >>> with Store(path, {"task": "squares"}) as store:
@@ -50,68 +60,62 @@ class Store(Mapping[str, Any]):
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = open(self.path, "a+b")  # noqa: SIM115 - closed by close()
+            self._lock = open(self.path, "a+b")  # noqa: SIM115 - closed by close()
         except OSError as error:
-            raise QuorateError(f"{str(path)!r} cannot be written: {error.strerror}. Choose another path.") from None
+            raise InputError(
+                f"{str(path)!r} cannot be written: {error.strerror}.", code="not-writable", hint="Choose another path."
+            ) from None
         try:
-            _lock(self._file, self.path)
+            self._lock_for_writing()
+            self._connection = _connect(self.path)
+        except BaseException:
+            self._lock.close()
+            raise
+        try:
             self._pieces = self._read(json.loads(json.dumps(about)))
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
+    def _lock_for_writing(self) -> None:
+        try:
+            locked = try_lock(self._lock)
+        except OSError:  # no locks on this file system
+            locked = True
+        if not locked:
+            raise InputError(
+                f"{str(self.path)!r} is in use by another process.",
+                code="checkpoint-in-use",
+                hint="Wait for it, or choose another path.",
+            )
+
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
-        """Return the pieces on disk, and start an empty file; a last line that was not finished is cut off.
-
-        Nothing is written before the first line proves the file ours: it is about the same work, or, where it was not
-        finished, the beginning of the very line that would be written now.
-        """
-        self._file.seek(0)
-        content = self._file.read()
-        ours = not content or content.startswith(_BEGINNING)
-        if ours and _line(["about", about]).startswith(content) and not content.endswith(b"\n"):
-            self._file.truncate(0)
-            self._write(["about", about])
+        """Return the pieces on disk; write `about` into a new file, and compare it with that of an existing one."""
+        if self.path.stat().st_size == 0:
+            with self._connection:
+                self._connection.executescript(f"BEGIN; {_TABLES}")
+                self._connection.execute("INSERT INTO about VALUES (?)", (json.dumps(about),))
             return {}
-        *lines, torn = content.split(b"\n")
-        if not lines:
-            raise self._foreign("it was not written by this program")
-        records = [self._parse(number, line) for number, line in enumerate(lines, start=1)]
-        self._compare(records[0], about)
-        if torn:
-            self._file.truncate(len(content) - len(torn))
-        return dict(records[1:])
-
-    def _parse(self, number: int, line: bytes) -> Any:
-        """Return the record of a line."""
-        text, _, checksum = line.rpartition(b"\t")
-        if checksum != _checksum(text):
-            raise self._foreign(f"line {number} is damaged")
-        return json.loads(text)
-
-    def _compare(self, first: Any, about: dict[str, Any]) -> None:
-        """Refuse a file that is about something else."""
-        name, found = first
-        if name != "about":
-            raise self._foreign("its first line does not say what it is about")
-        for name in sorted(about.keys() | found.keys()):
-            if about.get(name) != found.get(name):
-                raise self._foreign(f"its {name} is {found.get(name)!r}, not {about.get(name)!r}")
-
-    def _foreign(self, why: str) -> QuorateError:
-        return QuorateError(
-            f"{str(self.path)!r} cannot be resumed: {why}. It was left as it is; choose another path, or move it away."
-        )
-
-    def _write(self, record: Any) -> None:
-        self._file.write(_line(record))
-        self._file.flush()
+        content, pieces = _content(self._connection, self.path)
+        for name in sorted(about.keys() | content.keys()):
+            if about.get(name) != content.get(name):
+                raise InputError(
+                    f"{str(self.path)!r} belongs to other work: its {name} is {content.get(name)!r}, not "
+                    f"{about.get(name)!r}.",
+                    code="other-checkpoint",
+                    hint="Choose another path, or move the file.",
+                )
+        return pieces
 
     def add(self, key: str, piece: Any) -> None:
-        """Write a finished piece; from now on it survives whatever happens to this process."""
+        """Write a finished piece; it is on disk when this returns."""
         if key in self._pieces:
-            raise QuorateError(f"{key!r} is in {str(self.path)!r} already; a finished piece is never replaced.")
-        self._write([key, piece])
+            raise InputError(
+                f"{key!r} is in {str(self.path)!r} already; finished pieces are never replaced.", code="repeated-piece"
+            )
+        content = json.dumps(piece)
+        with self._connection:
+            self._connection.execute("INSERT INTO pieces VALUES (?, ?, ?)", (key, content, _checksum(content)))
         self._pieces[key] = piece
 
     def __getitem__(self, key: str) -> Any:
@@ -124,8 +128,9 @@ class Store(Mapping[str, Any]):
         return len(self._pieces)
 
     def close(self) -> None:
-        """Let another process write."""
-        self._file.close()
+        """Allow another process to write."""
+        self._connection.close()
+        self._lock.close()  # last: closing a file releases all locks that SQLite has on it
 
     def __enter__(self) -> Self:
         return self
@@ -136,31 +141,54 @@ class Store(Mapping[str, Any]):
         self.close()
 
 
-# Less than this of a first line might be anybody's.
-_BEGINNING = b'["about", {'
+def peek(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a store is about, and its pieces, even while another process adds to it."""
+    path = Path(path)
+    if not path.exists() or path.stat().st_size == 0:
+        raise InputError(f"{str(path)!r} does not exist or is empty: no work is finished there.", code="no-checkpoint")
+    with closing(_connect(path)) as connection:
+        return _content(connection, path)
 
 
-def _line(record: Any) -> bytes:
-    text = json.dumps(record).encode()
-    return text + b"\t" + _checksum(text) + b"\n"
-
-
-def _checksum(text: bytes) -> bytes:
-    return b"%08x" % zlib.crc32(text)
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Keep other processes from writing to the file until it is closed, where the system can do so."""
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a store; refuse a file of another kind without changing it."""
+    with open(path, "rb") as file:
+        start = file.read(len(_MAGIC))
+    if start and start != _MAGIC:
+        raise _not_a_store(path)
+    # Work may finish in any thread. Data survive a killed process without waiting for the disk.
+    connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, check_same_thread=False)
     try:
-        import fcntl
-    except ImportError:  # pragma: no cover - not on Windows
-        return
+        connection.execute("PRAGMA synchronous = OFF")
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise _not_a_store(path) from None
+    return connection
+
+
+def _content(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a store is about, and its pieces in the order in which they were added."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise QuorateError(
-            f"{str(path)!r} is being written by another process. Wait for it, or choose another path."
-        ) from None
+        ((about,),) = connection.execute("SELECT content FROM about").fetchall()
+        rows = connection.execute("SELECT key, content, checksum FROM pieces ORDER BY rowid").fetchall()
+    except (sqlite3.DatabaseError, ValueError):
+        raise _not_a_store(path) from None
+    if any(_checksum(content) != checksum for _, content, checksum in rows):
+        raise _not_a_store(path)
+    return json.loads(about), {key: json.loads(content) for key, content, _ in rows}
+
+
+def _checksum(content: str) -> int:
+    """SQLite does not notice changed bytes inside of text."""
+    return zlib.crc32(content.encode())
+
+
+def _not_a_store(path: Path) -> QuorateError:
+    return DamagedFileError(
+        f"{str(path)!r} is damaged or not a file of checkpoints; it was not changed.",
+        code="not-a-checkpoint",
+        hint="Choose another path, or move the file.",
+    )
 
 
 def pack(array: NDArray[Any]) -> dict[str, Any]:
@@ -171,37 +199,16 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def unpack(packed: dict[str, Any]) -> NDArray[Any]:
-    """Return the array that `pack` was given."""
+    """Return the array that `pack` received."""
     data = zlib.decompress(base64.b64decode(packed["data"]))
     return np.frombuffer(data, dtype=packed["dtype"]).reshape(packed["shape"])
 
 
 def fingerprint(array: NDArray[Any]) -> str:
-    """Return a digest of the shape, type and values of arrays."""
+    """Return a short digest of an array: shape, type and every value."""
     import hashlib
 
     array = np.ascontiguousarray(array)
     digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
     digest.update(array.data)
     return digest.hexdigest()[:16]
-
-
-def peek(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a file of finished pieces is about, and the pieces, even while another process adds to it.
-
-    An incomplete last line is ignored; nothing is written.
-    """
-    path = Path(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise QuorateError(f"There is no {str(path)!r}; nothing was finished there yet.") from None
-    records: list[Any] = []
-    for line in content[: content.rfind(b"\n") + 1].splitlines():
-        text, _, checksum = line.rpartition(b"\t")
-        if checksum != _checksum(text):
-            raise QuorateError(f"{str(path)!r} is damaged in line {len(records) + 1}, or not a file of this program.")
-        records.append(json.loads(text))
-    if not records:
-        raise QuorateError(f"{str(path)!r} is empty; nothing was finished there yet.")
-    return records[0][1], dict(records[1:])

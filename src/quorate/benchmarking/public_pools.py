@@ -149,7 +149,7 @@ def _endings() -> tuple[str, ...]:
 
 def _draw_dataset(name: str, recipe: Recipe, cache: Path | None, n_jobs: int) -> Pool:
     dataset = load(name)
-    path = None if cache is None else cache / f"{name}.jsonl"
+    path = None if cache is None else cache / f"{name}.sqlite"
     drawn = draw_pool(
         dataset, recipe.per_generator, recipe.generators, scale=recipe.scale, n_jobs=n_jobs, path=path, progress=False
     )

@@ -14,7 +14,7 @@ from typing import Any
 from quorate._runtime.checkpoints import Store, peek
 from quorate.errors import InputError, QuorateError
 
-STORE = "results.jsonl"
+STORE = "results.sqlite"
 """The file in a results folder with the measurements."""
 SESSION = "session/"
 """Prefix of the keys of runs in the store."""

@@ -36,7 +36,7 @@ class DatasetPool:
     @property
     def path(self) -> Path:
         """The file with the members."""
-        return self.folder / f"{self.dataset}.jsonl"
+        return self.folder / f"{self.dataset}.sqlite"
 
     @cached_property
     def classes(self) -> NDArray[Any]:
@@ -114,7 +114,7 @@ def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels
         scale=spec.scale,
         random_state=spec.seed,
         n_jobs=n_jobs,
-        path=folder / f"{spec.timing.dataset}_{n_rows}.jsonl",
+        path=folder / f"{spec.timing.dataset}_{n_rows}.sqlite",
         progress=False,
     )
     return pool.labels
@@ -123,7 +123,7 @@ def sample_members(spec: Spec, n_rows: int, folder: Path, n_jobs: int) -> Labels
 def drawing_seconds(folder: Path) -> float:
     """Return the total seconds that generating all members of a results folder took, each in one process."""
     seconds = 0.0
-    for path in sorted((folder / POOLS).glob("*.jsonl")):
+    for path in sorted((folder / POOLS).glob("*.sqlite")):
         with suppress(QuorateError):  # an incomplete file has no members
             seconds += sum(member["seconds"] for member in peek(path)[1].values())
     return seconds

@@ -103,7 +103,7 @@ def test_families_can_be_given():
     ("groups", "message"),
     [
         (["a", "b"], "groups must hold one family for each of the 3 members; got 2"),
-        ({"d": 1}, "groups names 'd', which is no member; members are a, b, c"),
+        ({"d": 1}, "groups names 'd', which is not a member; the members are a, b, c"),
         ("tool_*", "groups must mark the family in the pattern"),
         ("{tool}_*", "groups matches no member: got '{tool}_*'"),
     ],

@@ -10,7 +10,7 @@ import quorate as qt
 from quorate.cli import main
 from quorate.reporting import render_report, summarize
 from quorate.reporting.sentences import evidence_sentence, headline, outlook_sentences
-from quorate.tables import consensus as tables_consensus
+from quorate.tables import combining
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_the_command_prints_structure_and_candidates(files, capsys):
 
 
 def test_patterns_in_blocks_get_choice_and_structure_too(files, capsys, monkeypatch):
-    monkeypatch.setattr(tables_consensus, "available_memory", lambda: 1)
+    monkeypatch.setattr(combining, "available_memory", lambda: 1)
     facts = json.loads(run("combine", files["members"], "--json", capsys=capsys))
     assert facts["choice"]["candidates"][0]["k"] == facts["choice"]["k"] == 3
     assert facts["choice"]["explanation"].startswith("3 clusters")

@@ -31,7 +31,7 @@ METHODS = (
     "gp-mgla",
     "gp-mgla weights=trust",
     "gp-mgla weights=local",
-    "gp-mgla start=k-means++",
+    "gp-mgla init=k-means++",
     "lwgp",
     "lwgp weights=trust",
     "lwgp weights=trust beta=4",

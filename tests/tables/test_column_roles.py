@@ -488,3 +488,13 @@ def test_several_numbers_of_clusters_without_the_automatic_one_are_solved_once(
     expected = qt.consensus(frame[MEMBERS], 5, method=method)
     run("combine", tmp_path / "t.csv", "-k", "5:7", "--method", method, "-q", "-o", tmp_path / "o.csv", capsys=capsys)
     assert pd.read_csv(tmp_path / "o.csv")["consensus_5"].tolist() == expected.labels.tolist()
+
+
+def test_columns_named_by_numbers():
+    """pandas numbers the columns of a matrix; a number must not select a row."""
+    labels = pd.DataFrame(np.arange(60)[:, None] // np.array([20, 15, 30]))
+    expected = qt.consensus(labels.to_numpy(), 3).labels.tolist()
+    assert qt.consensus(labels, 3).labels.tolist() == expected
+    assert qt.consensus_frame(labels, n_clusters=3)["consensus"].tolist() == expected
+    features = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))
+    assert qt.cluster_frame(features, n_clusters=2, n_members=3).columns.tolist()[:3] == [0, 1, "consensus"]

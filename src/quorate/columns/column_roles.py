@@ -177,7 +177,7 @@ class FrameColumns:
 def _cells(frame: Any, name: str) -> NDArray[Any]:
     """Return a column of a frame in memory as objects."""
     try:
-        return np.array([*frame[name].to_list(), None], dtype=object)[:-1]
+        return np.array([*frame.get_column(name).to_list(), None], dtype=object)[:-1]
     except UnicodeDecodeError:
         raise InputError(
             f"Column {name!r} has text that is not UTF-8.", code="not-utf8", hint="Decode it first."

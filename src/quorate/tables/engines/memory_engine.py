@@ -46,4 +46,4 @@ def _values(native: Any, names: Sequence[str]) -> NDArray[Any]:
     import narwhals as nw
 
     frame = nw.from_native(native)
-    return np.column_stack([frame[name].cast(nw.Float64).to_numpy() for name in names])
+    return np.column_stack([frame.get_column(name).cast(nw.Float64).to_numpy() for name in names])

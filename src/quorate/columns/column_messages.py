@@ -148,7 +148,7 @@ def not_clusterings(path: str, features: Mapping[str, ColumnSummary]) -> InputEr
     return InputError(
         f"{looks}, not like {'a clustering' if len(features) == 1 else 'clusterings'} (e.g. {first}: about "
         f"{summary.distinct:,} distinct values in {summary.present:,} rows).",
-        code="features-not-labels",
+        code="features",
         hint=("List the clusterings in ", Setting("members"), f". {USE_CLUSTER}"),
     )
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 import oracles
 import quorate as qt
@@ -12,6 +13,7 @@ from quorate.analysis.clusters import Split, confidence_by_chance, describe_clus
 from quorate.certainty import Groups, certainty
 from quorate.reporting import summarize
 from quorate.reporting.plain_values import outlook
+from reference_answers import generated_labels
 
 # Five rows, two members with weights 3/4 and 1/4, and the clusters {0, 1, 2} and {3, 4}.
 TWO_MEMBERS = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 2]])
@@ -272,11 +274,12 @@ def _cluster(label, *, nearest, merge_cost):
     return qt.ConsensusCluster(label, 50.0, 0.9, (), 0.5, 0.4, nearest, merge_cost)
 
 
-@pytest.mark.parametrize("pool", ["lwea_IS", "lwea_Semeion"])
-def test_confidence_tells_right_rows_from_wrong_ones(pool):
-    benchmark = pytest.importorskip("benchmarks.certainty")
-    path = benchmark.SHARED / f"{pool}.npz"
-    if not path.exists():
-        pytest.skip("The public pools of members are not here.")
-    found = benchmark.measure(*benchmark._from_pool(path, 0))
-    assert min(found["confidence"], found["margin"]) > 0.6
+def test_confidence_and_margin_rank_wrong_rows_last():
+    labels, classes = generated_labels(n_rows=800, n_members=10, seed=1), np.arange(800) % 4
+    fitted = qt.consensus(labels, 4).estimator
+    counts = np.zeros((4, 4))
+    np.add.at(counts, (fitted.labels_, classes), 1)
+    wrong = counts.argmax(axis=1)[fitted.labels_] != classes
+    assert 5 < wrong.sum() < 200
+    for values in (fitted.confidence_, fitted.margin_):
+        assert roc_auc_score(wrong, -values) > 0.8

@@ -63,6 +63,8 @@ def run(arguments: Sequence[str]) -> int:
         except SystemExit as finished:
             if finished.code == INTERRUPTED:
                 raise KeyboardInterrupt from None
+            if isinstance(finished.__context__, BrokenPipeError):  # which typer turns into exit code 1
+                raise finished.__context__ from None
             return finished.code if isinstance(finished.code, int) else FAILURE if finished.code else 0
     return 0
 

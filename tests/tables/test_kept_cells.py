@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import quorate as qt
 from quorate.cli import main
 from quorate.tables.io.label_table import MISSING_WORDS
+from support import raises
 
 WORDS = [*MISSING_WORDS, "none", "N/a", "007", " padded ", "1e5", "TRUE", "1.0", "+1", "-0", "2024-01-02", "a\nb"]
 WORDS += ["a\rb", "a\r\nb", 'say ""', '"', ",", ";", "\t", "é", "x" * 300, "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "{}"]
@@ -191,3 +192,10 @@ def test_one_quoted_carriage_return(tmp_path, cell, at):
         file.write("id,a,b\n" + "".join(f'{i},{a},"{b}"\n' for i, a, b in rows))
     qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", members=["a", "b"], n_clusters=2)
     assert kept(tmp_path / "out.csv", ["b"])["b"] == [row[2] for row in rows]
+
+
+def test_a_carriage_return_outside_quotes(tmp_path):
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        file.write("id,a,b\n" + "".join(f"one\rtwo{i},{i % 3},{i % 3}\n" for i in range(30)))
+    with raises("csv-syntax"):
+        qt.consensus_file(tmp_path / "t.csv", tmp_path / "out.csv", members=["a", "b"], header=True)

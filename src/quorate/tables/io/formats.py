@@ -182,6 +182,12 @@ def _translated(message: str, path: str, written: bool = False) -> QuorateError:
         )
     if "utf-8" in message.lower() or "unicode" in message.lower():
         return DamagedFileError(f"{where} is not text in UTF-8.", code="encoding", hint=NAME_ENCODING)
+    if "reached an invalid state" in message:
+        return DamagedFileError(
+            f"{where} has a quote or a carriage return inside a cell without quotes.",
+            code="csv-syntax",
+            hint='Write such cells as "like ""this"" one".',
+        )
     if "quote" in message.lower():
         return DamagedFileError(
             f"{where} has a quote that does not close.",

@@ -140,12 +140,12 @@ def test_the_saved_file_is_as_documented(tmp_path):
 
 
 def test_what_is_no_saved_ensemble_is_refused(tmp_path):
-    with pytest.raises(qt.QuorateError, match=r"holds no saved ensemble: there is no patterns.parquet"):
+    with raises("no-file"):
         qt.load(tmp_path)
     with duckdb.connect() as connection:
         connection.execute(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'patterns.parquet'}'")
-    with pytest.raises(qt.QuorateError, match=r"is not an ensemble saved in format 1 \(it says None\)"):
+    with raises("saved-format"):
         qt.load(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(qt.QuorateError, match="cannot be made"):
+    with pytest.raises(qt.QuorateError):
         qt.save(qt.Ensemble([[1, 2]]), tmp_path / "file" / "folder")

@@ -168,6 +168,7 @@ def discretize(vectors: Floats, start: int) -> Ints:
     for j in range(1, k):
         similarity_to_chosen += np.abs(rows @ rotation[:, j - 1])
         rotation[:, j] = rows[np.argmin(np.round(similarity_to_chosen, 10))]
+    # Alternate: groups for the present rotation, then the rotation that fits these groups best (SVD).
     before = 0.0
     for _ in range(_MAX_ROTATIONS):
         groups = k - 1 - np.argmax(np.round(rows @ rotation, 12)[:, ::-1], axis=1)  # ties to the row chosen last

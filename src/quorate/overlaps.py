@@ -46,7 +46,7 @@ class Overlaps:
         """The clusters of all patterns, pattern by pattern, and (m + 1,) the start of each pattern's clusters."""
         present = self._patterns >= 0
         first = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        if first[-1] < np.iinfo(np.int32).max:
+        if first[-1] < np.iinfo(np.int32).max:  # SciPy would convert to this type in every product
             first = first.astype(np.int32)
         return self._patterns.ravel() if present.all() else self._patterns[present], first
 

@@ -108,8 +108,10 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
             table.add(pack(rows), start, row_pattern[rows])
         return table
 
+    # Each thread has a hash table of its own; merging small tables is cheaper than sharing one.
     table, *others = threads.in_threads(hash_part, parts)
     translations = [np.arange(table.n_groups, dtype=np.int32), *(table.merge(other) for other in others)]
+    # Sorting the distinct rows makes the result independent of the order of the rows.
     order = np.lexsort(table.words.T[::-1])
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -206,7 +208,7 @@ class Packing:
         self.word = []
         word, product = 0, 1
         for radix in self.radix:
-            if product * radix >= 2**63:
+            if product * radix >= 2**63:  # the next code would overflow the word
                 word, product = word + 1, 1
             product *= radix
             self.word.append(word)
@@ -286,6 +288,7 @@ class _HashTable:
         grown[: self.n_groups] = self.words
         self._store = grown
         self.first = np.concatenate([self.first[: self.n_groups], np.empty(capacity - self.n_groups, dtype=np.int64)])
+        # At least two slots per group keep probe sequences short.
         self._slots = np.full(1 << (2 * capacity - 1).bit_length(), -1, dtype=np.int32)
         _kernels.row_hashing.fill_slots(self._store, self.n_groups, self._slots)
 
@@ -307,6 +310,7 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
     others = [j for j in order if j not in columns]
     encoded = dict(zip(others, encode_all({names[j]: vectors[j] for j in others}, noise), strict=True))
     grouping = group_rows([encoded.get(j) or columns[j] for j in order], len(vectors[0]))
+    # Several negative numbers may become one noise level, so that groups merge; otherwise only codes change.
     with_noise = any(column.base < 0 for column in columns.values())
     for j, column in columns.items():
         encoded[j] = encode(grouping.codes[:, j].astype(np.int64) + column.base, names[j], noise)

@@ -94,6 +94,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
         Length of the walks.
     """
     n = len(member)
+    # Choose between simulated walks and one eigendecomposition by their numbers of operations.
     operations = n_steps * n * (_SPARSE_COST * links.nnz + float(np.sum(np.bincount(member) ** 2.0)))
     if operations > _DENSE_COST * n**3:
         return trajectory_similarity(links.toarray(), np.ones(n), n_steps) * (member[:, None] == member)

@@ -66,6 +66,7 @@ def in_threads(
         if on_progress is not None:
             on_progress(len(results) / max(len(items), 1))
 
+    # Helpers that have not started when the caller is done are cancelled: waiting for them would cost more.
     n_helpers = min(n_threads(), len(items)) - 1
     helpers = [_pool(n_helpers, os.getpid()).submit(work, _do_nothing) for _ in range(n_helpers)]
     work(between_tasks)

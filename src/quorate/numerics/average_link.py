@@ -240,10 +240,12 @@ def single_link(groups: PatternGroups) -> Merges:
     partner, best, ceiling = np.full(n, -1), np.zeros(n), np.ones(n)
     edges, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
     while True:
+        # Partners that joined the same part are no longer valid; the best valid edge of a part is its floor.
         outside = (partner >= 0) & (part[partner] != part)
         known = np.zeros(n)
         np.maximum.at(known, part[outside], best[outside])
         floor = known[part]
+        # Search again only where the last result, an upper bound, could still beat the floor.
         todo = np.flatnonzero(~outside & (ceiling > 0) & (ceiling >= floor - 1e-9))
         groups.find_nearest(todo, part, node, floor, partner, best)
         ceiling[todo] = np.where(partner[todo] >= 0, best[todo], floor[todo])

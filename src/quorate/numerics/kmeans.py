@@ -186,6 +186,7 @@ def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = 
     bound = np.full(len(blocks), np.inf)
     met = np.zeros(len(blocks), dtype=np.int64)  # number of chosen centers that each bound takes into account
     while len(chosen) < k:
+        # The block with the largest bound is either up to date, then its best point wins, or read again.
         b = int(np.argmax(bound))
         if met[b] == len(chosen):
             if bound[b] == -np.inf:

@@ -311,6 +311,7 @@ def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges],
     while len(groups) > CHAIN_GROUPS:
         groups.find_nearest(todo, partner, best, second, partial(report_merging, pace, len(groups), n))
         here = np.arange(len(groups))
+        # Only groups whose nearest one is unique may be merged here.
         alone = best - second > 2.0 / _kernels.merge_chain.DECIMALS
         one = np.flatnonzero((partner[partner] == here) & (here < partner) & alone & alone[partner])
         if len(one) == 0 or (len(one) < _FEW_PAIRS * len(groups) and len(groups) <= enough):
@@ -324,6 +325,7 @@ def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges],
         group = np.cumsum(stays) - 1
         group[other] = group[one]
         together = np.bincount(group, weights=sizes).astype(np.float64)
+        # Mean similarities of merged groups: rows of Phi are averaged by size.
         shares = sp.csr_array((sizes / together[group], (group, here)), shape=(len(together), len(here)))
         groups, leaf, sizes, todo = groups.joined(shares), leaf[stays], together, np.flatnonzero(stale[stays])
         partner, best, second = group[partner[stays]], best[stays], second[stays]

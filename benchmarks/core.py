@@ -1,4 +1,4 @@
-"""Patterns, WEAC and GP-MGLA compared with dense implementations and with `numpy.unique`."""
+"""Patterns, WEAC and GP-MGLA compared with the plain dense computation and with `numpy.unique`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIGABYTE = 1e9
 
 
 def dense_heights(labels: np.ndarray, weights: np.ndarray, link: str) -> np.ndarray:
-    """Return the merge heights of the dense implementation: the n x n co-association, then fastcluster."""
+    """Return merge heights of the plain computation: the n x n co-association, then fastcluster."""
     distance = np.ones((len(labels), len(labels)))
     for column, weight in zip(labels.T, weights, strict=True):
         distance -= weight * (column[:, None] == column[None, :])
@@ -60,14 +60,14 @@ def merge_shortfall(tree: qt.Dendrogram, weights: np.ndarray) -> float:
 
 
 def sparse_letters_fit() -> Callable[[], object]:
-    """Return the WEAC fit on Letters, with compiled kernels."""
+    """Return the WEAC fit whose memory is measured, with compiled kernels."""
     labels = letters(5)
     qt.WEAC(n_clusters=26).fit(labels[:500])
     return lambda: qt.WEAC(n_clusters=26).fit(labels)
 
 
 def dense_letters_fit() -> Callable[[], object]:
-    """Return the dense average link on Letters."""
+    """Return the dense computation whose memory is measured."""
     labels = letters(5)
     weights = qt.member_weights(labels)
     return lambda: dense_heights(labels, weights, "average")
@@ -81,14 +81,14 @@ def dense_complete_fit() -> Callable[[], object]:
 
 
 def million_weac_fit() -> Callable[[], object]:
-    """Return the WEAC fit of a million rows, with compiled kernels."""
+    """Return the WEAC fit of a million rows whose memory is measured, with compiled kernels."""
     labels = mixture(1_000_000, 10)
     qt.WEAC(n_clusters=30).fit(labels[:500])
     return lambda: qt.WEAC(n_clusters=30).fit(labels)
 
 
 def million_single_fit() -> Callable[[], object]:
-    """Return the single-link fit of a million rows, with compiled kernels."""
+    """Return the single-link fit of a million rows whose memory is measured, with compiled kernels."""
     labels = mixture(1_000_000, 5)
     qt.WEAC(n_clusters=30, linkage="single").fit(labels[:500])
     return lambda: qt.WEAC(n_clusters=30, linkage="single").fit(labels)
@@ -111,7 +111,7 @@ def million_rows() -> Iterator[Result]:
 
 
 def twenty_thousand_rows() -> Iterator[Result]:
-    """Compare with dense implementations on 20,000 rows and 5 members."""
+    """Compare with the dense computation on 20,000 rows and 5 members."""
     here, labels = "benchmarks.core", letters(5)
     dense = cost_of(here, "dense_letters_fit")
     weac = median_seconds(lambda: qt.WEAC(n_clusters=26).fit(labels))

@@ -120,7 +120,11 @@ def summarize_blocks(consensus: BlockedConsensus, origin: Origin, class_table: F
             "rows of labels exceed the memory limit and were read in blocks.",
             "scores": {},
             "suggested": None if consensus.choice is None else consensus.choice.n_clusters,
-            **({"candidates": [], "curve": []} if consensus.choice is None else choice_values(consensus.choice)),
+            **(
+                {"candidates": [], "curve": [], "kinds": False}
+                if consensus.choice is None
+                else choice_values(consensus.choice)
+            ),
         },
         "answers": [
             {

@@ -1,13 +1,12 @@
-"""The verdicts on cluster structure in words: the only place where they are worded."""
+"""The verdicts on cluster structure in words: the only place where they are worded.
+
+Records are passed as they are and not imported: they call these functions for their sentences.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from quorate.analysis.structure.feature_structure import Node, Structure
-    from quorate.analysis.structure.label_structure import LabelStructure
+from typing import Any
 
 _SHOWN = 5
 FEATURE_LIMITS = (
@@ -15,7 +14,7 @@ FEATURE_LIMITS = (
 )
 
 
-def describe_feature_structure(found: Structure) -> str:
+def describe_feature_structure(found: Any) -> str:
     """Return what the tests of the features found; a test that is not significant is no statement about clusters."""
     if found.verdict == "unknown":
         return "The clusters are too small to test whether the rows form clusters."
@@ -27,7 +26,7 @@ def describe_feature_structure(found: Structure) -> str:
     return text + (" Tests used a sample of the rows." if found.sampled else "")
 
 
-def _separation(nodes: Sequence[Node]) -> str:
+def _separation(nodes: Sequence[Any]) -> str:
     """Return which clusters are separated significantly, and which cannot be tested."""
     doubtful = [node.closest for node in nodes if node.verdict == "not significant"]
     untested = [node.closest for node in nodes if node.verdict == "too small"]
@@ -60,7 +59,7 @@ _REASONS = {
 }
 
 
-def describe_label_structure(found: LabelStructure) -> str:
+def describe_label_structure(found: Any) -> str:
     """Return how far halves of the members find the same clusters, and at which number of clusters."""
     if found.reason is not None:
         return f"Labels cannot show whether there are clusters: {_REASONS[found.reason]}."
@@ -68,7 +67,7 @@ def describe_label_structure(found: LabelStructure) -> str:
     return f"{_FINDINGS[found.verdict]}, judged by labels only ({at})."
 
 
-def label_limits(found: LabelStructure) -> str | None:
+def label_limits(found: Any) -> str | None:
     """Return what labels cannot show; None if nothing was checked."""
     if found.verdict == "unknown":
         return None

@@ -33,7 +33,7 @@ def spanning_tree(points: Floats, core_distances: Floats | None = None) -> Spann
     n = len(points)
     least = np.zeros(n) if core_distances is None else core_distances**2
     edges, squared = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
-    _kernels.spanning_tree.prim(np.ascontiguousarray(points, dtype=np.float64), least, edges, squared)
+    _kernels.tree_edges.prim(np.ascontiguousarray(points, dtype=np.float64), least, edges, squared)
     order = np.argsort(squared, kind="stable")
     return SpanningTree(edges[order], np.sqrt(squared[order]))
 
@@ -58,13 +58,13 @@ class Genie:
         While the Gini index of the cluster sizes exceeds the threshold, only merges of a smallest cluster are allowed.
         """
         order = np.empty(len(tree.edges), dtype=np.int64)
-        _kernels.spanning_tree.genie_order(tree.edges, threshold, order)
+        _kernels.tree_edges.genie_order(tree.edges, threshold, order)
         return cls(tree.edges, order)
 
     def cut(self, k: int) -> Labels:
         """Return the labels (n,) of k clusters."""
         labels = np.empty(len(self.order) + 1, dtype=np.int64)
-        _kernels.spanning_tree.cut(self.edges, self.order, k, labels)
+        _kernels.tree_edges.cut(self.edges, self.order, k, labels)
         return labels
 
 

@@ -172,12 +172,12 @@ def test_all_bad_columns_are_named_at_once():
     model = qt.ConsensusClustering(2, n_members=3, random_state=0)
     for given in (mixed, mixed.to_numpy()):
         names = "'country', 'born'" if given is mixed else "3, 4"
-        with pytest.raises(qt.QuorateError, match=f"columns {names} hold text or other things .*OneHotEncoder"):
+        with pytest.raises(qt.QuorateError, match=f"columns {names} are not numeric .*OneHotEncoder"):
             model.fit(given)
     gaps = frame.assign(size=np.nan, age=np.inf)
     with pytest.raises(qt.QuorateError, match="columns 'size', 'age' hold NaN .*SimpleImputer"):
         model.fit(gaps)
-    with pytest.raises(qt.QuorateError, match="column 'weight' holds text"):
+    with pytest.raises(qt.QuorateError, match="column 'weight' is not numeric"):
         model.fit(frame).predict(frame.assign(weight="heavy"))
 
 

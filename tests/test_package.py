@@ -78,7 +78,9 @@ def test_documented_examples_are_true(module):
 def test_public_names_exist_and_are_documented():
     assert "WEAC" in quorate.__all__
     for name in quorate.__all__:
-        assert getattr(quorate, name).__doc__, name
+        text = getattr(quorate, name).__doc__
+        assert text, name
+        assert text.lstrip()[0].isupper(), f"{name} starts with {text[:40]!r}"
 
 
 def test_no_method_imports_another():

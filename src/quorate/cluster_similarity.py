@@ -67,7 +67,26 @@ def neighbor_lists(ens: Clusterings) -> NeighborLists:
 
 
 def sact(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:
-    """qt.sact([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])[0].round(4)
+    """Return the source aware connected triple (SACT) similarity of every two clusters (Definition 6).
+
+    Two clusters are linked through the neighbors that they share. Each neighbor counts by the weight of its member.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    beta : float >= 0, default 2.0
+        Exponent of the agreement in the weight of a member, as in `member_weights`.
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        How mutual information is normalized, as in `agreement`.
+
+    Returns
+    -------
+    (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.sact([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])[0].round(4)
     array([1.    , 0.1627, 0.6184, 0.3481, 0.    , 0.7654, 0.    ])
     """
     ens = as_ensemble(ens)

@@ -59,7 +59,7 @@ _RELIABLE, _PARTLY_RELIABLE = 0.3, 0.1  # mean agreement (AMI) with the members 
 _CLUSTERS_AT_ONCE = 256
 _LEAST_CERTAINTY = 1e-300  # a cluster always counts a little, however small theta is
 
-NORMALISERS: dict[str, Callable[[Floats, Floats], Floats]] = {
+NORMALIZERS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "sqrt": lambda x, y: np.sqrt(x * y),
     "max": np.maximum,
     "arithmetic": lambda x, y: (x + y) / 2,
@@ -72,7 +72,7 @@ def normalized_mutual_information(mutual: Floats, entropy_x: Floats, entropy_y: 
 
     Two clusterings of one cluster each agree fully (1); one such clustering says nothing about any other (0).
     """
-    scale = NORMALISERS[normalize](entropy_x, entropy_y)
+    scale = NORMALIZERS[normalize](entropy_x, entropy_y)
     informative = (entropy_x > 0) & (entropy_y > 0)
     nmi = np.divide(mutual, scale, out=np.zeros_like(mutual), where=informative)
     return np.where((entropy_x == 0) & (entropy_y == 0), 1.0, np.clip(nmi, 0.0, 1.0))
@@ -114,7 +114,7 @@ def agreement(ens: Any, normalize: Normalize = "sqrt", measure: Measure = "nmi")
            [0.3552, 0.6154, 1.    ]])
     """
     ens = as_clusterings(ens)
-    check_choice("normalize", normalize, tuple(NORMALISERS))
+    check_choice("normalize", normalize, tuple(NORMALIZERS))
     check_choice("measure", measure, MEASURES)
     known = _information(ens)
     if measure == "ami":
@@ -199,8 +199,8 @@ def _log(share: Floats) -> Floats:
 def cai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     """Return the crowd agreement index of each member: its mean agreement with the others (Definition 1).
 
-    With missing labels each agreement counts by the share n_ij / n of rows that both members label, so a member is
-    trusted as far as it could be tested. The index of an only member is 1.
+    With missing labels, each agreement counts by the share n_ij / n of rows that both members label. The index of a
+    single member is 1.
     """
     ens = as_clusterings(ens)
     similarity = agreement(ens, normalize)
@@ -361,7 +361,7 @@ def _adjusted_information(
     mutual: Floats, expected: Floats, entropy_x: Floats, entropy_y: Floats, normalize: Normalize
 ) -> Floats:
     """Return (MI - E[MI]) / (normalizer - E[MI]), elementwise; 0 if chance leaves no room for more."""
-    room = NORMALISERS[normalize](entropy_x, entropy_y) - expected
+    room = NORMALIZERS[normalize](entropy_x, entropy_y) - expected
     informative = (entropy_x > 0) & (entropy_y > 0) & (room > 1e-12)
     ami = np.divide(mutual - expected, room, out=np.zeros_like(room), where=informative)
     return np.minimum(ami, 1.0)
@@ -467,7 +467,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
     """
     ens = as_clusterings(ens)
-    check_choice("normalize", normalize, tuple(NORMALISERS))
+    check_choice("normalize", normalize, tuple(NORMALIZERS))
     known, chance = _information(ens), _chance(ens)
     ami = _adjusted(known, chance, normalize)
     variance = _variance(ens, known.common, chance)

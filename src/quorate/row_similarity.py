@@ -167,7 +167,9 @@ class ThroughClusters:
 
 
 def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
-    """Return the weighted co-association matrix: the weight of the members that join two rows (Definitions 7 and 8).
+    """Return the weighted co-association matrix: the weight of the members that join two rows (equation 12).
+
+    Definitions 7 and 8 of the paper.
 
     With missing labels it is divided by sqrt(W_i W_j), W the weight of the members that label a row.
 

@@ -1,7 +1,5 @@
 """Groups of patterns: starts, empty groups and memberships."""
 
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,12 +41,11 @@ def test_empty_groups_are_filled_by_the_strongest_votes():
     assert alone.tolist() == [0, 1]
 
 
-def test_start_from_the_heaviest_patterns_covers_all_patterns(generated, monkeypatch):
+def test_start_from_the_heaviest_patterns_covers_all_patterns(generated):
     ens = Ensemble(generated)
     equal = np.ones(ens.n_members)
     whole = MixtureCuts(ens, equal).lwea_groups(4)
-    monkeypatch.setattr(sys.modules["quorate.algorithms.partition"], "_MAX_LINKED", 20)
-    cuts = MixtureCuts(ens, equal)
+    cuts = MixtureCuts(ens, equal, max_linked=20)
     part = cuts.lwea_groups(4)
     heaviest = cuts.lwea_tree.leaf_pattern
     assert len(heaviest) == 20

@@ -384,7 +384,7 @@ def test_line_breaks_in_names_are_escaped(tmp_path, capsys):
 
 def test_a_path_through_a_file_is_bad_input(labels, capsys):
     assert main(["reproduce", "report", str(labels)]) == 2
-    assert "Check the path" in capsys.readouterr().err
+    assert "no work is finished there" in capsys.readouterr().err
 
 
 def test_warnings_are_one_line(tmp_path, capsys):

@@ -45,6 +45,8 @@ from quorate.paper.summaries import (
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 CHOSEN = ("GP-MGLA", "GP-MGLA (max)", "WEAC-AL", "WEAC-AL (max)", "EAC-AL", "ECMC-AL")
+# For child processes that import this file.
+TEST_FOLDERS = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 TINY = replace(
     paper.QUICK,
     name="tiny",
@@ -266,8 +268,7 @@ def killed_run(folder, spec_text, pieces_before_the_kill):
 
 
 def test_killed_in_the_middle_and_started_again_it_ends_the_same(tiny, tmp_path):
-    sys_path = str(Path(__file__).parent)
-    killed_run(tmp_path, f"import sys; sys.path.insert(0, {sys_path!r})\nfrom test_paper import TINY as SPEC", 20)
+    killed_run(tmp_path, f"import sys; sys.path[:0] = {TEST_FOLDERS!r}\nfrom test_paper import TINY as SPEC", 20)
     before = list(peek(tmp_path / STORE)[1].items())
     paper.reproduce(tmp_path, TINY, n_jobs=1)
     assert list(peek(tmp_path / STORE)[1].items())[: len(before)] == before
@@ -302,7 +303,7 @@ def test_a_full_disk_is_a_clear_message_and_the_store_stays_readable(tiny, tmp_p
     """A limit on the size of files stands in for the full disk."""
     code = f"""
 import resource, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {TEST_FOLDERS!r}
 from quorate import QuorateError, paper
 from test_paper import TINY
 resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))

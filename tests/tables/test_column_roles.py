@@ -483,7 +483,7 @@ def test_several_numbers_of_clusters_without_the_automatic_one_are_solved_once(
     frame[MEMBERS].to_csv(tmp_path / "t.csv", index=False)
     printed = run("combine", tmp_path / "t.csv", "-k", "5:7", "--method", method, "-q", capsys=capsys)
     assert len(times) == 1
-    assert "5 to 7 clusters were asked for; these are the 5. The automatic choice would be 3 clusters" in printed.out
+    assert "5 to 7 clusters were requested; this is the result for 5." in printed.out
     monkeypatch.undo()
     expected = qt.consensus(frame[MEMBERS], 5, method=method)
     run("combine", tmp_path / "t.csv", "-k", "5:7", "--method", method, "-q", "-o", tmp_path / "o.csv", capsys=capsys)

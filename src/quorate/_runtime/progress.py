@@ -14,7 +14,23 @@ _listener: ContextVar[Listener | None] = ContextVar("quorate_progress", default=
 
 @contextmanager
 def progress(listener: Listener | None = None) -> Iterator[None]:
-    """reports[-1][0]
+    """Report the progress of long computations inside the `with` block.
+
+    Parameters
+    ----------
+    listener : callable, optional
+        Called with what is being done and the completed fraction, in [0, 1]; None if that is unknown. An exception that
+        it raises ends the computation. Default: a bar on standard error with the remaining time.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> reports = []
+    >>> with qt.progress(lambda what, share: reports.append((what, share))):
+    ...     tree = qt.WEAC(2).fit([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]])
+    >>> reports[0]
+    ('The agreement of 3 members with 7 clusters', None)
+    >>> reports[-1][0]
     'The tree of 4 patterns'
     """
     if listener is None:

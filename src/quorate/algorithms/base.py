@@ -29,7 +29,7 @@ from quorate.errors import InputError, QuorateWarning, Setting, issue
 from quorate.persistence.archive import write_archive
 from quorate.persistence.method_arrays import pack_method
 from quorate.reliability import (
-    NORMALISERS,
+    NORMALIZERS,
     CrowdTrust,
     Normalize,
     cluster_certainty,
@@ -296,7 +296,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Check all parameters; return the influence of each member."""
         self._check()
         check_number("beta", self.beta, low=0)
-        check_choice("normalize", self.normalize, tuple(NORMALISERS))
+        check_choice("normalize", self.normalize, tuple(NORMALIZERS))
         self._check_n_clusters(ens)
         # The automatic choice is made after solving, so the forecast assumes the largest number it can choose.
         k = _MAX_AUTOMATIC if isinstance(self.n_clusters, str) else int(self.n_clusters)

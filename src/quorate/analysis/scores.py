@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.ensemble import Ensemble
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.reliability import normalized_mutual_information
 
 
@@ -50,13 +50,18 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     labels = getattr(labels, "labels_", labels)
     for what, one in (("labels", labels), ("truth", truth)):
         if not isinstance(one, Iterable):
-            raise QuorateError(f"{what} must be a label vector; got {type(one).__name__}. Pass its labels.")
+            raise InputError(
+                f"{what} must be a label vector; got {type(one).__name__}. Pass its labels.", code="label-vector"
+            )
         if len(getattr(one, "shape", (0,))) != 1:
-            raise QuorateError(f"{what} must be one label vector; got a table. Score its columns one by one.")
+            raise InputError(
+                f"{what} must be one label vector; got a table. Score its columns one by one.", code="label-vector"
+            )
     sizes = [len(one) for one in (labels, truth) if hasattr(one, "__len__")]
     if len(set(sizes)) > 1:
-        raise QuorateError(
-            f"labels and truth must be of the same rows; got {sizes[0]:,} labels and {sizes[1]:,} classes."
+        raise InputError(
+            f"labels and truth must be of the same rows; got {sizes[0]:,} labels and {sizes[1]:,} classes.",
+            code="row-count",
         )
     pair = Ensemble([labels, truth], names=["labels", "truth"], noise="cluster")
     return score_table(pair.cooccurrence[pair.cluster_member == 0][:, pair.cluster_member == 1].toarray())
@@ -69,7 +74,9 @@ def score_table(table: NDArray[Any]) -> Scores:
     table = np.asarray(table, dtype=np.float64)
     n = table.sum()
     if n == 0:
-        raise QuorateError("labels and truth have no row in common where both are known; nothing can be scored.")
+        raise InputError(
+            "labels and truth have no row in common where both are known; nothing can be scored.", code="no-common-rows"
+        )
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     mutual, entropies = _information(table)
     same = table.size == 1

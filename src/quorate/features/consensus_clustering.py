@@ -18,7 +18,7 @@ from quorate.analysis.choose_k import Choice
 from quorate.analysis.structure.feature_structure import Structure, structure_of, thinned
 from quorate.columns.column_heuristics import FEW_ROWS
 from quorate.ensemble import Ensemble
-from quorate.errors import InputError, QuorateError, warn
+from quorate.errors import InputError, warn
 from quorate.features.clusterers.feature_checks import check_features
 from quorate.features.generators import METHODS
 from quorate.features.kinds import DiverseClusterings, choose_by_kinds, pack_choice
@@ -198,7 +198,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = check_features(self, X, fitting=True, sparse=self._takes_sparse(), single=True)
         self._check_n_clusters(X.shape[0])
         if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else X.nnz == 0:
-            raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
+            raise InputError(
+                "All rows of X are the same: there are no clusters to find. Check the columns of X.", code="equal-rows"
+            )
         if isinstance(X, np.ndarray):
             warn_of_labels(X[:: -(-len(X) // ROWS_LOOKED_AT)], "The columns of X", "quorate.consensus(X)")
         seed = check_random_state(self.random_state).randint(2**31)
@@ -375,8 +377,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             fit_rows = check_fit_rows(self.fit_rows, n_rows)
         check_labels_new_rows(self._sources(), fit_rows)
         if fit_rows is not None and not isinstance(self.n_clusters, str) and self.n_clusters > fit_rows:
-            raise QuorateError(
-                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows=."
+            raise InputError(
+                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows=.",
+                code="cannot-predict",
             )
         return fit_rows
 
@@ -428,7 +431,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("scale", self.scale, SCALES)
         sources, known = self._sources(), (*METHODS, "spectral", "uspec")
         if not sources:
-            raise QuorateError(f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].")
+            raise InputError(
+                f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].", code="no-members"
+            )
         if self._is_diverse():
             return
         for source in sources:
@@ -438,8 +443,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _check_n_clusters(self, n_rows: int) -> None:
         """Refuse a number of clusters that is none, or more than there are rows."""
         if self.n_clusters != "auto" and check_integer("n_clusters", self.n_clusters, low=1) > n_rows:
-            raise QuorateError(
-                f"n_clusters must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}."
+            raise InputError(
+                f"n_clusters must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}.",
+                code="unknown-members",
             )
         self._make_consensus(self.n_clusters)
 

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from quorate._utils.array_types import Ints
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.clusterers.feature_checks import spread
 from quorate.features.clusterers.hmac import HMAC
 from quorate.features.clusterers.od_isvc import ODISVC, tenth_neighbor_distance
@@ -192,7 +192,8 @@ def draw_member(method: str, data: Data, seed: int) -> Member:
             n_clusters = len(np.unique(draw.labels))
             if 2 <= n_clusters <= most:
                 return Member(draw, seed, n_clusters, redraws, time.perf_counter() - start)
-    raise QuorateError(
+    raise InputError(
         f"{method} found only trivial clusterings (one cluster, or more than {most}) in {MAX_DRAWS} draws. Check the "
-        f"scale of the features, or leave {method} out."
+        f"scale of the features, or leave {method} out.",
+        code="trivial-clusterings",
     )

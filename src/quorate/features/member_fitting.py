@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.generators import Data, Draw, Member, draw_member
 from quorate.features.sampling import SAMPLE_TIMES, Sample, check_fit_rows, check_k_range, sample_rows
 from quorate.features.scaling import Scaling
@@ -162,7 +162,8 @@ def check_labels_new_rows(sources: list[Source], fit_rows: int | None) -> None:
     """Refuse clusterers that cannot label rows they were not fitted on where members see only some rows."""
     for source in sources:
         if fit_rows is not None and not isinstance(source, str) and not hasattr(source, "predict"):
-            raise QuorateError(
+            raise InputError(
                 f"{type(source).__name__} cannot label rows it was not fitted on, so it must be fitted on all rows. "
-                "Pass fit_rows=None, or use members that can predict."
+                "Pass fit_rows=None, or use members that can predict.",
+                code="cannot-label-rows",
             )

@@ -16,7 +16,7 @@ from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_choice, check_integer, check_jobs, check_number
 from quorate.columns.column_heuristics import LARGEST_FEATURE
 from quorate.datasets import load
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.generators import GENERATORS, METHODS, Member, member_seed
 from quorate.features.labeling import Crew
 from quorate.features.member_fitting import AllRows, SampledRows, TrainingRows, fit_members, training_rows
@@ -174,7 +174,9 @@ def _how_fitted(rows: TrainingRows) -> dict[str, Any]:
 def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
     """Return the requested methods, each once."""
     if isinstance(methods, str) or not methods:
-        raise QuorateError(f"methods must be a sequence of one or more of {', '.join(GENERATORS)}; got {methods!r}.")
+        raise InputError(
+            f"methods must be a sequence of one or more of {', '.join(GENERATORS)}; got {methods!r}.", code="generators"
+        )
     return tuple(dict.fromkeys(check_choice("methods", method, tuple(GENERATORS)) for method in methods))
 
 
@@ -182,16 +184,19 @@ def check_pool_features(X: Floats) -> Floats:
     """Refuse features in which no member could be found."""
     if not np.isfinite(X).all():
         row, column = np.argwhere(~np.isfinite(X))[0]
-        raise QuorateError(
+        raise InputError(
             f"X must be finite; got {X[row, column]} in row {row}, column {column}. Fill in missing values or leave "
-            "them out."
+            "them out.",
+            code="features",
         )
     if np.abs(X).max(initial=0.0) > LARGEST_FEATURE:
-        raise QuorateError(f"X holds numbers beyond {LARGEST_FEATURE:g}. Replace or rescale them.")
+        raise InputError(f"X holds numbers beyond {LARGEST_FEATURE:g}. Replace or rescale them.", code="large-features")
     if len(X) < 4:
-        raise QuorateError(f"X must have at least 4 rows; got n_samples = {len(X)}.")
+        raise InputError(f"X must have at least 4 rows; got n_samples = {len(X)}.", code="few-rows")
     if not np.ptp(X, axis=0).any():
-        raise QuorateError("All rows of X are the same: there are no clusters to find. Check the columns of X.")
+        raise InputError(
+            "All rows of X are the same: there are no clusters to find. Check the columns of X.", code="equal-rows"
+        )
     return X
 
 

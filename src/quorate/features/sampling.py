@@ -16,7 +16,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 
 ALL_ROWS = 20_000
 """Up to this many rows, members are fitted on all of them unless told otherwise."""
@@ -37,7 +37,9 @@ def check_fit_rows(fit_rows: Any, n_rows: int) -> int | None:
         return None
     if isinstance(fit_rows, str):
         if fit_rows != "auto":
-            raise QuorateError(f'fit_rows must be "auto", a number of rows, or None for all rows; got {fit_rows!r}.')
+            raise InputError(
+                f'fit_rows must be "auto", a number of rows, or None for all rows; got {fit_rows!r}.', code="fit-rows"
+            )
         return None if n_rows <= ALL_ROWS else FIT_ROWS
     fit_rows = check_integer("fit_rows", fit_rows, low=4)
     return None if fit_rows >= n_rows else fit_rows
@@ -59,12 +61,15 @@ def check_k_range(k_range: Any, fit_rows: int | None) -> tuple[int, int] | None:
     if isinstance(k_range, str) and k_range == "auto":
         return None
     if not isinstance(k_range, tuple | list) or len(k_range) != 2:
-        raise QuorateError(f'k_range must be "auto" or two numbers of clusters such as (20, 60); got {k_range!r}.')
+        raise InputError(
+            f'k_range must be "auto" or two numbers of clusters such as (20, 60); got {k_range!r}.', code="k-range"
+        )
     low = check_integer("k_range", k_range[0], low=2)
     high = check_integer("k_range", k_range[1], low=low)
     if fit_rows is not None and high > fit_rows:
-        raise QuorateError(
-            f"Members of up to {high} clusters cannot be fitted on {fit_rows} rows. Raise fit_rows=, or lower k_range=."
+        raise InputError(
+            f"Members of up to {high} clusters cannot be fitted on {fit_rows} rows. Raise fit_rows= or lower k_range=.",
+            code="k-range",
         )
     return low, high
 

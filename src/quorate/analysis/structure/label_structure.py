@@ -94,7 +94,7 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     >>> import quorate as qt
     >>> rows = np.arange(300)
     >>> qt.label_structure([rows // 100, rows // 100, (rows + 3) // 100 % 3, rows // 50], 3).sentence
-    'Clear clusters, judged by labels only (split-half stability 0.97 at 3 clusters).'
+    'Clear clusters, judged by labels only (split-half stability 1.00 at 3 clusters).'
     """
     ens = as_clusterings(labels)
     auto = isinstance(n_clusters, str) and n_clusters == "auto"

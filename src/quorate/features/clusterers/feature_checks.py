@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from quorate._utils.array_types import Floats, Ints
 from quorate.columns.column_messages import feature_problem
-from quorate.errors import InputError, QuorateError, warn
+from quorate.errors import InputError, warn
 from quorate.integrations.anndata import is_annotated
 
 
@@ -22,9 +22,10 @@ def check_features(
     A sparse X is returned as a csr matrix or array where `sparse` allows it, one of float32 as it is if `single`.
     """
     if is_annotated(X):
-        raise QuorateError(
+        raise InputError(
             'X must be a table of features; got AnnData. Pass adata.X or adata.obsm["X_pca"]; clusterings in obs are '
-            "combined by quorate.consensus(adata, keys=[...])."
+            "combined by quorate.consensus(adata, keys=[...]).",
+            code="features",
         )
     try:
         return validate_data(

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.clusterers.feature_checks import check_features, nearest, same_everywhere, starting_points
 from quorate.features.clusterers.mode_ascent import MERGE_DISTANCE, Density, climb, merge_close
 
@@ -197,5 +197,5 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         increasing = ladder.ndim == 1 and len(ladder) > 0 and (np.diff(ladder, prepend=0) > 0).all()
         if not increasing or not np.isfinite(ladder).all():
             required = "a number of levels or positive numbers in increasing order"
-            raise QuorateError(f"bandwidths must be {required}; got {self.bandwidths!r}.")
+            raise InputError(f"bandwidths must be {required}; got {self.bandwidths!r}.", code="bandwidths")
         return ladder

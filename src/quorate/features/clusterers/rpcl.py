@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from quorate import _kernels
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer, check_number
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.clusterers.feature_checks import check_features, nearest, same_everywhere, spread
 
 FAR = 1e6  # data scales: a unit driven further away is held there; it can win nothing any more
@@ -92,9 +92,10 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = check_features(self, X, fitting=True)
         n_units = check_integer("n_units", self.n_units, low=1)
         if n_units > len(X):
-            raise QuorateError(
+            raise InputError(
                 f"n_units must be at most the number of rows; got n_units={n_units} with n_samples = {len(X)}. "
-                f"Use fewer units or more rows."
+                f"Use fewer units or more rows.",
+                code="few-rows",
             )
         same_everywhere(X)
         rng = check_random_state(self.random_state)

@@ -19,7 +19,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
-from quorate.errors import QuorateError
+from quorate.errors import InputError
 from quorate.features.clusterers.feature_checks import check_features, nearest, same_everywhere
 from quorate.numerics.transfer_cut import ReducedGraph, leading_spectrum
 from quorate.persistence.archive import Arrays, plain_parameters, write_archive
@@ -292,9 +292,10 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             check_integer("fit_rows", self.fit_rows, low=2)
         most = min(self.n_landmarks, n_rows, n_rows if self.fit_rows is None else self.fit_rows)
         if k > most:
-            raise QuorateError(
+            raise InputError(
                 f"n_clusters must be at most the number of landmarks and of rows fitted, {most}; got {k} with "
-                f"n_samples = {n_rows}. Use fewer clusters, or more landmarks."
+                f"n_samples = {n_rows}. Use fewer clusters, or more landmarks.",
+                code="few-rows",
             )
 
     def _embed(self, some: NDArray[Any]) -> Floats:

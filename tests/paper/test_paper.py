@@ -306,7 +306,7 @@ import resource, sys
 sys.path[:0] = {TEST_FOLDERS!r}
 from quorate import QuorateError, paper
 from test_paper import TINY
-resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 try:
     paper.reproduce({str(tmp_path)!r}, TINY, n_jobs=1)
 except QuorateError as error:

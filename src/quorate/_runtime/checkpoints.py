@@ -5,11 +5,12 @@ file that belongs to other work is refused and not changed.
 """
 
 import base64
+import errno
 import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -92,7 +93,7 @@ class Store(Mapping[str, Any]):
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
         """Return the pieces on disk; write `about` into a new file, and compare it with that of an existing one."""
         if self.path.stat().st_size == 0:
-            with self._connection:
+            with self._transaction():
                 self._connection.executescript(f"BEGIN; {_TABLES}")
                 self._connection.execute("INSERT INTO about VALUES (?)", (json.dumps(about),))
             return {}
@@ -114,9 +115,18 @@ class Store(Mapping[str, Any]):
                 f"{key!r} is in {str(self.path)!r} already; finished pieces are never replaced.", code="repeated-piece"
             )
         content = json.dumps(piece)
-        with self._connection:
+        with self._transaction():
             self._connection.execute("INSERT INTO pieces VALUES (?, ?, ?)", (key, content, _checksum(content)))
         self._pieces[key] = piece
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Commit what the block writes, or nothing of it; a full disk is an `OSError`, as for any other file."""
+        try:
+            with self._connection:
+                yield
+        except sqlite3.OperationalError as error:
+            raise OSError(errno.EIO, f"the file cannot be written ({error})", str(self.path)) from error
 
     def __getitem__(self, key: str) -> Any:
         return self._pieces[key]

@@ -248,7 +248,7 @@ def test_bad_pools_are_explained(pools, tmp_path):
         make_pool("short", pools["one"][0], pools["one"][1][1:])
     with support.raises("pool-too-small", parameter="n_members"):
         qt.bench(pools, ["eac"], tmp_path, n_members=7)
-    with support.raises("no-such-file"):
+    with support.raises("no-file"):
         gather_pools("irs")
 
 
@@ -279,7 +279,7 @@ def test_methods_of_every_kind(tmp_path):
         ([""], None),
         (["weac link=single"], None),
         (["weac single"], "name-value"),
-        (["nowhere.py:f"], "no-such-file"),
+        (["nowhere.py:f"], "no-file"),
         (["json:no_such_function"], "no-such-function"),
         (["no_such_module:f"], "cannot-import"),
         (["eac", "eac"], "same-name"),

@@ -98,7 +98,7 @@ BAD_REQUESTS = [
     (["generate", "seeds", "--k-range", "9:3"], "k-range", "--k-range"),
     (["generate", "seeds", "--k-range", "9"], "k-range", "--k-range"),
     (["generate", "seeds", "--k-range", "150:160"], "k-range", "--k-range"),
-    (["generate", "seds"], "no-such-file", None),
+    (["generate", "seds"], "no-file", None),
     (["cluster", "{labels}", "-k", "2:5"], "k", "-k"),
     (["bench", "{labels}", "--n-members", "few"], "sizes", "-m"),
     (["bench", "{labels}", "--method", "weac", "--method", "weac"], "same-name", "--method"),

@@ -111,7 +111,7 @@ def test_missing_values_of_a_file_stay_missing(tmp_path):
     ("source", "classes", "code"),
     [
         ("irsi", None, "no-such-dataset"),
-        ("nowhere.csv", None, "no-such-file"),
+        ("nowhere.csv", None, "no-file"),
         ("iris", "species", "included-dataset"),
         (np.zeros(3), None, "source"),
         ([["a", "b"]], None, "source"),

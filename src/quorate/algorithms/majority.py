@@ -51,7 +51,8 @@ class MajorityCuts:
         component = _kernels.majority_votes.join_majority(*arrays)
         group = np.unique(component, return_inverse=True)[1].astype(np.int64)
         if self.improve:
-            self._move(arrays, counts.astype(np.float64), group)
+            # Relative counts: a common factor of the row weights must not matter, also where gains nearly tie.
+            self._move(arrays, counts / counts.mean(), group)
         return group
 
     def _patterns_of_clusters(self, patterns: NDArray[np.int32]) -> tuple[Ints, Ints]:

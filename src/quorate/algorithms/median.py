@@ -179,7 +179,7 @@ class MedianPartition(GroupMethod):
     @classmethod
     def _choose(cls, ens: Clusterings, cuts: Cuts) -> Choice:
         k = cast(MedianCuts, cuts).n_free
-        return Choice(k, (), (), f"The median partition has {k} clusters: with so many its objective is largest.")
+        return Choice(k, (), (), f"The median partition has {k} clusters, the number with the largest objective.")
 
     @property
     def objective_(self) -> float:

@@ -148,10 +148,12 @@ def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -
     allowed = _describe(METHODS[name]).parameters
     for parameter in params:
         if parameter not in allowed:
+            others = [other for other in METHODS if parameter in _describe(METHODS[other]).parameters]
             raise InputError(
-                f"{name} has no parameter {parameter!r}; it has {', '.join(allowed)}."
-                f"{nearest_name(parameter, allowed)}",
+                f"{'The default method' if method == AUTO else name} has no parameter {parameter!r}; it has "
+                f"{', '.join(allowed)}.{nearest_name(parameter, allowed)}",
                 code="unknown-parameter",
+                hint=f"Methods with it: {', '.join(others)}." if others else (),
             )
     return METHODS[name](n_clusters=n_clusters, **params)
 

@@ -173,7 +173,7 @@ def find_function(where: str) -> Callable[..., Any]:
     if module_name.endswith(".py"):
         path = Path(module_name)
         if not path.is_file():
-            raise InputError(f"There is no file {module_name!r} for the method {where!r}.", code="no-such-file")
+            raise InputError(f"There is no file {module_name!r} for the method {where!r}.", code="no-file")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None

@@ -138,7 +138,7 @@ def _open_source(source: Any, truth: str | None, recipe: Recipe, cache: Path | N
         return [_draw_dataset(str(source), recipe, cache, n_jobs)]
     raise InputError(
         f"There is no file, folder or included dataset {str(source)!r}.{nearest_name(source, NAMES)}",
-        code="no-such-file",
+        code="no-file",
         hint=f"The datasets are {', '.join(NAMES)}.",
     )
 

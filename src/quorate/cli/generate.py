@@ -152,9 +152,7 @@ def _suggest_dataset(file: str) -> None:
     """Raise an error that suggests a dataset, if `file` does not exist and is spelled almost like one."""
     suggestion = nearest_name(file, NAMES)
     if suggestion and file != STREAM and not Path(file).exists() and not Path(file).suffix:
-        raise InputError(
-            f"There is no file {file!r}.{suggestion.replace('mean', 'mean the dataset')}", code="no-such-file"
-        )
+        raise InputError(f"There is no file {file!r}.{suggestion.replace('mean', 'mean the dataset')}", code="no-file")
 
 
 def _column(cell: str, opened: LabelTable) -> str:

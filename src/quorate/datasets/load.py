@@ -101,7 +101,7 @@ def _read_file(path: Path) -> dict[str, NDArray[Any]]:
     if not path.is_file():
         raise InputError(
             f"There is no file {str(path)!r}.",
-            code="no-such-file",
+            code="no-file",
             hint=f"Check the path; it is relative to {str(Path.cwd())!r}.",
         )
     import duckdb

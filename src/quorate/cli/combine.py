@@ -185,7 +185,7 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         f"{size_line(source['rows'], source['members'], source['clusters'])}",
         markup=False,
     )
-    if summary["method"]["candidates"]:
+    if summary["method"]["candidates"] and len(answer["clusters"]) > 1:  # candidates of one cluster do not differ
         out.print(_candidate_line(summary["method"]["candidates"]), markup=False)
     out.print(choice["explanation"], markup=False)
     print_structure(out, summary["structure"])

@@ -265,7 +265,7 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | Floats | No
     theta : float > 0, default 0.4
         How slowly certainty falls with uncertainty; the authors recommend 0.2 to 1.
     members : (M,) array of bool or float, optional
-        How much the labels of each member count. Default: all the same.
+        How much the labels of each member count. Default: equal.
 
     Returns
     -------

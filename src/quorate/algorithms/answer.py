@@ -38,7 +38,7 @@ class Answer:
 
     @cached_property
     def n_clusters(self) -> int:
-        """Number of clusters; below `requested` where the members do not distinguish so many."""
+        """Number of clusters; below `requested` if the members do not distinguish as many as requested."""
         return int(self.labels.max(initial=-1)) + 1
 
     @cached_property

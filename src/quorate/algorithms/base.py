@@ -306,7 +306,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _certainty(self, ens: Clusterings, influence: Floats) -> Floats | None:
-        """(n_clusters,) weight of each cluster within its member; None: all the same."""
+        """(n_clusters,) weight of each cluster within its member; None if all are equal."""
         local = isinstance(self.weights, str) and self.weights == "local"
         return cluster_certainty(ens, members=influence > 0) if local else None
 

@@ -25,7 +25,7 @@ TOLERANCE = (
 )
 NO_WEIGHT = 1e-8  # a smaller multiplier is none
 MAX_RESCANS = 3
-NEAR_EQUILIBRIA = 20  # with so many others is each equilibrium compared
+NEAR_EQUILIBRIA = 20  # number of others with which each equilibrium is compared
 NEAR_POINTS = 4
 STOPS = np.array([6, 3, 9, 1, 11, 2, 4, 5, 7, 8, 10, 12]) / 13  # along a segment; the middle, most telling, first
 

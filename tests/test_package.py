@@ -104,3 +104,7 @@ def test_contributing_maps_the_top_level():
 
 def test_the_top_level_holds_the_data_and_the_mathematics_of_the_paper():
     assert len([path for path in SOURCE.glob("*.py") if not path.stem.startswith("__")]) <= 14
+
+
+def test_modules_do_not_use_private_names_of_others():
+    assert imports.private_uses() == []

@@ -137,6 +137,46 @@ def upward_imports(graph: dict[str, set[str]]) -> list[str]:
     ]
 
 
+# Documented in spite of the underscore: named tuples, `os._exit`, `sys._getframe`, empty frames of Dask.
+PUBLIC_UNDERSCORES = {"_asdict", "_replace", "_exit", "_getframe", "_meta"}
+
+
+def private_uses() -> list[str]:
+    """Return where a module uses a private attribute or imports a private name of another module."""
+    return [
+        f"{module}:{node.lineno} {ast.unparse(node)}"
+        for module, path in module_files().items()
+        for tree in [ast.parse(path.read_text())]
+        for node in ast.walk(tree)
+        if _private_names(node) - PUBLIC_UNDERSCORES - _own_names(tree)
+    ]
+
+
+def _private_names(node: ast.AST) -> set[str]:
+    """Return the private names of something else that a node uses; modules such as `_kernels` are not private."""
+    if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+        names = {node.attr}
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+        names = {alias.name for alias in node.names if f"{node.module}.{alias.name}" not in module_files()}
+    else:
+        names = set()
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+@functools.cache
+def _own_names(tree: ast.AST) -> frozenset[str]:
+    """Return the names of functions, fields and attributes that a module defines, or inherits and extends."""
+    nodes = list(ast.walk(tree))
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    fields = {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    own = {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "super()")
+    }
+    return frozenset(defined | fields | own)
+
+
 def main() -> int:
     """Print the graph by layers, and what breaks their order."""
     graph = import_graph()

@@ -375,7 +375,7 @@ class Ensemble(Clusterings):
 
     def select(self, members: Iterable[int | str]) -> Ensemble:
         """Return the ensemble of some members, given by position or name."""
-        positions = [self._position(member) for member in members]
+        positions = [self.member_index(member) for member in members]
         if not positions:
             raise InputError("select needs at least one member; got none.", code="no-members")
         if len(set(positions)) < len(positions):
@@ -514,7 +514,8 @@ class Ensemble(Clusterings):
         default_names = [f"member_{self.n_members + j}" for j in range(len(vectors))]
         return Ensemble(vectors, names=names or source_names or default_names, noise=self.noise)
 
-    def _position(self, member: int | str) -> int:
+    def member_index(self, member: int | str) -> int:
+        """Return the position of a member, given by name or by position (negative ones count from the end)."""
         if isinstance(member, str):
             if member not in self.names:
                 raise InputError(

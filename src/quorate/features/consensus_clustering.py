@@ -290,11 +290,13 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         scaling: Scaling | None,
         choice: Choice | None = None,
         clusterings: DiverseClusterings | None = None,
+        assigned: Assigned | None = None,
     ) -> None:
-        """Store what was found, now or before; `clusters` where members cannot label rows by themselves."""
+        """Store a result, computed or loaded; `clusters` and `assigned` if members cannot label rows by themselves."""
         self.members_, self.consensus_, self._clusters, self._scaling = members, consensus, clusters, scaling
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
         self.examined_, self._choice, self._clusterings = examined, choice, clusterings
+        self._assigned = assigned
         self.__dict__.pop("structure_", None)  # that of an earlier fit
 
     def save(self, path: str | Path) -> None:

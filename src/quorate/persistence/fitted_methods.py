@@ -86,11 +86,11 @@ def unpack_clustering(archive: Archive) -> ConsensusClustering:
     clusters = None
     if "votes_first" in arrays:
         clusters = unpack_row_clusters(arrays, Crew(members, scaling), consensus.n_clusters_)
-    fitted._assigned = _unpack_assigned(arrays, len(labels)) if "confidence" in arrays else None
+    assigned = _unpack_assigned(arrays, len(labels)) if "confidence" in arrays else None
     if manifest["own_method"]:
         fitted.method = clone(consensus)
     choice = None if manifest["choice"] is None else unpack_choice(manifest["choice"])
-    fitted.restore(consensus, list(members), clusters, examined, scaling, choice)
+    fitted.restore(consensus, list(members), clusters, examined, scaling, choice, assigned=assigned)
     fitted.labels_ = labels
     fitted.n_features_in_ = n_features
     if features:

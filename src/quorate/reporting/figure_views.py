@@ -207,7 +207,7 @@ class FlowView:
 def flow_view(fitted: ConsensusMethod, member: int | str, n_clusters: int | None = None) -> FlowView:
     """Return the rows that flow from a member's clusters to consensus clusters; many small clusters are merged."""
     ens = fitted.ensemble_
-    j = ens._position(member)
+    j = ens.member_index(member)
     table = contingency(ens, j, answer_at(fitted, n_clusters).labels)
     names = [str(level) for level in ens.levels[j].tolist()]
     if len(names) > _FLOW_CLUSTERS:

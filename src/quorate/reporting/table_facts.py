@@ -27,7 +27,7 @@ def facts_in_table(
         f"SELECT a.pattern AS pattern, arg_min({name}, t.{ROW}) FILTER (WHERE a.requested) AS example, "
         f"list(t.{ROW} ORDER BY t.{ROW}) {sampled} AS numbers, list({name} ORDER BY t.{ROW}) {sampled} AS names"
         f"{''.join(', ' + part for part in aggregates)} "
-        f"FROM {counted._rows_with(_patterns_of_lines(counted, patterns))} "
+        f"FROM {counted.rows_with(_patterns_of_lines(counted, patterns))} "
         "WHERE a.pattern IS NOT NULL GROUP BY a.pattern"
     )
     pattern = np.asarray(fetched["pattern"])
@@ -79,9 +79,9 @@ def _columns_sql(cell: str, i: int, text: bool) -> str:
 
 def _patterns_of_lines(counted: CountedTable, requested: Ints) -> str:
     """Return the lines with their pattern, and whether an example of it is requested."""
-    _, line, pattern = counted._counted
+    _, line, pattern = counted.counted
     columns = {"line": line, "pattern": pattern, "requested": np.isin(pattern, requested)}
-    counted._register("quorate_patterns", columns)
+    counted.register("quorate_patterns", columns)
     return f"(SELECT l.*, p.pattern, p.requested FROM {LINES} l JOIN quorate_patterns p ON l.rowid = p.line)"
 
 

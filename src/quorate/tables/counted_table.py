@@ -90,7 +90,7 @@ class CountedTable:
         refuse_features(self.table.path, {name: one for name, one in summaries.items() if one.is_diverse})
 
     @cached_property
-    def _counted(self) -> tuple[Ensemble, Ints, Ints]:
+    def counted(self) -> tuple[Ensemble, Ints, Ints]:
         """The ensemble, and for each line its number in DuckDB and its pattern."""
         lines = self.lines
         require_memory(
@@ -107,7 +107,7 @@ class CountedTable:
     @property
     def ensemble(self) -> Ensemble:
         """The ensemble of the members; the rows stay in the file."""
-        return self._counted[0]
+        return self.counted[0]
 
     def class_table(self) -> NDArray[np.float64]:
         """(clusters, classes) number of rows of each consensus cluster in each known class, from the stored answer."""
@@ -132,7 +132,7 @@ class CountedTable:
 
     def class_counts(self) -> tuple[tuple[str, ...], sp.csr_array]:
         """Return the known classes, and (m, classes) the number of rows of each pattern in each class."""
-        ens, line, pattern = self._counted
+        ens, line, pattern = self.counted
         same = self._same("c", "l")
         counted = self.table.fetch(
             f"SELECT l.rowid AS line, c.truth AS truth, c.n AS n FROM {_CLASSES} c JOIN {LINES} l ON {same} "
@@ -149,7 +149,7 @@ class CountedTable:
         """Return the condition that two lines have the same cells, missing ones included."""
         return " AND ".join(f"{one}.k{j} IS NOT DISTINCT FROM {other}.k{j}" for j in range(len(self.members)))
 
-    def _rows_with(self, answers: str, numbered: bool = True) -> str:
+    def rows_with(self, answers: str, numbered: bool = True) -> str:
         """Return the rows, numbered in their order, joined with a table of answers by their cells."""
         same = " AND ".join(
             f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.members)
@@ -158,9 +158,9 @@ class CountedTable:
 
     def store(self, answers: dict[str, NDArray[Any]]) -> None:
         """Store an answer in DuckDB: the value of each new column for each pattern."""
-        _, line, pattern = self._counted
+        _, line, pattern = self.counted
         values = {f"a{i}": answer[pattern] for i, answer in enumerate(answers.values())}
-        self._register("quorate_fitted", {"line": line, **values})
+        self.register("quorate_fitted", {"line": line, **values})
         with explained(self.table.path):
             self.table.connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE {ANSWER} AS SELECT {LINES}.* EXCLUDE (n), {', '.join(values)} "
@@ -190,9 +190,10 @@ class CountedTable:
             kept += f"{cell} AS {quote_name(name)}, "
         named = ", ".join(f"a.a{i} AS {quote_name(name)}" for i, name in enumerate(names))
         order = f" ORDER BY t.{ROW}" if keep_order else ""
-        return self.table.sql(f"SELECT {kept}{named} FROM {self._rows_with(ANSWER, keep_order)}{order}")
+        return self.table.sql(f"SELECT {kept}{named} FROM {self.rows_with(ANSWER, keep_order)}{order}")
 
-    def _register(self, name: str, columns: dict[str, Any]) -> None:
+    def register(self, name: str, columns: dict[str, Any]) -> None:
+        """Make arrays available to queries, as the columns of a table of this name."""
         connection = self.table.connection
         connection.unregister(name)
         connection.register(name, {key: np.ascontiguousarray(values) for key, values in columns.items()})

@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Optional dependencies to install; EXTRAS=all,dask,spark also runs the tests of Dask and Spark.
 EXTRAS ?= all
+# Dependency groups to install besides dev; GROUPS=scverse also runs the tutorials that need scanpy.
+GROUPS ?=
 CONSTRAINTS ?= constraints.txt
 comma := ,
-INSTALLED := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+INSTALLED := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS)$(addprefix $(comma),$(GROUPS)))
 
 export TMPDIR := $(CURDIR)/.cache/tmp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
@@ -97,7 +99,7 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --upgrade pip  # dependency groups need pip 25.1
-	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable ".[$(EXTRAS)]" --group dev
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable ".[$(EXTRAS)]" $(addprefix --group ,dev $(GROUPS))
 	touch $@
 
 clean:

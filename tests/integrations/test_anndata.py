@@ -45,7 +45,7 @@ def test_the_answer_is_written_beside_the_members(adata):
     assert np.allclose(adata.obs["joint_confidence"], plain.confidence)
     assert np.allclose(adata.obs["joint_margin"], plain.margin)
     assert adata.obs["joint_runner_up"].cat.codes.tolist() == plain.runner_up.tolist()
-    assert list(adata.uns["joint"]["keys"]) == KEYS
+    assert list(adata.uns["joint"]["params"]["keys"]) == KEYS
     assert np.allclose(adata.uns["joint"]["weights"], plain.member_weights)
     assert np.allclose(adata.uns["joint"]["trust"], qt.trust(plain.ensemble))
 
@@ -57,7 +57,63 @@ def test_what_is_written_can_be_saved(adata, tmp_path):
         adata.write_h5ad(tmp_path / "cells.h5ad")
         again = anndata.read_h5ad(tmp_path / "cells.h5ad")
     assert (again.obs["consensus"].astype(str) == adata.obs["consensus"].astype(str)).all()
-    assert again.uns["consensus"]["method"] == "weac"
+    assert again.uns["consensus"]["params"]["method"] == "weac"
+    assert list(again.uns["consensus_colors"]) == list(adata.uns["consensus_colors"])
+
+
+def test_categories_are_text_and_each_has_a_color(adata):
+    qt.consensus(adata, 3, keys=KEYS)
+    for key in ("consensus", "consensus_runner_up"):
+        assert adata.obs[key].cat.categories.tolist() == ["0", "1", "2"]
+        assert len(set(adata.uns[f"{key}_colors"])) == 3
+
+
+def test_a_copy_is_annotated_and_the_original_is_not(adata):
+    columns = list(adata.obs.columns)
+    annotated = qt.consensus(adata, 3, keys=KEYS, copy=True)
+    assert list(adata.obs.columns) == columns
+    assert not adata.uns
+    assert (annotated.obs["consensus"].astype(int) == qt.consensus(adata.obs[KEYS], 3).labels).all()
+    with raises("anndata-only", parameter="copy"):
+        qt.consensus(adata.obs[KEYS], 3, copy=True)
+
+
+def test_backed_objects_give_the_same_labels(adata, tmp_path):
+    expected = qt.consensus(adata, 3, keys=KEYS, copy=True).obs["consensus"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+        backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    qt.consensus(backed, 3, keys=KEYS)
+    assert backed.isbacked
+    assert (backed.obs["consensus"] == expected).all()
+    with raises("backed-copy", parameter="copy"):
+        qt.consensus(backed, 3, keys=KEYS, copy=True)
+    backed.file.close()
+
+
+def test_every_method_accepts_a_seed_and_random_ones_record_it(adata):
+    plain = qt.consensus(adata, 3, keys=KEYS).labels
+    assert (qt.consensus(adata, 3, keys=KEYS, random_state=5).labels == plain).all()
+    assert "random_state" not in adata.uns["consensus"]["params"]
+    qt.consensus(adata, 3, "hbgf", keys=KEYS, random_state=5, init="random")
+    params = adata.uns["consensus"]["params"]
+    assert (params["random_state"], params["init"], params["n_clusters"]) == (5, "random", 3)
+
+
+def test_ids_of_an_earlier_result_are_categories_with_their_own_colors(adata):
+    before = qt.consensus(adata, 3, keys=KEYS).labels + 4
+    qt.consensus(adata, 3, keys=KEYS, like=before, key_added="again")
+    assert adata.obs["again"].cat.categories.tolist() == ["4", "5", "6"]
+    assert (adata.obs["again"].astype(int) == before).all()
+    assert set(adata.obs["again_runner_up"].dropna()) <= {"4", "5", "6"}
+    assert not set(adata.uns["again_colors"]) & set(adata.uns["consensus_colors"])
+
+
+def test_abstaining_leaves_doubtful_cells_without_a_cluster(adata):
+    result = qt.consensus(adata, 3, keys=KEYS, abstain=0.9)
+    assert (adata.obs["consensus"].isna() == (result.confidence < 0.9)).all()
+    assert 0 < adata.obs["consensus"].isna().sum() < 60
 
 
 def test_cells_that_nobody_labels_have_no_cluster(adata):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quorate.reporting.palette import cluster_colors
+from quorate._utils.palette import cluster_colors
 
 
 @pytest.mark.parametrize("blindness", ["none", "deutan", "protan", "tritan"])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from quorate.analysis.clusters import ConsensusCluster
 from quorate.analysis.compare import cluster_ids
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError
-from quorate.integrations.anndata import clusterings_of, is_annotated, write_consensus
+from quorate.integrations.anndata import clusterings_of, is_annotated, writable_table, write_consensus
 
 METHODS: dict[str, type[ConsensusMethod]] = {
     method.name: method
@@ -206,7 +206,7 @@ class ConsensusResult:
     @cached_property
     def runner_up(self) -> Labels:
         """(n,) of the other clusters, the one with most votes for each row; -1 if none has any."""
-        return self.estimator.runner_up_
+        return self._with_ids(self.estimator.runner_up_)
 
     @property
     def clusters(self) -> tuple[ConsensusCluster, ...]:
@@ -272,6 +272,7 @@ class ConsensusResult:
         return self.estimator.answer_.to_html(f"Consensus by {self.method}", self.trust)
 
 
+@overload
 def consensus(
     labels: Any,
     n_clusters: int | str = "auto",
@@ -281,14 +282,41 @@ def consensus(
     abstain: float | None = None,
     keys: Sequence[str] | None = None,
     key_added: str | None = None,
+    copy: Literal[False] = False,
     **params: Any,
-) -> ConsensusResult:
+) -> ConsensusResult: ...
+@overload
+def consensus(
+    labels: Any,
+    n_clusters: int | str = "auto",
+    method: str = AUTO,
+    *,
+    like: Any = None,
+    abstain: float | None = None,
+    keys: Sequence[str] | None = None,
+    key_added: str | None = None,
+    copy: Literal[True],
+    **params: Any,
+) -> Any: ...
+def consensus(
+    labels: Any,
+    n_clusters: int | str = "auto",
+    method: str = AUTO,
+    *,
+    like: Any = None,
+    abstain: float | None = None,
+    keys: Sequence[str] | None = None,
+    key_added: str | None = None,
+    copy: bool = False,
+    **params: Any,
+) -> Any:
     """Combine clusterings of the same rows into one.
 
     Parameters
     ----------
     labels : Ensemble or anything `Ensemble` takes
-        Rows x members, or a list with one label vector per member. Or an AnnData object, with `keys`.
+        Rows x members, or a list with one label vector per member. Or an AnnData, MuData or SpatialData object, with
+        `keys`.
     n_clusters : int or "auto", default "auto"
     method : str, default "auto"
         A name from `methods()`, which then runs alone, as published. "auto" solves methods of different kinds and takes
@@ -299,13 +327,20 @@ def consensus(
     abstain : float in [0, 1], optional
         Set `labels` to -1 where the confidence is lower.
     keys : sequence of str, optional
-        For an AnnData object: the columns of `obs` that are members.
+        For an AnnData object: the columns of `obs` that are members. In MuData, "rna:leiden" is the column "leiden" of
+        the modality "rna".
     key_added : str, optional
         For an AnnData object: the labels are written to `obs[key_added]`; confidence, margin and runner-up to columns
-        with "_confidence", "_margin" and "_runner_up" after that name; method and parameters to `uns[key_added]`.
-        Default: "consensus".
+        with "_confidence", "_margin" and "_runner_up" after that name; parameters to `uns[key_added]["params"]`; colors
+        to `uns[key_added + "_colors"]`. Default: "consensus".
+    copy : bool, default False
+        For an AnnData object: leave it as it is, and return an annotated copy instead of the result.
     **params
-        Parameters of the method.
+        Parameters of the method. For an AnnData object, methods without random steps ignore `random_state`.
+
+    Returns
+    -------
+    ConsensusResult, or with `copy` an annotated copy of the AnnData object
 
     Examples
     --------
@@ -316,21 +351,33 @@ def consensus(
     >>> result.predict([[1, 2], [1, 3], [1, 2]])
     array([0, 1])
     """
-    # AnnData: members are columns of `obs`, and results are written back.
     if is_annotated(labels):
-        key_added = "consensus" if key_added is None else key_added
-        members = clusterings_of(labels, keys, key_added)
-        result = consensus(members, n_clusters, method, like=like, abstain=abstain, **params)
-        write_consensus(labels, key_added, result)
-        return result
-    if keys is not None or key_added is not None:
+        settings = {"n_clusters": n_clusters, "method": method, "like": like, "abstain": abstain, **params}
+        return _consensus_of_annotated(labels, keys, "consensus" if key_added is None else key_added, copy, settings)
+    if keys is not None or key_added is not None or copy:
         raise InputError(
             "is only for AnnData objects.",
             code="anndata-only",
-            parameter="keys" if keys is not None else "key_added",
+            parameter="keys" if keys is not None else "key_added" if key_added is not None else "copy",
             hint="Select the columns of a frame first.",
         )
     abstain = None if abstain is None else check_number("abstain", abstain, low=0, high=1)
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
     ids = None if like is None else cluster_ids(fitted.labels_, like)
     return ConsensusResult(fitted.name, params, fitted, ids, abstain)
+
+
+def _consensus_of_annotated(
+    data: Any, keys: Sequence[str] | None, key_added: str, copy: bool, settings: dict[str, Any]
+) -> Any:
+    """Combine columns of `obs` and write the result to `obs` and `uns`, of a copy if requested."""
+    members = clusterings_of(data, keys)
+    name = resolve_method(check_choice("method", settings["method"], (AUTO, *METHODS)))
+    if "random_state" not in _describe(METHODS[name]).parameters:
+        # Functions of scverse accept a seed whether they need it or not.
+        settings.pop("random_state", None)
+    table = writable_table(data, key_added, list(members), copy=copy)
+    result = consensus(members, **settings)
+    parameters = {"method": name, "keys": np.array(list(members), dtype=object), **result.estimator.get_params()}
+    write_consensus(table, key_added, result, parameters)
+    return table if copy else result

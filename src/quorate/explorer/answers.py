@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from quorate._utils.array_types import Floats, Ints
+from quorate._utils.palette import page_colors
 from quorate.algorithms.portfolio import PortfolioCuts
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.choose_k import Choice
@@ -25,7 +26,6 @@ from quorate.reliability import crowd_trust
 from quorate.reporting.cut_views import Cut, contingency, transition
 from quorate.reporting.figure_views import sampled_matrix, tree_view
 from quorate.reporting.member_views import seriate
-from quorate.reporting.palette import page_colors
 from quorate.reporting.plain_values import candidate_values, choice_values, member_values, reliability_values
 from quorate.reporting.sentences import found_clusters, member_sentences
 from quorate.row_similarity import mean_coassociation

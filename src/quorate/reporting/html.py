@@ -8,13 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from quorate._utils.palette import page_colors
 from quorate.errors import InputError, Setting
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.reporting.clustered_files import summarize_clusters
 from quorate.reporting.feature_view import FeatureRows, features_of
 from quorate.reporting.fitted_input import Fitted, fitted_method
 from quorate.reporting.origin import Origin, known_classes
-from quorate.reporting.palette import page_colors
 from quorate.reporting.row_facts import facts_in_memory
 from quorate.reporting.sentences import rows
 from quorate.reporting.summary import SUMMARY_VERSION, summarize

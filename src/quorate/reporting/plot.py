@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.optional_imports import import_extra
+from quorate._utils.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
 from quorate.errors import InputError
@@ -22,7 +23,6 @@ from quorate.reporting.cut_views import answer_at, cut_view, sweep_view
 from quorate.reporting.figure_views import flow_view, matrix_view, tree_view
 from quorate.reporting.fitted_input import Fitted, fitted_method
 from quorate.reporting.member_views import agreement_view, member_rows
-from quorate.reporting.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
 
 _INK, _QUIET, _GRID = "#1c2430", "#5a6675", "#d9dee5"
 _SMALLEST_FONT = 4.5

@@ -418,3 +418,18 @@ def test_no_command_imports_what_it_does_not_need(labels):
     assert not loaded_by("methods") & {*unneeded, "duckdb", "numba"}
     assert not loaded_by("evaluate", labels, "--truth", "class") & {*unneeded, "numba"}
     assert not loaded_by("combine", labels) & unneeded
+
+
+def test_outliers_have_no_cluster_and_are_counted(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    groups = np.repeat([[0.0, 0.0], [9.0, 0.0]], 60, axis=0) + random.uniform(-1, 1, size=(120, 2))
+    rows = pd.DataFrame(np.concatenate([groups, [[40.0, 40.0], [-30.0, 20.0]]]), columns=["x", "y"])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    files = {"-o": tmp_path / "out.csv", "--model": tmp_path / "model.npz"}
+    arguments = [word for pair in files.items() for word in pair]
+    printed = run("cluster", tmp_path / "rows.csv", "-k", "2", "--outliers", *arguments, capsys=capsys)
+    labels = pd.read_csv(files["-o"])["consensus"]
+    assert (labels[-2:] == -1).all()
+    assert f"No cluster (-1): {(labels == -1).sum()} rows." in printed.out
+    again = run("assign", tmp_path / "rows.csv", "--model", files["--model"], "--json", capsys=capsys)
+    assert json.loads(again.out)["without"] == (labels == -1).sum()

@@ -312,6 +312,9 @@ def cluster(
     method: opt.Method = "auto",
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
+    outliers: Annotated[
+        bool, typer.Option("--outliers", help="Leave rows that are not placed firmly without a cluster (-1).")
+    ] = False,
     id: opt.Id = None,
     truth: opt.KnownClasses = None,
     keep: opt.Keep = None,
@@ -361,6 +364,7 @@ def cluster(
         "method": method,
         "fit_rows": fit_rows or "auto",
         "k_range": "auto" if k_range is None else parse_range(k_range),
+        "outliers": outliers,
     }
     recipe = Recipe.of(parse_k(n_clusters), scale, missing, random_state or 0, how)
     outputs = Outputs(out, output_format, report, summary, model, force)

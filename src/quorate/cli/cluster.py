@@ -102,7 +102,8 @@ def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, jso
         sizes_listed = ", ".join(f"{size:,}" for size in counted["clusters"])
         note(f"{count(counted['rows'], 'row')} in {count(fitted.n_clusters, 'cluster')}: {sizes_listed}", quiet=quiet)
         if counted["without"]:
-            note(f"No cluster (-1), because of missing numbers: {count(counted['without'], 'row')}.", quiet=quiet)
+            reason = "missing numbers" if fitted.clusters.outliers is None else "outliers or missing numbers"
+            note(f"No cluster (-1), because of {reason}: {count(counted['without'], 'row')}.", quiet=quiet)
     outputs.note_written(quiet=quiet)
 
 

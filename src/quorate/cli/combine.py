@@ -199,6 +199,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         out.print(f"Against {source['truth']}: {scores}", markup=False)
     out.print()
     out.print(_cluster_table(answer))
+    if answer["unlabeled"]:
+        out.print(f"No cluster (-1): {count(round(answer['unlabeled']), 'row')}.", markup=False)
     for sentence in (*answer["outlook"]["sentences"], answer.get("confidence_sentence")):
         if sentence:
             out.print(sentence, markup=False)

@@ -34,6 +34,7 @@ from quorate.features.member_fitting import (
     training_rows,
 )
 from quorate.features.out_of_sample import Assigned, KnownRows, RowClusters, Votes, combine_sample
+from quorate.features.outliers import Outliers
 from quorate.features.sampling import Sample, check_fit_rows, check_k_range, kinds_fit_rows
 from quorate.features.scaling import SCALES, Moments, Scaling, choose_scaling
 from quorate.persistence.archive import plain_parameters, write_archive
@@ -107,6 +108,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     k_range : (int, int) or "auto", default="auto"
         Fewest and most clusters of members drawn by name. "auto": 2 to 2 sqrt(n) where members are fitted on all rows,
         as in the paper, otherwise 2 to 100; 20 to 60 for spectral members.
+    outliers : bool, default=False
+        Whether rows that are not placed firmly get the label -1, in `fit` and `predict`: rows much farther from others
+        than is usual in their cluster, or with a confidence below one half. Needs diverse members.
     random_state : int, RandomState instance or None, default=None
         Gives every member its seed before any is fitted: the result is the same for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -115,7 +119,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : ndarray of shape (n_rows,)
-        Cluster of each row; 0 is the largest. -1 where no member of positive weight labels the row.
+        Cluster of each row; 0 is the largest. -1 for outliers, and where no member of positive weight labels the row.
     confidence_ : ndarray of shape (n_rows,)
         Mean evidence of each row with the other rows of its cluster.
     margin_ : ndarray of shape (n_rows,)
@@ -179,6 +183,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         scale: str = "auto",
         fit_rows: int | str | None = "auto",
         k_range: tuple[int, int] | str = "auto",
+        outliers: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -189,6 +194,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.fit_rows = fit_rows
         self.k_range = k_range
+        self.outliers = outliers
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -206,7 +212,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         seed = check_random_state(self.random_state).randint(2**31)
         rows = training_rows(X, self._fit_rows(*X.shape), self.k_range, seed)
         clusters = self._combine(rows, self._choose_scaling(X), seed)
-        part = None if isinstance(rows, AllRows) else clusters
+        part = None if isinstance(rows, AllRows) and not self.outliers else clusters
         self._assigned = None if part is None else part.assign(X)
         self.labels_ = self.consensus_.labels_ if self._assigned is None else self._assigned.labels.astype(np.int64)
         return self
@@ -277,7 +283,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             assigned = (consensus.labels_, consensus.confidence_, consensus.margin_, consensus.runner_up_)
             known = KnownRows.of(scaled.together[0], Assigned.of(*assigned))
         votes = Votes.by_likelihood(crew.label(some), counts.astype(np.float64), consensus.labels_)
-        clusters = RowClusters(crew, votes, known)
+        outliers = Outliers.of(data.X, np.repeat(consensus.labels_, counts)) if self.outliers else None
+        clusters = RowClusters(crew, votes, known, outliers)
         self.restore(consensus, models, clusters, thinned(some), scaling, choice, clusterings)
         return clusters
 
@@ -438,6 +445,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self._is_diverse():
             return
+        if self.outliers:
+            raise InputError(
+                f'needs members="{DIVERSE}"; got {self.members!r}.', code="outliers-members", parameter="outliers"
+            )
         for source in sources:
             if not hasattr(source, "fit_predict"):
                 check_choice("members", source, (DIVERSE, *known) if isinstance(self.members, str) else known)

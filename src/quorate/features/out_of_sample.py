@@ -15,6 +15,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import ConsensusMethod
 from quorate.ensemble import Ensemble
 from quorate.features.labeling import Crew
+from quorate.features.outliers import Outliers
 from quorate.features.sampling import hash_rows
 from quorate.persistence.archive import Arrays
 from quorate.reliability import ratio
@@ -55,6 +56,11 @@ class Assigned(NamedTuple):
         """Leave some rows without a cluster."""
         for values, nothing in zip(self, (-1, 0.0, 0.0, -1), strict=True):
             values[rows] = nothing
+
+    def withdraw(self, rows: Any) -> None:
+        """Take some rows out of their clusters, which become their runner-up."""
+        self.runner_up[rows], self.margin[rows] = self.labels[rows], -self.confidence[rows]
+        self.labels[rows], self.confidence[rows] = -1, 0.0
 
 
 @dataclass(frozen=True)
@@ -163,21 +169,31 @@ class RowClusters:
     votes: Votes
     known: KnownRows | None = None
     """The rows that the consensus was found on, where these are all rows of a table."""
+    outliers: Outliers | None = None
+    """Which rows are left without a cluster; None: no rows."""
 
     def assign(self, X: Any) -> Assigned:
         """Return the consensus cluster of each row of X, block by block: labels of members are never held for all."""
         found = Assigned.empty(X.shape[0])
         for rows in threads.blocks(X.shape[0], _BLOCK):
             elected = self.votes.elect(self.crew.label(X[rows]))
-            if self.known is not None:
-                self.known.recall(X[rows] if self.crew.scaling is None else self.crew.scaling.apply(X[rows]), elected)
+            if self.known is not None or self.outliers is not None:
+                self._correct(X[rows] if self.crew.scaling is None else self.crew.scaling.apply(X[rows]), elected)
             for values, some in zip(found, elected, strict=True):
                 values[rows] = some
         return found
 
+    def _correct(self, scaled: Floats, elected: Assigned) -> None:
+        """Recall the clusters of fitted rows, and leave outliers without a cluster."""
+        if self.known is not None:
+            self.known.recall(scaled, elected)
+        if self.outliers is not None:
+            elected.withdraw(self.outliers.find(scaled, elected.labels, elected.confidence))
+
     def to_arrays(self) -> Arrays:
         """Return all but the members and their scale under the names they have in a file."""
-        return {**self.votes.to_arrays(), **({} if self.known is None else self.known.to_arrays())}
+        parts = [part for part in (self.votes, self.known, self.outliers) if part is not None]
+        return {name: values for part in parts for name, values in part.to_arrays().items()}
 
 
 def combine_sample(

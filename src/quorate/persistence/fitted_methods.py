@@ -16,6 +16,7 @@ from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.kinds import unpack_choice
 from quorate.features.labeling import Crew
 from quorate.features.out_of_sample import Assigned, KnownRows, RowClusters, Votes
+from quorate.features.outliers import Outliers
 from quorate.features.scaling import Scaling
 from quorate.labels import CountedLabels, Noise, Vector
 from quorate.persistence.archive import Archive, Arrays, array_text, require
@@ -114,7 +115,17 @@ def unpack_row_clusters(arrays: Arrays, crew: Crew, n_clusters: int) -> RowClust
         hashes = arrays["known_hashes"].astype(np.uint64)
         require(hashes.ndim == 1, len(hashes) > 0, (np.diff(hashes) > 0).all())
         known = KnownRows(hashes, _unpack_assigned(arrays, len(hashes), "known_"))
-    return RowClusters(crew, votes, known)
+    return RowClusters(crew, votes, known, _unpack_outliers(arrays, n_clusters))
+
+
+def _unpack_outliers(arrays: Arrays, n_clusters: int) -> Outliers | None:
+    """Return which rows are left without a cluster, or None if all rows have one."""
+    if "outlier_rows" not in arrays:
+        return None
+    outliers = Outliers(arrays["outlier_rows"], arrays["outlier_limits"])
+    require(outliers.rows.ndim == 2, len(outliers.rows) > 0, np.isfinite(outliers.rows).all())
+    require(outliers.limits.shape == (n_clusters,))
+    return outliers
 
 
 def _unpack_assigned(arrays: Arrays, n_rows: int, prefix: str = "") -> Assigned:

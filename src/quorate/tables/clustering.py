@@ -122,7 +122,7 @@ def cluster_frame(
     return_model : bool, default False
         Whether to return the `FeatureModel` too, which labels new rows and can be saved.
     **params
-        Further parameters of `ConsensusClustering`: members, n_members, fit_rows, k_range.
+        Further parameters of `ConsensusClustering`: members, n_members, fit_rows, k_range, outliers.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def cluster_file(
     progress : callable, optional
         Called with the current step, how many rows are done, and the number of rows if it is known.
     **params
-        Further parameters of `ConsensusClustering`: members, n_members, fit_rows, k_range.
+        Further parameters of `ConsensusClustering`: members, n_members, fit_rows, k_range, outliers.
 
     Examples
     --------

@@ -259,7 +259,7 @@ function drawAnswer() {
     [String(now.k), now.k === 1 ? "cluster" : "clusters"], [count(Math.max(0, ...sizes)), "rows in the largest"], [count(Math.min(...sizes, Infinity)), "rows in the smallest"],
     [percent(now.mean_confidence), "mean confidence"], [percent(now.agreement), "agreement with the members (AMI)"],
   ];
-  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without any label"]);
+  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without a cluster"]);
   if (now.scores) tiles.push([now.scores.ami.toFixed(3), "AMI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(tile));
   drawExport();

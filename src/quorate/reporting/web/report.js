@@ -28,7 +28,7 @@ function drawAnswer() {
     [percent(now.mean_confidence), `mean confidence (random rows: ${percent(now.chance_confidence)})`],
     [percent(now.agreement), "agreement with the members (AMI)"],
   ];
-  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without any label"]);
+  if (now.unlabeled) tiles.push([count(now.unlabeled), "rows without a cluster"]);
   if (now.scores) tiles.push([now.scores.ami.toFixed(3), "AMI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(([big, small]) => el("div", { class: "tile" }, el("b", {}, big), el("span", {}, small))));
   const written = state.k === S.choice.k;

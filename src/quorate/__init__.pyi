@@ -35,7 +35,7 @@ from .algorithms.wct import WCT
 from .algorithms.weac import WEAC
 from .analysis.choose_k import Candidate, Choice, choose_k
 from .analysis.clusters import ConsensusCluster, Split
-from .analysis.compare import LabelMatch, PartitionComparison, compare, match, relabel
+from .analysis.compare import LabelMatch, PartitionComparison, match, relabel
 from .analysis.core_rows import Core, CoreStep, core
 from .analysis.diagnosis import Diagnosis
 from .analysis.member_camps import Camp, Camps, CredibleBall, camps, credible_ball
@@ -74,6 +74,7 @@ from .reporting.html import report
 from .row_similarity import coassociation, edge_evidence
 from .tables.clustering import FileClusters, cluster_file, cluster_frame
 from .tables.combining import FileConsensus, consensus_file, consensus_frame, ensemble_from_frame
+from .tables.comparing import compare
 
 __version__: str
 

@@ -1,6 +1,8 @@
 """Comparison of two partitions, and cluster ids that persist."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +96,33 @@ def test_rows_without_cluster_stay_without():
     assert qt.relabel([-1, 0, 0, 1], like=[3, 3, 3, -1]).tolist() == [-1, 3, 3, 4]
 
 
+def test_files_and_frames_are_compared_by_id(tmp_path):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("id,consensus\na,0\nb,0\nc,1\nd,1\n")
+    new.write_text("id,consensus\nb,5\na,5\nc,2\ne,2\n")
+    of_files = qt.compare(old, str(new))
+    of_frames = qt.compare(pd.read_csv(old), pl.read_csv(new), id="id")
+    for change in (of_files, of_frames):
+        assert (change.n_rows, change.n_added, change.n_removed) == (3, 1, 1)
+        assert [(m.first, m.second) for m in change.kept] == [(0, 5), (1, 2)]
+    with raises("no-partition"):
+        qt.compare(old, new, label="segment")
+    new.write_text("consensus\n5\n")
+    with raises("no-id"):
+        qt.compare(old, new)
+
+
+@given(partitions, st.randoms(use_true_random=False))
+def test_ids_persist_by_row_ids(pair, random):
+    old, new = pair
+    order = random.sample(range(len(new)), k=random.randint(1, len(new)))
+    renamed = qt.relabel([new[i] for i in order], like=old, ids=order, like_ids=range(len(old)))
+    same_rows = qt.relabel([new[i] for i in order], like=[old[i] for i in order])
+    # New ids start above all earlier ones, also above those of rows that went away.
+    is_old = np.isin(same_rows, [old[i] for i in order])
+    np.testing.assert_array_equal(np.where(renamed <= max(old), renamed, -1), np.where(is_old, same_rows, -1))
+
+
 def test_bad_input_is_refused():
     with raises("row-count"):
         qt.compare([0, 1], [0, 1, 2])
@@ -105,6 +134,10 @@ def test_bad_input_is_refused():
         qt.compare([0, 1], [0, 1], old_ids=[1, 2], new_ids=[3, 3])
     with raises("one-sided-ids"):
         qt.compare([0, 1], [0, 1], new_ids=[1, 2])
+    with raises("one-sided-ids", "like_ids"):
+        qt.relabel([0, 1], [0, 1], ids=[1, 2])
+    with raises("no-common-rows", "new_ids"):
+        qt.compare([0, 1], [0, 1], old_ids=[1, 2], new_ids=[3, 4])
     with raises("row-count", "old_ids"):
         qt.compare([0, 1], [0, 1], old_ids=[1], new_ids=[1, 2])
     with raises("no-common-rows"):

@@ -44,3 +44,104 @@ def test_without_a_column_of_clusters_the_columns_are_listed(months, tmp_path, c
     message = capsys.readouterr().err
     assert "'segment'" in message
     assert "--label" in message
+
+
+@pytest.fixture
+def february(tmp_path):
+    """Members of ten customers, of which two are new, and January's consensus of eight and one that left."""
+    labels, january = tmp_path / "february.csv", tmp_path / "january.csv"
+    rows = [f"c{i},{i // 5},{i // 5},{(i + 1) // 5}" for i in range(10)]
+    labels.write_text("\n".join(["customer,tool_a,tool_b,other", *rows]) + "\n")
+    january.write_text("customer,consensus\n" + "".join(f"c{i},{7 if i < 5 else 3}\n" for i in range(8)) + "gone,3\n")
+    return str(labels), str(january)
+
+
+def combined(capsys, *arguments):
+    assert main(["combine", *arguments, "-o", "-", "-q"]) == 0
+    lines = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    return dict(lines[1:])
+
+
+def test_a_consensus_keeps_the_ids_of_an_earlier_one(february, capsys):
+    labels, january = february
+    found = combined(capsys, labels, "-k", "2", "--id", "customer", "--like", january)
+    assert found == {f"c{i}": "7" if i < 5 else "3" for i in range(10)}
+
+
+def test_runners_up_have_the_same_ids(february, tmp_path, capsys):
+    labels, january = february
+    out = tmp_path / "out.csv"
+    options = ["-k", "2,3", "--id", "customer", "--like", january, "--confidence", "-q", "-o", str(out)]
+    assert main(["combine", labels, *options]) == 0
+    header, *lines = [line.split(",") for line in out.read_text().splitlines()]
+    columns = {name: {line[header.index(name)] for line in lines} for name in header}
+    assert columns["consensus_2"] == {"3", "7"}
+    assert columns["runner_up_2"] <= {"-1", "3", "7"}
+
+
+def test_the_command_prints_what_changed(february, capsys):
+    labels, january = february
+    assert main(["combine", labels, "-k", "2", "--id", "customer", "--like", january]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "2 of 2 clusters persist" in printed
+    assert "Rows added: 2; removed: 1." in printed
+
+
+def test_uncertain_rows_have_no_cluster(february, capsys):
+    labels, _ = february
+    found = combined(capsys, labels, "-k", "2", "--id", "customer", "--abstain", "0.9")
+    assert found["c0"] == "0"
+    assert found["c4"] == "-1"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--groups", "{tool}-*", "matches no member"),
+        ("--groups", "nothing=x", "'nothing', which is not a member"),
+        ("--groups", "tool_a", "takes a pattern"),
+        ("--abstain", "2", "--abstain"),
+        ("--like", "missing.csv", "missing.csv"),
+    ],
+)
+def test_bad_options_have_one_message(february, option, value, message, capsys):
+    assert main(["combine", february[0], "--id", "customer", option, value]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("Error") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("customer,consensus\nx1,0\n", "no row ID in common"),
+        ("other,consensus\nx1,0\n", "no column 'customer'"),
+        ("customer,segment\nc1,0\n", "no column 'consensus'"),
+        ("customer,consensus\nc1,red\n", "integer cluster ids"),
+        ("customer,consensus\nc1,0\nc1,1\n", "must be unique"),
+    ],
+)
+def test_earlier_results_that_do_not_fit_are_refused(february, tmp_path, text, message, capsys):
+    old = tmp_path / "old.csv"
+    old.write_text(text)
+    assert main(["combine", february[0], "--id", "customer", "--like", str(old)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_ids_an_earlier_result_needs_the_same_rows(tmp_path, capsys):
+    labels, old = tmp_path / "labels.csv", tmp_path / "old.csv"
+    labels.write_text("a,b\n" + "0,0\n1,1\n" * 4)
+    old.write_text("consensus\n0\n1\n")
+    assert main(["combine", str(labels), "--like", str(old)]) == 2
+    error = capsys.readouterr().err
+    assert "2 rows" in error
+    assert "--id" in error
+
+
+def test_families_can_be_named(february, capsys):
+    labels, _ = february
+    members = []
+    for groups in ("{family}_*", "tool_a=t,tool_b=t"):
+        assert main(["combine", labels, "--id", "customer", "-k", "2", "--groups", groups, "--json", "-q"]) == 0
+        members.append(json.loads(capsys.readouterr().out)["members"])
+    assert members[0] == members[1]

@@ -43,7 +43,7 @@ from quorate.algorithms.wct import WCT
 from quorate.algorithms.weac import WEAC
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
-from quorate.analysis.compare import cluster_ids
+from quorate.analysis.compare import EarlierPartition, earlier_partition
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError
 from quorate.integrations.anndata import clusterings_of, is_annotated, writable_table, write_consensus
@@ -171,8 +171,8 @@ class ConsensusResult:
     """Its parameters that were set."""
     estimator: ConsensusMethod = field(repr=False)
     """The fitted consensus method."""
-    ids: Ints | None = field(default=None, repr=False)
-    """(k,) the id of each cluster in `labels`, if clusters are numbered like those of an earlier result."""
+    earlier: EarlierPartition | None = field(default=None, repr=False)
+    """The earlier result whose cluster ids are taken over, if `like` was given."""
     abstain: float | None = None
     """Confidence below which `labels` is -1."""
 
@@ -184,6 +184,12 @@ class ConsensusResult:
         """
         labels = self._with_ids(self.estimator.labels_)
         return labels if self.abstain is None else np.where(self.confidence >= self.abstain, labels, -1)
+
+    @cached_property
+    def ids(self) -> Ints | None:
+        """(k,) the id of each cluster in `labels`, if clusters are numbered like those of an earlier result."""
+        sizes = np.array([cluster.size for cluster in self.clusters])
+        return None if self.earlier is None else self.earlier.cluster_ids(self.estimator.pattern_labels_, sizes)
 
     def _with_ids(self, labels: Labels) -> Labels:
         return labels if self.ids is None else np.where(labels >= 0, self.ids[labels], -1)
@@ -363,8 +369,8 @@ def consensus(
         )
     abstain = None if abstain is None else check_number("abstain", abstain, low=0, high=1)
     fitted = make_method(method, n_clusters, params).fit(as_ensemble(labels))
-    ids = None if like is None else cluster_ids(fitted.labels_, like)
-    return ConsensusResult(fitted.name, params, fitted, ids, abstain)
+    earlier = None if like is None else earlier_partition(fitted.ensemble_, like)
+    return ConsensusResult(fitted.name, params, fitted, earlier, abstain)
 
 
 def _consensus_of_annotated(

@@ -7,19 +7,20 @@ can share that much with a third one. So cluster ids can be carried over from on
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate._utils.array_types import Floats, Ints
+from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.analysis.scores import adjusted_rand_of
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
-from quorate.labels import split_members
+from quorate.labels import encode, split_members
 
 _NESTED = 0.9  # share of a cluster inside another one from which it counts as contained
 
@@ -71,15 +72,17 @@ class PartitionComparison:
     """New clusters that neither persist nor come out of a split."""
     gone: tuple[Any, ...]
     """Old clusters that neither persist nor went into a merger or a split."""
-    moved: Ints
-    """Positions (in the new partition) of the rows whose cluster does not continue their old one."""
+    n_moved: int
+    """Number of common rows whose cluster does not continue their old one."""
     ari: float
     """Adjusted Rand index of the two partitions."""
+    moved: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    """Positions (in the new partition) of the rows that moved; empty if only counts were compared."""
 
     @property
     def share_moved(self) -> float:
         """Share of the common rows that moved."""
-        return len(self.moved) / self.n_rows
+        return self.n_moved / self.n_rows
 
     @property
     def sentence(self) -> str:
@@ -119,44 +122,22 @@ def match(first: Any, second: Any) -> tuple[LabelMatch, ...]:
     >>> [(m.first, m.second, m.relation) for m in qt.match(types, [0, 0, 0, 1, 1, 2])]
     [('B', 0, 'same'), ('T', 1, 'same'), ('T', 2, 'contains')]
     """
-    return _Crossed.of(_labels_of("first", first), _labels_of("second", second)).matches()
+    one, other = _labels_of("first", first), _labels_of("second", second)
+    common_rows(len(one), len(other), None, None)
+    return _cross(one, other)[0].matches()
 
 
-def compare(old: Any, new: Any, *, old_ids: Any = None, new_ids: Any = None) -> PartitionComparison:
-    """Compare two partitions: which clusters persist, split, merged, appeared or went away, and which rows moved.
-
-    Parameters
-    ----------
-    old, new : label vectors, or results with `labels`
-        Of the same rows in the same order, unless ids are given.
-    old_ids, new_ids : sequences, optional
-        An identifier for every row. Rows are then matched by identifier, and may come and go.
-
-    Returns
-    -------
-    PartitionComparison
-
-    Examples
-    --------
-    >>> import quorate as qt
-    >>> change = qt.compare([0, 0, 0, 0, 1, 1], [5, 5, 5, 6, 7, 7])
-    >>> print(change.sentence)
-    2 of 2 clusters persist (Jaccard above 1/2); 16.7% of 6 common rows moved (ARI 0.59). Cluster 0 split into 5 and 6.
-    """
+def compare_partitions(old: Any, new: Any, *, old_ids: Any = None, new_ids: Any = None) -> PartitionComparison:
+    """Compare two label vectors or results; with ids, rows are matched by them and may come and go."""
     old_labels, new_labels = _labels_of("old", old), _labels_of("new", new)
-    if (old_ids is None) != (new_ids is None):
-        raise InputError("must be given together with the other ids.", code="one-sided-ids", parameter="old_ids")
-    if old_ids is None:
-        crossed = _Crossed.of(old_labels, new_labels)
-        positions, n_added, n_removed = np.arange(len(new_labels)), 0, 0
-    else:
-        in_old, in_new = _common_rows(old_ids, len(old_labels), new_ids, len(new_labels))
-        n_added, n_removed = len(new_labels) - len(in_new), len(old_labels) - len(in_old)
-        crossed, positions = _Crossed.of(old_labels[in_old], new_labels[in_new]), in_new
-    return crossed.comparison(positions, n_added, n_removed)
+    in_old, in_new = common_rows(len(old_labels), len(new_labels), old_ids, new_ids)
+    crossed, entry = _cross(old_labels[in_old], new_labels[in_new])
+    change = crossed.comparison(n_added=len(new_labels) - len(in_new), n_removed=len(old_labels) - len(in_old))
+    moves = np.append(crossed.jaccard <= 0.5, False)  # the last entry: rows that one partition does not label
+    return replace(change, moved=in_new[moves[entry]])
 
 
-def relabel(labels: Any, like: Any) -> NDArray[np.int64]:
+def relabel(labels: Any, like: Any, *, ids: Any = None, like_ids: Any = None) -> NDArray[np.int64]:
     """Number the clusters of a partition like those of an earlier one.
 
     A cluster takes the id of the earlier cluster with which its Jaccard coefficient exceeds 1/2. The other clusters get
@@ -164,7 +145,10 @@ def relabel(labels: Any, like: Any) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    labels, like : (n,) integer labels of the same rows in the same order, or results with `labels`
+    labels, like : integer labels, or results with `labels`
+        Of the same rows in the same order, unless ids are given.
+    ids, like_ids : sequences, optional
+        An identifier for every row of `labels` and of `like`. Rows are then matched by identifier, and may come and go.
 
     Returns
     -------
@@ -176,69 +160,117 @@ def relabel(labels: Any, like: Any) -> NDArray[np.int64]:
     >>> qt.relabel([0, 0, 0, 1, 1, 2], like=[7, 7, 7, 3, 3, 3])
     array([7, 7, 7, 3, 3, 8])
     """
-    new = integer_labels("labels", labels)
-    ids = cluster_ids(new, like)
-    return np.where(new >= 0, ids[np.maximum(new, 0)], -1) if len(ids) else new
+    new, old = integer_labels("labels", labels), integer_labels("like", like)
+    in_old, in_new = common_rows(len(old), len(new), like_ids, ids, ("like", "like_ids", "ids"))
+    clusters, cluster, sizes = np.unique(np.where(new < 0, -1, new), return_inverse=True, return_counts=True)
+    earlier = EarlierPartition.of_rows(cluster[in_new], len(clusters), old, in_old)
+    n_noise = int(clusters[0] < 0)  # -1 sorts first
+    groups = np.arange(len(clusters)) - n_noise
+    ids = np.append(earlier.cluster_ids(groups, sizes[n_noise:]), -1)
+    return ids[groups][cluster]
 
 
-def cluster_ids(new: Ints, like: Any) -> Ints:
-    """Return the id of each cluster 0, 1, ... of a partition, numbered like an earlier one."""
+@dataclass(frozen=True)
+class EarlierPartition:
+    """An earlier partition of the rows of an ensemble, by the number of rows of each pattern in each earlier cluster.
+
+    A pattern is a distinct row of labels. With these counts, any partition of the patterns can be compared with the
+    earlier one, and can take its cluster ids.
+    """
+
+    labels: NDArray[Any]
+    """(c,) the earlier cluster ids or names."""
+    counts: sp.csr_array
+    """(m, c) number of rows of each pattern in each earlier cluster."""
+    n_added: int = 0
+    """Rows that the earlier partition does not have."""
+    n_removed: int = 0
+    """Rows that only the earlier partition has."""
+
+    @classmethod
+    def of_rows(
+        cls, pattern: Ints, n_patterns: int, old: NDArray[Any], in_old: Ints | None = None, n_added: int = 0
+    ) -> EarlierPartition:
+        """Return the counts of an earlier label vector.
+
+        Parameters
+        ----------
+        pattern : (r,) the pattern of each common row
+        n_patterns : int
+        old : label vector, all earlier rows
+        in_old : (r,) position of each common row in `old`; default: the same rows
+        """
+        in_old = np.arange(len(old)) if in_old is None else in_old
+        column = encode(old, "like", "cluster")
+        codes = np.asarray(column.digits(slice(None)), dtype=np.int64)
+        common = codes[in_old]
+        labeled = common >= 0
+        shape = (n_patterns, len(column.levels))
+        cells = sp.coo_array((np.ones(int(labeled.sum())), (pattern[labeled], common[labeled])), shape=shape)
+        return cls(column.levels, sp.csr_array(cells), n_added, len(old) - len(in_old))
+
+    def compare(self, groups: Labels, ids: Sequence[int]) -> PartitionComparison:
+        """Compare with a partition of the patterns whose clusters have these ids, by counts; `moved` stays empty."""
+        crossed = replace(self._crossed(groups, len(ids)), second_labels=np.asarray(ids))
+        return crossed.comparison(self.n_added, self.n_removed)
+
+    def cluster_ids(self, groups: Labels, sizes: NDArray[Any]) -> Ints:
+        """Return the id of each cluster 0, 1, ... of a partition of the patterns, numbered like the earlier one.
+
+        sizes : (k,) number of rows of each cluster; of clusters with new ids, the largest comes first.
+        """
+        ids = np.full(len(sizes), -1, dtype=np.int64)
+        if np.any(self.labels >= 0):  # negative ids mark rows without a cluster
+            for pair in self._without_noise()._crossed(groups, len(sizes)).kept():
+                ids[pair.second] = pair.first
+        new = np.flatnonzero(ids < 0)
+        first_free = int(self.labels.max(initial=-1)) + 1
+        ids[new[np.argsort(-sizes[new], kind="stable")]] = np.arange(first_free, first_free + len(new))
+        return ids
+
+    def _without_noise(self) -> EarlierPartition:
+        clusters = np.flatnonzero(self.labels >= 0)
+        return replace(self, labels=self.labels[clusters], counts=sp.csr_array(self.counts[:, clusters]))
+
+    def _crossed(self, groups: Labels, n_groups: int) -> _Crossed:
+        labeled = np.flatnonzero(groups >= 0)
+        shape = (n_groups, len(groups))
+        clusters = sp.csr_array((np.ones(len(labeled)), (groups[labeled], labeled)), shape=shape)
+        table = sp.coo_array(self.counts.T @ clusters.T)
+        order = np.lexsort((table.col, table.row))
+        rows, columns = (np.asarray(index, dtype=np.int64)[order] for index in (table.row, table.col))
+        return _Crossed(self.labels, np.arange(n_groups), rows, columns, np.rint(table.data[order]).astype(np.int64))
+
+
+def earlier_partition(ens: Ensemble, like: Any) -> EarlierPartition:
+    """Return the counts of earlier labels of an ensemble's rows, in the same order."""
     old = integer_labels("like", like)
-    if len(new) != len(old):
+    if len(old) != ens.n_rows:
         raise InputError(
-            f"must have one label per row; got {len(old):,} labels for {len(new):,} rows.",
+            f"must have one label per row; got {len(old):,} labels for {ens.n_rows:,} rows.",
             code="row-count",
             parameter="like",
+            hint="Number the clusters with relabel and ids if rows came or went.",
         )
-    ids = renumbering(new, old)
-    return np.array([ids.get(cluster, -1) for cluster in range(int(new.max(initial=-1)) + 1)], dtype=np.int64)
-
-
-def renumbering(new: Ints, old: Ints) -> dict[int, int]:
-    """Return the id that each cluster of `new` takes after `old`; negative labels are not clusters."""
-    both = (new >= 0) & (old >= 0)
-    ids: dict[int, int] = {}
-    if both.any():
-        ids = {int(pair.second): int(pair.first) for pair in _same(_Crossed.of(old[both], new[both]).matches())}
-    clusters, sizes = np.unique(new[new >= 0], return_counts=True)
-    rest = [int(c) for c in clusters[np.argsort(-sizes, kind="stable")] if int(c) not in ids]
-    free = int(old.max(initial=-1)) + 1
-    return ids | {cluster: free + i for i, cluster in enumerate(rest)}
+    return EarlierPartition.of_rows(ens.row_pattern.astype(np.int64), ens.n_patterns, old)
 
 
 @dataclass(frozen=True)
 class _Crossed:
-    """The contingency table of two partitions, by its entries that are not 0: the patterns of an ensemble of two."""
+    """The contingency table of two partitions, by its entries that are not 0."""
 
-    pair: Ensemble
-    entries: Ints
-    """Patterns with both labels."""
+    first_labels: NDArray[Any]
+    second_labels: NDArray[Any]
     rows: Ints
     """(e,) first label of each entry."""
     columns: Ints
     counts: Ints
 
-    @classmethod
-    def of(cls, first: NDArray[Any], second: NDArray[Any]) -> _Crossed:
-        if len(first) != len(second):
-            raise InputError(
-                f"The partitions must be of the same rows; got {len(first):,} and {len(second):,} labels.",
-                code="row-count",
-                hint="Pass the ids of the rows to compare tables whose rows come and go.",
-            )
-        pair = Ensemble([first, second], names=["first", "second"], noise="cluster")
-        entries = np.flatnonzero((pair.patterns >= 0).all(axis=1))
-        if not len(entries):
-            raise InputError("The partitions have no labeled row in common.", code="no-common-rows")
-        rows, columns = pair.patterns[entries].astype(np.int64).T
-        return cls(pair, entries, rows, columns - len(pair.levels[0]), pair.counts[entries].astype(np.int64))
-
     @cached_property
     def sizes(self) -> tuple[Floats, Floats]:
         """Sizes of the clusters of both partitions, over the rows that both label."""
-        first, second = (len(levels) for levels in self.pair.levels)
-        rows = np.bincount(self.rows, self.counts, minlength=first).astype(np.float64)
-        return rows, np.bincount(self.columns, self.counts, minlength=second).astype(np.float64)
+        rows = np.bincount(self.rows, self.counts, minlength=len(self.first_labels)).astype(np.float64)
+        return rows, np.bincount(self.columns, self.counts, minlength=len(self.second_labels)).astype(np.float64)
 
     @cached_property
     def jaccard(self) -> Floats:
@@ -247,8 +279,9 @@ class _Crossed:
         return np.asarray(self.counts / (first[self.rows] + second[self.columns] - self.counts))
 
     def matches(self) -> tuple[LabelMatch, ...]:
+        """Return all pairs of labels that share rows, by decreasing number of shared rows."""
         first, second = self.sizes
-        first_labels, second_labels = (levels.tolist() for levels in self.pair.levels)
+        first_labels, second_labels = self.first_labels.tolist(), self.second_labels.tolist()
         return tuple(
             LabelMatch(
                 first_labels[self.rows[e]],
@@ -261,17 +294,21 @@ class _Crossed:
             for e in np.lexsort((self.columns, self.rows, -self.counts))
         )
 
-    def comparison(self, positions: Ints, n_added: int, n_removed: int) -> PartitionComparison:
-        matches = self.matches()
-        kept = _same(matches)
+    def kept(self) -> tuple[LabelMatch, ...]:
+        """Return the pairs with a Jaccard coefficient above 1/2."""
+        return tuple(pair for pair in self.matches() if pair.relation == "same")
+
+    def comparison(self, n_added: int, n_removed: int) -> PartitionComparison:
+        """Return what changed between the two partitions."""
+        if not len(self.counts):
+            raise InputError("The partitions have no labeled row in common.", code="no-common-rows")
+        matches, kept = self.matches(), self.kept()
         pieces = _grouped((pair.first, pair.second) for pair in matches if pair.second_share > 0.5)
         sources = _grouped((pair.second, pair.first) for pair in matches if pair.first_share > 0.5)
         split = {old: new for old, new in pieces.items() if len(new) > 1}
         merged = {new: old for new, old in sources.items() if len(old) > 1}
         old_done = {p.first for p in kept} | set(split) | {old for group in merged.values() for old in group}
         new_done = {p.second for p in kept} | set(merged) | {new for group in split.values() for new in group}
-        moved = np.zeros(self.pair.n_patterns, dtype=np.bool_)
-        moved[self.entries[self.jaccard <= 0.5]] = True
         return PartitionComparison(
             n_rows=int(self.counts.sum()),
             n_added=n_added,
@@ -282,13 +319,23 @@ class _Crossed:
             merged=merged,
             new=tuple(dict.fromkeys(p.second for p in matches if p.second not in new_done)),
             gone=tuple(dict.fromkeys(p.first for p in matches if p.first not in old_done)),
-            moved=positions[moved[self.pair.row_pattern]],
+            n_moved=int(self.counts[self.jaccard <= 0.5].sum()),
             ari=adjusted_rand_of(self.counts, *self.sizes),
         )
 
 
-def _same(matches: Iterable[LabelMatch]) -> tuple[LabelMatch, ...]:
-    return tuple(pair for pair in matches if pair.relation == "same")
+def _cross(first: NDArray[Any], second: NDArray[Any]) -> tuple[_Crossed, Ints]:
+    """Return the contingency table of two label vectors, and the entry of each row; -1 if a label is missing."""
+    pair = Ensemble([first, second], names=["first", "second"], noise="cluster")
+    entries = np.flatnonzero((pair.patterns >= 0).all(axis=1))
+    if not len(entries):
+        raise InputError("The partitions have no labeled row in common.", code="no-common-rows")
+    rows, columns = pair.patterns[entries].astype(np.int64).T
+    entry_of = np.full(pair.n_patterns, -1)
+    entry_of[entries] = np.arange(len(entries))
+    counts = pair.counts[entries].astype(np.int64)
+    one, other = pair.levels
+    return _Crossed(one, other, rows, columns - len(one), counts), entry_of[pair.row_pattern]
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
@@ -321,12 +368,37 @@ def integer_labels(name: str, labels: Any) -> Ints:
     return vector.astype(np.int64)
 
 
-def _common_rows(old_ids: Any, n_old: int, new_ids: Any, n_new: int) -> tuple[Ints, Ints]:
-    """Return the positions of the rows with common ids, in both tables."""
-    old, old_order = _sorted_ids("old_ids", old_ids, n_old)
-    new, new_order = _sorted_ids("new_ids", new_ids, n_new)
+def common_rows(
+    n_old: int,
+    n_new: int,
+    old_ids: Any,
+    new_ids: Any,
+    names: tuple[str | None, str, str] = (None, "old_ids", "new_ids"),
+) -> tuple[Ints, Ints]:
+    """Return the positions of the common rows in both tables: by ids if there are any, else the same rows.
+
+    `names` are the parameters of the earlier labels and of both ids in messages.
+    """
+    labels, *ids = names
+    if (old_ids is None) != (new_ids is None):
+        raise InputError("must be given together with the other ids.", code="one-sided-ids", parameter=ids[0])
+    if old_ids is None:
+        if n_old != n_new:
+            raise InputError(
+                f"must have one label per row; got {n_old:,} earlier labels for {n_new:,} rows."
+                if labels
+                else f"The partitions must be of the same rows; got {n_old:,} and {n_new:,} labels.",
+                code="row-count",
+                parameter=labels,
+                hint="Pass the ids of the rows if rows came or went.",
+            )
+        return np.arange(n_old), np.arange(n_new)
+    old, old_order = _sorted_ids(ids[0], old_ids, n_old)
+    new, new_order = _sorted_ids(ids[1], new_ids, n_new)
     place = np.minimum(np.searchsorted(old, new), max(len(old) - 1, 0))  # both sorted: one sweep through memory
     common = old[place] == new
+    if not common.any():
+        raise InputError("The partitions have no row id in common.", code="no-common-rows", parameter=ids[1])
     return old_order[place[common]], new_order[common]
 
 

@@ -17,7 +17,7 @@ from scipy.spatial.distance import squareform
 
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.registry import ConsensusResult, consensus
-from quorate.analysis.compare import compare, listed
+from quorate.analysis.compare import compare_partitions, listed
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.reliability import agreement, ratio, shared_information
 from quorate.row_similarity import shared_rows
@@ -79,7 +79,7 @@ class Camps:
             return f"The {n} members form one group: no subgroups with different partitions.{aside}"
         parts = [_support(camp) for camp in self.camps]
         first = self.camps[0].consensus
-        change = compare(first.labels, self.camps[1].consensus.labels)
+        change = compare_partitions(first.labels, self.camps[1].consensus.labels)
         how = []
         if change.split:
             how.append(f"splits clusters {listed(sorted(change.split))}")

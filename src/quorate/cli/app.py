@@ -45,6 +45,7 @@ def quorate(
         "quorate combine labels.parquet --members 'kmeans_*,dbscan' --id cell -o consensus.parquet",
         "quorate combine labels.csv -k 2:20 --method weac -o consensus.csv",
         "quorate combine alice.csv bob.csv carol.csv --id sample -o consensus.csv",
+        "quorate combine february.csv --like january_consensus.csv --id customer -o february_consensus.csv",
         "cat labels.csv | quorate combine - -o - > consensus.csv",
     )
 )
@@ -59,6 +60,9 @@ def combine(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method, such as beta=3; repeatable."),
     ] = None,
+    groups: opt.Groups = None,
+    like: opt.Like = None,
+    abstain: opt.Abstain = None,
     members: opt.Members = None,
     id: opt.Id = None,
     truth: opt.Truth = None,
@@ -115,7 +119,9 @@ def combine(
         sheet=sheet,
     )
     outputs = Outputs(out, output_format, report, summary, force=force)
-    request = Request(source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs)
+    request = Request(
+        source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs, groups, like, abstain
+    )
     run_combine(request, quiet=quiet, json=json)
 
 

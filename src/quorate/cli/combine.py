@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import shlex
 import sys
 from collections.abc import Sequence
@@ -14,12 +15,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._utils.array_types import Ints
+from quorate._utils.checks import check_number
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import make_method, methods, resolve_method
+from quorate.analysis.compare import integer_labels
+from quorate.cli.compare_tables import print_change
 from quorate.cli.output import bar, console, count, print_json, progress, table
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import labels_command
 from quorate.cli.table_source import Source, note_roles
+from quorate.columns.column_roles import ColumnRoles
 from quorate.errors import InputError
 from quorate.features.generators import GENERATORS
 from quorate.reporting import KnownClasses, Origin, summarize
@@ -27,7 +32,9 @@ from quorate.reporting.row_facts import RowFacts, facts_in_memory
 from quorate.reporting.summary import summarize_blocks
 from quorate.reporting.table_facts import facts_in_table
 from quorate.tables.combining import TableConsensus, combine_table
-from quorate.tables.io import STREAM
+from quorate.tables.comparing import read_partition
+from quorate.tables.counted_table import StoredPartition
+from quorate.tables.io import STREAM, open_table
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
 _MEMBERS_SHOWN = 20
@@ -46,6 +53,9 @@ class Request:
     seed: int | None
     confidence: bool
     outputs: Outputs
+    groups: str | None = None
+    like: str | None = None
+    abstain: float | None = None
 
 
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
@@ -64,6 +74,8 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
             noise=request.source.checked_noise,
             n_clusters=ks,
             with_confidence=request.confidence,
+            like=_earlier(request, columns),
+            abstain=None if request.abstain is None else check_number("abstain", request.abstain, low=0, high=1),
             whole="report=" if outputs.report else "summary=" if outputs.summary else None,
         )
         if outputs.output is not None:
@@ -78,6 +90,16 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         print_summary(summary, to_stderr=STREAM in outputs.files)
     note_roles(columns, quiet=quiet)
     outputs.note_written(quiet=quiet)
+
+
+def _earlier(request: Request, columns: ColumnRoles) -> StoredPartition | None:
+    """Return the earlier partition whose cluster ids to keep, if one was given."""
+    if request.like is None:
+        return None
+    with open_table(request.like) as opened:
+        old = read_partition(opened, id=columns.id)
+    integer_labels("like", old.labels)
+    return old
 
 
 def _check_method(method: str) -> None:
@@ -133,7 +155,23 @@ def _parameters(request: Request) -> dict[str, Any]:
     known = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method), {})
     if request.seed is not None and "random_state" in known:
         parameters.setdefault("random_state", request.seed)
+    if request.groups is not None:
+        parameters["groups"] = parse_groups(request.groups)
     return parameters
+
+
+def parse_groups(text: str) -> str | dict[str, str]:
+    """Return families of members: a pattern such as "{tool}_*", or a mapping from pairs "member=family,..."."""
+    if "{" in text:
+        return text
+    pairs = [part.partition("=") for part in next(csv.reader([text], skipinitialspace=True), [])]
+    if not pairs or any(not (member and equals and family) for member, equals, family in pairs):
+        raise InputError(
+            f"takes a pattern such as '{{tool}}_*', or pairs such as a=tool1,b=tool1; got {text!r}.",
+            code="invalid-groups",
+            parameter="groups",
+        )
+    return {member.strip(): family.strip() for member, _, family in pairs}
 
 
 def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
@@ -166,9 +204,17 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
         name=request.source.name,
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *class_counts),
+        earlier=found.earlier,
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         requested=ks if len(ks) > 1 else (),
-        command_at=lambda k: labels_command(request.source, request.method, request.settings, request.seed, k),
+        command_at=lambda k: labels_command(
+            request.source,
+            request.method,
+            request.settings,
+            request.seed,
+            k,
+            {"--groups": request.groups, "--like": request.like, "--abstain": request.abstain},
+        ),
         row_facts=row_facts
         if request.outputs.described
         else lambda patterns, most: facts_in_memory(counted.ensemble, patterns, most),
@@ -204,6 +250,9 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     for sentence in (*answer["outlook"]["sentences"], answer.get("confidence_sentence")):
         if sentence:
             out.print(sentence, markup=False)
+    if answer["change"] is not None:
+        out.print()
+        print_change(out, answer["change"])
     out.print()
     out.print(member_table(summary["members"]))
     for sentence in summary["reliability"]["notes"]:
@@ -240,14 +289,15 @@ def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
 
 
 def _cluster_table(answer: dict[str, Any]) -> Any:
+    ids = {c["label"]: c["id"] for c in answer["clusters"]}
     rows = [
         (
-            c["label"],
+            c["id"],
             _whole(c["size"]),
             f"{c['share']:.1%}",
             f"{c['stability']:.3f} {bar(c['stability'], 8)}",
             f"{c['chance']:.3f}",
-            "" if c["nearest"] is None else c["nearest"],
+            "" if c["nearest"] is None else ids[c["nearest"]],
             "" if c["nearest"] is None else f"{c['merge_cost']:.0%}",
         )
         for c in answer["clusters"][:_CLUSTERS_SHOWN]

@@ -168,5 +168,25 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", min=0, help="Random seed; the same seed gives the same result."),
 ]
+Like = Annotated[
+    str | None,
+    typer.Option(
+        "--like",
+        metavar="FILE",
+        help="Earlier result whose cluster ids to keep (column consensus); rows are matched by the ID column.",
+    ),
+]
+Abstain = Annotated[
+    float | None,
+    typer.Option("--abstain", metavar="SHARE", help="Write -1 for rows with a lower confidence, such as 0.9."),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="PATTERN",
+        help="Families of members, each of which counts once: a pattern such as '{tool}_*', or a=tool1,b=tool1,...",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress, notes and warnings.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

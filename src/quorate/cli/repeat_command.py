@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from quorate.cli.table_source import Source
 
+_NONE: Mapping[str, object] = MappingProxyType({})
 
-def labels_command(source: Source, method: str, settings: Sequence[str], seed: int | None, k: int) -> str:
-    """Return the command that writes the labels at k clusters."""
+
+def labels_command(
+    source: Source, method: str, settings: Sequence[str], seed: int | None, k: int, more: Mapping[str, object] = _NONE
+) -> str:
+    """Return the command that writes the labels at k clusters; `more` are further options, None if not given."""
     words = ["quorate", "combine", source.file, *source.others, *_source_options(source), "--method", method]
     for setting in settings:
         words += ["--set", setting]
     if seed is not None:
         words += ["--seed", str(seed)]
+    for option, value in more.items():
+        words += [] if value is None else [option, str(value)]
     return shlex.join([*words, "-k", str(k), "-o", f"consensus_{k}.csv"])
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from quorate._utils.array_types import Ints
 from quorate.analysis.choose_k import Choice
+from quorate.analysis.compare import EarlierPartition
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
@@ -39,6 +40,8 @@ class Origin:
     name: str = "labels"
     id_column: str | None = None
     classes: KnownClasses | None = None
+    earlier: EarlierPartition | None = None
+    """An earlier partition of the rows; clusters take its ids, and are compared with it."""
     command: str | None = None
     command_at: Callable[[int], str] | None = None
     """Returns the command that writes the labels at k clusters."""

@@ -15,6 +15,7 @@ from quorate._utils.array_types import Floats
 from quorate.algorithms.portfolio import CandidateAnswer
 from quorate.analysis.choose_k import Candidate, Choice
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
+from quorate.analysis.compare import PartitionComparison
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import LabelStructure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
@@ -31,10 +32,11 @@ from quorate.reporting.sentences import (
 _CANDIDATE_SCORES = ("score", "eigengap", "stability", "agreement", "density")
 
 
-def cluster_values(cluster: ConsensusCluster, total: float) -> dict[str, Any]:
-    """Return the figures of a cluster; `total` is the number of all rows."""
+def cluster_values(cluster: ConsensusCluster, total: float, ids: Sequence[int] | None = None) -> dict[str, Any]:
+    """Return the figures of a cluster; `total` is the number of all rows, `ids` are the ids of all clusters."""
     return {
         "label": cluster.label,
+        "id": cluster.label if ids is None else int(ids[cluster.label]),
         "size": cluster.size,
         "share": round(cluster.size / total, 6),
         "stability": round(cluster.stability, 4),
@@ -46,7 +48,34 @@ def cluster_values(cluster: ConsensusCluster, total: float) -> dict[str, Any]:
     }
 
 
-def outlook(clusters: Sequence[ConsensusCluster], split: Split | None) -> dict[str, Any]:
+def change_values(change: PartitionComparison) -> dict[str, Any]:
+    """Return what changed since an earlier partition."""
+    return {
+        "rows": change.n_rows,
+        "added": change.n_added,
+        "removed": change.n_removed,
+        "n_moved": change.n_moved,
+        "share_moved": round(change.share_moved, 6),
+        "ari": round(change.ari, 6),
+        "matches": [
+            {
+                **{key: round(value, 6) if isinstance(value, float) else value for key, value in asdict(pair).items()},
+                "relation": pair.relation,
+            }
+            for pair in change.matches
+        ],
+        "kept": [[pair.first, pair.second] for pair in change.kept],
+        "split": [[old, list(new)] for old, new in change.split.items()],
+        "merged": [[list(old), new] for new, old in change.merged.items()],
+        "new": list(change.new),
+        "gone": list(change.gone),
+        "sentence": change.sentence,
+    }
+
+
+def outlook(
+    clusters: Sequence[ConsensusCluster], split: Split | None, ids: Sequence[int] | None = None
+) -> dict[str, Any]:
     """Return which clusters would merge next and which would split, as values and in sentences."""
     next_pair = next_merge(tuple(clusters))
     merge = None
@@ -55,7 +84,7 @@ def outlook(clusters: Sequence[ConsensusCluster], split: Split | None) -> dict[s
     parts = None
     if split is not None:
         parts = {"cluster": split.label, "sizes": list(split.sizes), "cost": round(split.merge_cost, 4)}
-    sentences = outlook_sentences(merge, parts, [cluster.size for cluster in clusters])
+    sentences = outlook_sentences(merge, parts, [cluster.size for cluster in clusters], ids)
     return {"merge": merge, "split": parts, "sentences": sentences}
 
 

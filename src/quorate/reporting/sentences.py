@@ -141,14 +141,21 @@ def choice_sentence(k: int, choice: Choice | None, *, automatic: bool, requested
     return text if choice is None else f"{text} Automatic choice: {choice.sentence}"
 
 
-def outlook_sentences(merge: dict[str, Any] | None, split: dict[str, Any] | None, sizes: Sequence[float]) -> list[str]:
+def outlook_sentences(
+    merge: dict[str, Any] | None,
+    split: dict[str, Any] | None,
+    sizes: Sequence[float],
+    ids: Sequence[int] | None = None,
+) -> list[str]:
     """Return which two clusters would merge first, which would split first, and whether k stands out.
 
-    `merge` and `split` are the plain values of `outlook`; `sizes` are the rows of each cluster.
+    `merge` and `split` are the plain values of `outlook`; `sizes` are the rows of each cluster; `ids` are their ids, by
+    default their positions.
     """
+    ids = range(len(sizes)) if ids is None else ids
     sentences = []
     if merge is not None:
-        one, other = merge["clusters"]
+        one, other = sorted(ids[cluster] for cluster in merge["clusters"])
         pairs = _pairs("across the two clusters", merge["cost"])
         sentences.append(f"Clusters {one} and {other} would merge first: {pairs}.")
     elif len(sizes) > 1:
@@ -157,7 +164,7 @@ def outlook_sentences(merge: dict[str, Any] | None, split: dict[str, Any] | None
         label, parts = split["cluster"], [rows(size) for size in split["sizes"]]
         pairs = _pairs("across the two parts", split["cost"])
         sentences.append(
-            f"Cluster {label} ({rows(sizes[label])} rows) would split first; its two largest parts have "
+            f"Cluster {ids[label]} ({rows(sizes[label])} rows) would split first; its two largest parts have "
             f"{joined(parts)} rows: {pairs}."
         )
     if merge is not None and split is not None and split["cost"] >= merge["cost"]:

@@ -31,6 +31,7 @@ from quorate.reporting.member_views import MemberRow, agreement_view, member_row
 from quorate.reporting.origin import KnownClasses, Origin
 from quorate.reporting.plain_values import (
     candidate_values,
+    change_values,
     choice_values,
     cluster_values,
     member_values,
@@ -143,6 +144,7 @@ def summarize_blocks(consensus: BlockedConsensus, origin: Origin, class_table: F
 
 
 _EMPTY_ANSWER: dict[str, Any] = {
+    "change": None,
     "mean_confidence": None,
     "chance_confidence": None,
     "confidence_sentence": None,
@@ -261,11 +263,16 @@ def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
 
 def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Origin) -> dict[str, Any]:
     ens = fitted.ensemble_
+    ids, change = list(range(cut.n_clusters)), None
+    if origin.earlier is not None:
+        ids = origin.earlier.cluster_ids(cut.labels, cut.sizes).tolist()
+        change = change_values(origin.earlier.compare(cut.labels, ids))
     answer = {
         "k": cut.n_clusters,
         "finding": found_clusters(cut.sizes.tolist(), ens.n_members),
-        "clusters": [cluster_values(cluster, ens.total_weight) for cluster in cut.clusters],
-        "outlook": outlook(cut.clusters, split),
+        "clusters": [cluster_values(cluster, ens.total_weight, ids) for cluster in cut.clusters],
+        "outlook": outlook(cut.clusters, split, ids),
+        "change": change,
         "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 4),
         "chance_confidence": round(cut.chance_confidence, 4),

@@ -12,22 +12,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from quorate._runtime.memory import available_memory, format_bytes
 from quorate._runtime.memory import memory_limit as limited_memory
-from quorate._utils.array_types import Floats
+from quorate._utils.array_types import Floats, Labels
 from quorate._utils.checks import check_choice
+from quorate.algorithms.answer import Answer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import AUTO, make_method
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
+from quorate.analysis.compare import EarlierPartition
 from quorate.columns.column_messages import answer_exists
 from quorate.columns.column_roles import ANSWER_COLUMNS, ColumnRequest, ColumnRoles, FrameColumns, label_roles
 from quorate.ensemble import Ensemble, from_counted_labels
 from quorate.errors import MemoryLimitError, Setting
 from quorate.labels import Noise, frame_vectors
-from quorate.tables.counted_table import CountedTable
+from quorate.row_similarity import group_sizes
+from quorate.tables.counted_table import CountedTable, StoredPartition
 from quorate.tables.engines.frame_engine import OpenFrame, count_labels, open_frame
 from quorate.tables.engines.memory_engine import with_columns
 from quorate.tables.io import LabelTable, check_output, explained, open_table, output_format, resolve, write_table
@@ -47,6 +51,8 @@ class TableConsensus:
     """The columns of the answer."""
     result: ConsensusMethod | BlockedConsensus
     """The fitted consensus method, or the consensus of patterns that were read in blocks."""
+    earlier: EarlierPartition | None = None
+    """The earlier partition whose cluster ids the answer takes over, if there is one."""
 
     @property
     def fitted(self) -> ConsensusMethod | None:
@@ -100,6 +106,8 @@ def combine_table(
     noise: Noise = "missing",
     n_clusters: Sequence[int] = (),
     with_confidence: bool = True,
+    like: StoredPartition | None = None,
+    abstain: float | None = None,
     whole: str | None = None,
 ) -> TableConsensus:
     """Combine the members of a table, and store the answer of its rows next to them.
@@ -115,20 +123,27 @@ def combine_table(
         Several numbers of clusters, for an answer of each.
     with_confidence : bool, default True
         Whether the answer has the columns confidence, margin and runner_up.
+    like : StoredPartition, optional
+        An earlier partition; clusters take its ids as in `relabel`.
+    abstain : float in [0, 1], optional
+        The consensus is -1 where the confidence is lower.
     whole : str, optional
         A requested result that needs all patterns in memory, for the message where they do not fit.
     """
-    refuse_answers(table.path, columns.keep, answer_names(n_clusters, with_confidence=with_confidence))
+    names = answer_names(n_clusters, with_confidence=with_confidence)
+    refuse_answers(table.path, columns.keep, names)
     counted = CountedTable(table, columns.members, columns.truth, noise)
     if not columns.listed:
         counted.refuse_features()
     available = available_memory()
     if counted.bytes_needed <= available:
         fitted = fit_best(estimator, counted.ensemble, n_clusters)
-        answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence)
-        counted.store(answers)
-        return TableConsensus(counted, columns, fitted.ensemble_, tuple(answers), fitted)
-    whole = "several numbers of clusters" if len(n_clusters) > 1 else whole
+        earlier = None if like is None else counted.earlier(like, columns.id)
+        counted.store(
+            answer_columns(fitted, n_clusters, with_confidence=with_confidence, earlier=earlier, abstain=abstain)
+        )
+        return TableConsensus(counted, columns, fitted.ensemble_, names, fitted, earlier)
+    whole = "several numbers of clusters" if len(n_clusters) > 1 else "like=" if like is not None else whole
     if whole is not None:
         raise MemoryLimitError(
             f"The rows have {counted.n_lines:,} distinct combinations of labels, which need about "
@@ -142,8 +157,7 @@ def combine_table(
     with explained(lines.path):
         ens = store_patterns(lines, noise)
         blocks = fit_blocks(graph_method, ens)
-        store_answer(lines, ens, blocks.answers())
-    names = ANSWER_COLUMNS if with_confidence else ANSWER_COLUMNS[:1]
+        store_answer(lines, ens, blocks.answers(abstain or 0.0))
     return TableConsensus(counted, columns, ens, names, blocks)
 
 
@@ -169,19 +183,36 @@ def answer_names(n_clusters: Sequence[int] = (), *, with_confidence: bool = True
 
 
 def answer_columns(
-    fitted: ConsensusMethod, n_clusters: Sequence[int] = (), *, with_confidence: bool = True
+    fitted: ConsensusMethod,
+    n_clusters: Sequence[int] = (),
+    *,
+    with_confidence: bool = True,
+    earlier: EarlierPartition | None = None,
+    abstain: float | None = None,
 ) -> dict[str, Any]:
     """Return the columns of an answer, pattern by pattern: the consensus, or one for each k; with certainty."""
-    names = answer_names(n_clusters, with_confidence=with_confidence)
-    if len(n_clusters) <= 1:
-        certain = fitted.pattern_certainty_ if with_confidence else ()
-        return dict(zip(names, (fitted.pattern_labels_, *certain), strict=True))
-    answers = fitted.solution_.answers(n_clusters).values()
-    values: list[NDArray[Any]] = [answer.labels for answer in answers]
+    answers = [fitted.answer_] if len(n_clusters) <= 1 else fitted.solution_.answers(n_clusters).values()
+    columns: list[NDArray[Any]] = [
+        _abstaining(_with_ids(answer, earlier, answer.labels), answer, abstain) for answer in answers
+    ]
     if with_confidence:
-        of_k = [answer.certainty for answer in answers]
-        values += [column for columns in zip(*of_k, strict=True) for column in columns]
-    return dict(zip(names, values, strict=True))
+        columns += [answer.certainty.confidence for answer in answers]
+        columns += [answer.certainty.margin for answer in answers]
+        columns += [_with_ids(answer, earlier, answer.certainty.runner_up) for answer in answers]
+    return dict(zip(answer_names(n_clusters, with_confidence=with_confidence), columns, strict=True))
+
+
+def _with_ids(answer: Answer, earlier: EarlierPartition | None, labels: Labels) -> Labels:
+    """Return labels of patterns, or their runners-up, with the cluster ids of an earlier partition."""
+    if earlier is None:
+        return labels
+    sizes = group_sizes(answer.ensemble, answer.labels, answer.n_clusters)
+    return np.append(earlier.cluster_ids(answer.labels, sizes), -1)[labels]  # -1, no cluster, takes the last
+
+
+def _abstaining(labels: Labels, answer: Answer, abstain: float | None) -> Labels:
+    """Return labels with -1 where the confidence is below `abstain`."""
+    return labels if abstain is None else np.where(answer.certainty.confidence >= abstain, labels, -1)
 
 
 # Files --------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from quorate._runtime.memory import labels_memory, require_memory
 from quorate._utils.array_types import Ints
+from quorate.analysis.compare import EarlierPartition
 from quorate.columns.column_heuristics import ColumnSummary
 from quorate.columns.column_roles import refuse_features
 from quorate.ensemble import Ensemble, from_counted_labels
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 
 
 LINES, _CLASSES, ANSWER = "quorate_lines", "quorate_classes", "quorate_answer"
+
+
+@dataclass(frozen=True)
+class StoredPartition:
+    """The cluster labels of a table, and the ids of its rows if it has any."""
+
+    path: str
+    """The name of the file in messages."""
+    labels: NDArray[Any]
+    ids: NDArray[Any] | None = None
 
 
 @dataclass
@@ -144,6 +155,44 @@ class CountedTable:
         cells = (pattern_of[np.asarray(counted["line"])], code)
         counts = sp.coo_array((np.asarray(counted["n"], dtype=np.float64), cells), shape=(ens.n_patterns, len(classes)))
         return tuple(classes.tolist()), sp.csr_array(counts)
+
+    def earlier(self, old: StoredPartition, id_column: str | None) -> EarlierPartition:
+        """Return how many rows of each pattern are in each cluster of an earlier partition.
+
+        Rows are matched by the column of row IDs; without one, by their order.
+        """
+        if id_column is None and len(old.labels) != self.n_rows:
+            raise InputError(
+                f"must have one label per row; {old.path} has {len(old.labels):,} rows, {self.table.path} has "
+                f"{self.n_rows:,}.",
+                code="row-count",
+                parameter="like",
+                hint=("Name the column of row IDs with ", Setting("id"), " if rows came or went."),
+            )
+        ens, line, pattern = self._counted
+        keys = np.arange(len(old.labels)) if old.ids is None else old.ids
+        self._register("quorate_earlier", {"key": keys, "position": np.arange(len(old.labels))})
+        key = f"t.{ROW}" if id_column is None else f"CAST(t.{self.table.raw(id_column)} AS VARCHAR)"
+        common = self.table.fetch(
+            f"SELECT a.rowid AS line, e.position AS position FROM {self._rows_with(LINES)} "
+            f"JOIN quorate_earlier e ON {key} = e.key"
+        )
+        n_common = len(common["line"])
+        if not n_common:
+            raise InputError(
+                f"{old.path} and {self.table.path} have no row ID in common.", code="no-common-rows", parameter="like"
+            )
+        position = np.asarray(common["position"])
+        if len(np.unique(keys)) < len(keys) or len(np.unique(position)) < n_common:
+            raise InputError(
+                f"Row IDs must be unique; some repeat in {old.path} or {self.table.path}.",
+                code="repeated-ids",
+                parameter="like",
+            )
+        pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
+        pattern_of[line] = pattern
+        rows = pattern_of[np.asarray(common["line"])], ens.n_patterns
+        return EarlierPartition.of_rows(*rows, old.labels, position, self.n_rows - n_common)
 
     def _same(self, one: str, other: str) -> str:
         """Return the condition that two lines have the same cells, missing ones included."""

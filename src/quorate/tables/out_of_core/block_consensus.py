@@ -37,8 +37,8 @@ class BlockedConsensus:
     clusters: tuple[ConsensusCluster, ...]
     choice: Choice | None
     """How the number of clusters was chosen, if it was."""
-    answers: Callable[[], Iterator[tuple[Labels, Certainty]]]
-    """Yields label and certainty of the patterns, block by block, in order."""
+    answers: Callable[..., Iterator[tuple[Labels, Certainty]]]
+    """Yields label and certainty of the patterns, block by block, in order; -1 for a confidence below its argument."""
 
 
 def check_blockwise(estimator: ConsensusMethod, n_patterns: int, n_bytes: int, available: int) -> GraphMethod:
@@ -65,9 +65,10 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     parts = (Groups.of(block, weights, labels, numbered.n_groups) for block, labels in numbered.labels())
     groups = reduce(Groups.__add__, parts)
 
-    def answers() -> Iterator[tuple[Labels, Certainty]]:
+    def answers(abstain: float = 0.0) -> Iterator[tuple[Labels, Certainty]]:
         for block, labels in numbered.labels():
-            yield labels, certainty(block, weights, labels, groups)
+            certain = certainty(block, weights, labels, groups)
+            yield np.where(certain.confidence >= abstain, labels, -1), certain
 
     confidence = np.zeros(numbered.n_groups)
     for block, (labels, certain) in zip(ensemble_blocks(ens), answers(), strict=True):

@@ -169,12 +169,12 @@ class CountedTable:
                 parameter="like",
                 hint=("Name the column of row IDs with ", Setting("id"), " if rows came or went."),
             )
-        ens, line, pattern = self._counted
+        ens, line, pattern = self.counted
         keys = np.arange(len(old.labels)) if old.ids is None else old.ids
-        self._register("quorate_earlier", {"key": keys, "position": np.arange(len(old.labels))})
+        self.register("quorate_earlier", {"key": keys, "position": np.arange(len(old.labels))})
         key = f"t.{ROW}" if id_column is None else f"CAST(t.{self.table.raw(id_column)} AS VARCHAR)"
         common = self.table.fetch(
-            f"SELECT a.rowid AS line, e.position AS position FROM {self._rows_with(LINES)} "
+            f"SELECT a.rowid AS line, e.position AS position FROM {self.rows_with(LINES)} "
             f"JOIN quorate_earlier e ON {key} = e.key"
         )
         n_common = len(common["line"])

@@ -133,7 +133,7 @@ def test_close_choices_are_distinguished_from_clear_ones():
 
 def test_a_graph_that_does_not_fit_is_done_without(blobs, monkeypatch):
     def refuse(*_):
-        raise qt.QuorateError("no memory")
+        raise qt.QuorateError("no memory", code="memory")
 
     monkeypatch.setattr(choose_k, "bipartite_graph", refuse)
     fitted = qt.WEAC("auto").fit(blobs.patterns[blobs.row_pattern])
@@ -143,7 +143,7 @@ def test_a_graph_that_does_not_fit_is_done_without(blobs, monkeypatch):
 
 def test_members_whose_agreement_does_not_fit_count_the_same(blobs, monkeypatch):
     def refuse(*_):
-        raise qt.QuorateError("no memory")
+        raise qt.QuorateError("no memory", code="memory")
 
     monkeypatch.setattr(choose_k, "crowd_trust", refuse)
     chosen = qt.choose_k(blobs.patterns[blobs.row_pattern])

@@ -11,7 +11,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import quorate as qt
-from quorate import ConsensusClustering, QuorateError
+from quorate import ConsensusClustering
+from support import raises, warns
 
 
 @pytest.fixture(scope="module")
@@ -127,35 +128,35 @@ def test_in_a_pipeline_and_cloned():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "code"),
     [
-        ({"n_clusters": 211}, "n_clusters must be at most the number of rows; got 211 with n_samples = 210"),
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1; got 0"),
-        ({"members": "kmean"}, "members must be one of 'diverse', 'kmeans'.*; got 'kmean'. Did you mean 'kmeans'"),
-        ({"members": []}, "members must name at least one of kmeans, rpcl"),
-        ({"members": 3}, "members must be one of .*; got 3"),
-        ({"members": ["kmeans", "diverse"]}, "members must be one of 'kmeans'.*; got 'diverse'"),
-        ({"scale": "z"}, "scale must be one of 'auto', 'standard', 'minmax', 'none'; got 'z'"),
-        ({"n_members": 0}, "n_members must be an integer of at least 1; got 0"),
-        ({"method": "gp"}, "must be one of .*'gp-mgla'.*; got 'gp'"),
+        ({"n_clusters": 211}, "few-rows"),
+        ({"n_clusters": 0}, "integer"),
+        ({"members": "kmean"}, "choice"),
+        ({"members": []}, "no-members"),
+        ({"members": 3}, "choice"),
+        ({"members": ["kmeans", "diverse"]}, "choice"),
+        ({"scale": "z"}, "choice"),
+        ({"n_members": 0}, "integer"),
+        ({"method": "gp"}, "choice"),
     ],
 )
-def test_refuses_bad_parameters(seeds, parameters, message):
-    with pytest.raises(QuorateError, match=message):
+def test_refuses_bad_parameters(seeds, parameters, code):
+    with raises(code, *parameters):
         ConsensusClustering(**parameters).fit(seeds[0])
 
 
 @pytest.mark.parametrize(
-    ("X", "message"),
+    ("X", "code"),
     [
-        (np.ones((20, 2)), "All rows of X are the same"),
-        (np.array([[1.0, 2.0]]), "1 sample"),
-        (np.array([[1.0], [np.nan], [2.0]]), "NaN"),
-        (np.array([[1.0], [np.inf], [2.0]]), "infinity"),
+        (np.ones((20, 2)), "equal-rows"),
+        (np.array([[1.0, 2.0]]), "features"),
+        (np.array([[1.0], [np.nan], [2.0]]), "missing-features"),
+        (np.array([[1.0], [np.inf], [2.0]]), "missing-features"),
     ],
 )
-def test_refuses_bad_features(X, message):
-    with pytest.raises(QuorateError, match=message):
+def test_refuses_bad_features(X, code):
+    with raises(code):
         ConsensusClustering(2).fit(X)
 
 
@@ -172,13 +173,16 @@ def test_all_bad_columns_are_named_at_once():
     model = qt.ConsensusClustering(2, n_members=3, random_state=0)
     for given in (mixed, mixed.to_numpy()):
         names = "'country', 'born'" if given is mixed else "3, 4"
-        with pytest.raises(qt.QuorateError, match=f"columns {names} are not numeric .*OneHotEncoder"):
+        with raises("not-numeric") as caught:
             model.fit(given)
+        assert names in str(caught.value)
     gaps = frame.assign(size=np.nan, age=np.inf)
-    with pytest.raises(qt.QuorateError, match="columns 'size', 'age' hold NaN .*SimpleImputer"):
+    with raises("missing-features") as caught:
         model.fit(gaps)
-    with pytest.raises(qt.QuorateError, match="column 'weight' is not numeric"):
+    assert "'size', 'age'" in str(caught.value)
+    with raises("not-numeric") as caught:
         model.fit(frame).predict(frame.assign(weight="heavy"))
+    assert "'weight'" in str(caught.value)
 
 
 def test_why_there_is_no_predict():
@@ -195,7 +199,7 @@ def test_labels_in_place_of_features_are_told():
     classes = np.arange(200) % 4
     labels = np.stack([np.where(rng.random(200) < 0.05, rng.integers(0, 4, 200), classes) for _ in range(5)], axis=1)
     model = qt.ConsensusClustering(4, n_members=3, method="eac", random_state=0)
-    with pytest.warns(qt.QuorateWarning, match="look like clusterings of its rows.*quorate.consensus"):
+    with warns("labels-as-features"):
         model.fit(labels)
     answers = np.clip(np.round(3 + rng.normal(size=(200, 1)) + 0.6 * rng.normal(size=(200, 6))), 1, 5)
     model.fit(answers)  # a questionnaire, without a word
@@ -203,5 +207,5 @@ def test_labels_in_place_of_features_are_told():
 
 def test_annotated_data_is_refused_with_the_way_out():
     anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
-    with pytest.raises(qt.QuorateError, match=r"got AnnData. Pass adata.X or adata.obsm.*consensus\(adata, keys="):
+    with raises("features"):
         qt.ConsensusClustering(2).fit(anndata.AnnData(np.zeros((4, 2), dtype=np.float32)))

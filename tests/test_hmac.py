@@ -7,10 +7,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from quorate import QuorateError, QuorateWarning, datasets
+from quorate import datasets
 from quorate.features import HMAC
 from quorate.features.clusterers.hmac import bandwidth_ladder, longest_lived, mode_hierarchy
 from quorate.features.clusterers.mode_ascent import Density, climb, mean_shift, merge_close
+from support import raises, warns
 
 THREE = np.array([[0.0], [1.0], [5.0]])
 
@@ -161,23 +162,23 @@ def test_representatives_agree_with_all_rows():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "code"),
     [
-        ({"bandwidths": 0}, "bandwidths must be an integer of at least 1; got 0"),
-        ({"bandwidths": [1.0, 0.5]}, "bandwidths must be .* increasing order"),
-        ({"bandwidths": [0.0, 0.5]}, "bandwidths must be .* positive"),
-        ({"bandwidths": []}, "bandwidths must be"),
-        ({"level": 10}, "level must be an integer of at least 0 and at most 9; got 10"),
-        ({"max_points": 1}, "max_points must be an integer of at least 2"),
+        ({"bandwidths": 0}, "integer"),
+        ({"bandwidths": [1.0, 0.5]}, "bandwidths"),
+        ({"bandwidths": [0.0, 0.5]}, "bandwidths"),
+        ({"bandwidths": []}, "bandwidths"),
+        ({"level": 10}, "integer"),
+        ({"max_points": 1}, "integer"),
     ],
 )
-def test_refuses_bad_parameters(parameters, message):
-    with pytest.raises(QuorateError, match=message):
+def test_refuses_bad_parameters(parameters, code):
+    with raises(code, *parameters):
         HMAC(**parameters).fit(unequal_blobs(0)[0])
 
 
 def test_constant_data_is_one_cluster_with_a_warning():
-    with pytest.warns(QuorateWarning, match="All rows of X are the same"):
+    with warns("equal-rows"):
         model = HMAC().fit(np.ones((10, 2)))
     np.testing.assert_array_equal(model.labels_, np.zeros(10))
 

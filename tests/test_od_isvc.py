@@ -6,9 +6,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from quorate import QuorateError, QuorateWarning
 from quorate.features import ODISVC
 from quorate.features.clusterers.od_isvc import learn_sphere, smallest_sphere
+from support import raises, warns
 
 FIVE = np.array([[0.0], [1.0], [2.0], [6.0], [7.0]])
 
@@ -141,21 +141,21 @@ def test_too_many_support_vectors_stop_the_learning():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "code"),
     [
-        ({"q": 0}, "q must be a finite number greater than 0; got 0"),
-        ({"outlier_fraction": 1.5}, "outlier_fraction must be .* at most 1; got 1.5"),
-        ({"chunk_size": 1}, "chunk_size must be an integer of at least 2; got 1"),
-        ({"max_points": 1}, "max_points must be an integer of at least 2; got 1"),
+        ({"q": 0}, "number"),
+        ({"outlier_fraction": 1.5}, "number"),
+        ({"chunk_size": 1}, "integer"),
+        ({"max_points": 1}, "integer"),
     ],
 )
-def test_refuses_bad_parameters(parameters, message):
-    with pytest.raises(QuorateError, match=message):
+def test_refuses_bad_parameters(parameters, code):
+    with raises(code, *parameters):
         ODISVC(**parameters).fit(FIVE)
 
 
 def test_constant_data_is_one_cluster_with_a_warning():
-    with pytest.warns(QuorateWarning, match="All rows of X are the same"):
+    with warns("equal-rows"):
         model = ODISVC().fit(np.ones((30, 2)))
     np.testing.assert_array_equal(model.labels_, np.zeros(30))
 

@@ -3,6 +3,7 @@
 import doctest
 import graphlib
 import importlib
+import pickle
 import pkgutil
 import re
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from tools import imports
 
 import quorate
+from quorate.errors import Setting
 
 SOURCE = Path(quorate.__file__).parent
 
@@ -108,3 +110,9 @@ def test_the_top_level_holds_the_data_and_the_mathematics_of_the_paper():
 
 def test_modules_do_not_use_private_names_of_others():
     assert imports.private_uses() == []
+
+
+def test_errors_keep_their_parts_between_processes():
+    error = quorate.errors.InputError("must be 2.", code="number", parameter="beta", hint=("Set ", Setting("alpha")))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.code, copy.parameter, copy.hint) == (str(error), "number", "beta", error.hint)

@@ -12,6 +12,7 @@ from quorate._runtime.checkpoints import peek
 from quorate.features import METHODS, draw_pool, ill_clusterings, replace_with_ill
 from quorate.features.generators import Data, draw_ill, draw_member, member_seed
 from quorate.features.pool import scale_features
+from support import raises
 
 FAST = ("kmeans", "rpcl")
 
@@ -94,20 +95,21 @@ def test_a_killed_pool_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "difference"),
     [
-        ({"X": "wine"}, "its data is '150 x 4, .*', not '178 x 13, .*'"),
+        ({"X": "wine"}, "its data is"),
         ({"scale": "minmax"}, "its data is"),
-        ({"random_state": 1}, "its random_state is 0, not 1"),
+        ({"random_state": 1}, "its random_state is 0"),
     ],
 )
-def test_a_pool_file_of_something_else_is_refused_and_kept(tmp_path, change, message):
+def test_a_pool_file_of_something_else_is_refused_and_kept(tmp_path, change, difference):
     path = tmp_path / "pool.sqlite"
     asked = {"X": "iris", "per_method": 1, "methods": ("kmeans",), "path": path}
     draw_pool(**asked)
     before = path.read_bytes()
-    with pytest.raises(QuorateError, match=message):
+    with raises("other-checkpoint") as caught:
         draw_pool(**{**asked, **change})
+    assert difference in str(caught.value)
     assert path.read_bytes() == before
 
 
@@ -115,7 +117,7 @@ def test_a_pool_file_of_another_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "pool.sqlite"
     draw_pool("iris", 1, ("kmeans",), path=path)
     monkeypatch.setattr(features.pool, "VERSION", 2)
-    with pytest.raises(QuorateError, match="its version is 1, not 2"):
+    with raises("other-checkpoint"):
         draw_pool("iris", 1, ("kmeans",), path=path)
 
 
@@ -150,7 +152,7 @@ def test_nothing_but_trivial_members_is_an_error():
     blob = np.random.default_rng(0).normal(size=(30, 1)).round(1)
     data = Data(np.concatenate([blob, blob]))
     data.__dict__["diameter"] = data.__dict__["neighbor_distance"] = 1e6  # kernels far too wide
-    with pytest.raises(QuorateError, match=r"od-isvc found only trivial clusterings .* in 100 draws\. Check the scale"):
+    with raises("trivial-clusterings"):
         draw_member("od-isvc", data, 0)
 
 
@@ -184,29 +186,29 @@ def test_members_are_replaced_by_ill_ones(ratio, n_ill):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("asked", "code", "parameter"),
     [
-        ({"X": "irirs"}, "There is no dataset 'irirs'. Did you mean 'iris'"),
-        ({"X": [[1.0, 2.0], [np.nan, 1.0], [3.0, 4.0], [5.0, 6.0]]}, "X must be finite; got nan in row 1, column 0"),
-        ({"X": [[1.0], [np.inf], [3.0], [5.0]]}, "X must be finite; got inf in row 1, column 0"),
-        ({"X": [[1.0], [2.0]]}, "X must have at least 4 rows; got n_samples = 2"),
-        ({"X": np.ones((9, 2))}, "All rows of X are the same"),
-        ({"per_method": 0}, "per_method must be an integer of at least 1; got 0"),
-        ({"methods": "kmeans"}, "methods must be a sequence of one or more of kmeans, rpcl"),
-        ({"methods": ()}, "methods must be a sequence"),
-        ({"methods": ("kmean",)}, "methods must be one of .*; got 'kmean'. Did you mean 'kmeans'"),
-        ({"scale": "max"}, "scale must be one of 'standard', 'minmax'; got 'max'"),
-        ({"random_state": -1}, "random_state must be an integer of at least 0; got -1"),
+        ({"X": "irirs"}, "no-such-dataset", None),
+        ({"X": [[1.0, 2.0], [np.nan, 1.0], [3.0, 4.0], [5.0, 6.0]]}, "features", "X"),
+        ({"X": [[1.0], [np.inf], [3.0], [5.0]]}, "features", "X"),
+        ({"X": [[1.0], [2.0]]}, "few-rows", "X"),
+        ({"X": np.ones((9, 2))}, "equal-rows", None),
+        ({"per_method": 0}, "integer", "per_method"),
+        ({"methods": "kmeans"}, "generators", "methods"),
+        ({"methods": ()}, "generators", "methods"),
+        ({"methods": ("kmean",)}, "choice", "methods"),
+        ({"scale": "max"}, "choice", "scale"),
+        ({"random_state": -1}, "integer", "random_state"),
     ],
 )
-def test_refusals(asked, message):
-    with pytest.raises(QuorateError, match=message):
+def test_refusals(asked, code, parameter):
+    with raises(code, parameter):
         draw_pool(**{"X": "iris", "per_method": 1, **asked})
 
 
 @pytest.mark.parametrize("ratio", [-0.1, 1.1, "half"])
 def test_bad_ratios_are_refused(pool, ratio):
-    with pytest.raises(QuorateError, match="ratio must be a finite number of at least 0 and at most 1"):
+    with raises("number", "ratio"):
         replace_with_ill(pool, ratio)
 
 

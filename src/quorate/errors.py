@@ -4,6 +4,7 @@ An error that is about one parameter names it in `parameter`, and its message st
 its own flag instead. Advice that mentions parameters is given as `hint`, in parts: text and `Setting`.
 """
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -26,7 +27,7 @@ Hint = str | Setting | Iterable[str | Setting]
 class _Message(Exception):
     """A message whose parameters can be shown in the vocabulary of Python or of the command."""
 
-    def __init__(self, problem: str, *, code: str = "", parameter: str | None = None, hint: Hint = ()) -> None:
+    def __init__(self, problem: str, *, code: str, parameter: str | None = None, hint: Hint = ()) -> None:
         """Store the parts of a message.
 
         problem : what is wrong and what was received; without its subject if `parameter` is given
@@ -37,6 +38,11 @@ class _Message(Exception):
         self.problem, self.code, self.parameter = problem, code, parameter
         self.hint = (hint,) if isinstance(hint, str | Setting) else tuple(hint)
         super().__init__(self.render(str))
+
+    def __reduce__(self) -> tuple[Callable[[str], Exception], tuple[str]]:
+        """Keep all parts when worker processes send a message back: exceptions are pickled by their text alone."""
+        again = functools.partial(type(self), code=self.code, parameter=self.parameter, hint=self.hint)
+        return again, (self.problem,)
 
     def render(self, show: Callable[[Setting], str]) -> str:
         """Return the message, with every parameter as `show` writes it."""
@@ -77,7 +83,7 @@ class QuorateWarning(_Message, UserWarning):
 _NOT_THE_CALLER = ("quorate", "sklearn", "joblib")
 
 
-def warn(problem: str, *, code: str = "", parameter: str | None = None, hint: Hint = ()) -> None:
+def warn(problem: str, *, code: str, parameter: str | None = None, hint: Hint = ()) -> None:
     """Issue a `QuorateWarning` that points at the caller's line, outside of this package and of those that call it."""
     issue(QuorateWarning(problem, code=code, parameter=parameter, hint=hint))
 

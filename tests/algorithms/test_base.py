@@ -373,7 +373,7 @@ def test_scores_of_a_clustering():
     )
     assert scores.nmi_max == pytest.approx(metrics.normalized_mutual_info_score(truth, labels, average_method="max"))
     assert qt.evaluate([0, 1, None], ["a", "b", "c"]).ari == 1.0
-    with pytest.raises(qt.QuorateError, match="no row in common"):
+    with raises("no-common-rows"):
         qt.evaluate([0, None], [None, 1])
 
 

@@ -14,7 +14,7 @@ from quorate.ensemble import Ensemble
 from quorate.graphs import bipartite_graph, components, multi_granularity_graph, row_links
 from quorate.numerics import block_lanczos, transfer_cut
 from quorate.numerics.transfer_cut import TransferCut, leading_spectrum
-from support import warns
+from support import raises, warns
 
 
 def test_running_example(running_example):
@@ -167,7 +167,7 @@ def test_the_criterion_is_the_gap_behind_each_eigenvalue(running_example):
 def test_many_components_are_forecast():
     ens = Ensemble([np.arange(50)])
     graph = bipartite_graph(ens, np.ones(50))
-    with qt.memory_limit(24 * 50 * 50 - 1), pytest.raises(qt.QuorateError, match="50 separate components needs about"):
+    with qt.memory_limit(24 * 50 * 50 - 1), raises("memory"):
         graph.trivial  # noqa: B018
 
 
@@ -177,13 +177,11 @@ def test_embeddings_and_dense_eigenvectors_are_forecast():
     needed = 24 * ens.n_patterns * 3
     with qt.memory_limit(needed):
         assert cut.embedding(3).shape == (ens.n_patterns, 3)
-    what = f"The embedding of {ens.n_patterns} patterns for 3 clusters needs about"
-    with qt.memory_limit(needed - 1), pytest.raises(qt.QuorateError, match=what):
+    with qt.memory_limit(needed - 1), raises("memory"):
         cut.embedding(3)
     with qt.memory_limit(32 * 12**2):
         assert len(leading_spectrum(cut.graph, 3).values) == 12
-    what = "Many eigenvectors of a graph of 12 clusters needs about"
-    with qt.memory_limit(32 * 12**2 - 1), pytest.raises(qt.QuorateError, match=what):
+    with qt.memory_limit(32 * 12**2 - 1), raises("memory"):
         leading_spectrum(cut.graph, 3)
 
 
@@ -214,7 +212,7 @@ def test_long_work_is_announced_and_told(monkeypatch):
     labels = np.random.default_rng(0).integers(0, 60, (300, 4))
     heard = []
     with (
-        pytest.warns(qt.QuorateWarning, match="eigenvectors of a graph of 239 clusters will take about .* minutes"),
+        warns("long-computation"),
         qt.progress(lambda what, share: heard.append((what, share))),
     ):
         qt.GPMGLA(3).fit(labels)

@@ -51,11 +51,17 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     for what, one in (("labels", labels), ("truth", truth)):
         if not isinstance(one, Iterable):
             raise InputError(
-                f"{what} must be a label vector; got {type(one).__name__}. Pass its labels.", code="label-vector"
+                f"must be a label vector; got {type(one).__name__}.",
+                code="label-vector",
+                parameter=what,
+                hint="Pass its labels.",
             )
         if len(getattr(one, "shape", (0,))) != 1:
             raise InputError(
-                f"{what} must be one label vector; got a table. Score its columns one by one.", code="label-vector"
+                "must be one label vector; got a table.",
+                code="label-vector",
+                parameter=what,
+                hint="Score its columns one by one.",
             )
     sizes = [len(one) for one in (labels, truth) if hasattr(one, "__len__")]
     if len(set(sizes)) > 1:

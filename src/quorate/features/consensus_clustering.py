@@ -18,7 +18,7 @@ from quorate.analysis.choose_k import Choice
 from quorate.analysis.structure.feature_structure import Structure, structure_of, thinned
 from quorate.columns.column_heuristics import FEW_ROWS
 from quorate.ensemble import Ensemble
-from quorate.errors import InputError, warn
+from quorate.errors import InputError, Setting, warn
 from quorate.features.clusterers.feature_checks import check_features
 from quorate.features.generators import METHODS
 from quorate.features.kinds import DiverseClusterings, choose_by_kinds, pack_choice
@@ -73,8 +73,10 @@ def warn_of_labels(some: Floats, what: str, instead: str) -> None:
     alike = float(np.median(crowd_trust(Ensemble(list(some.T), noise="cluster")).index))
     if alike >= _AS_CLUSTERINGS_DO:
         warn(
-            f"{what} look like clusterings of its rows: small whole numbers that agree with each other beyond chance "
-            f"({alike:.2f} of 1). They count as features here; labels are combined by {instead}."
+            f"{what} look like labels, not features: small whole numbers with a chance-corrected agreement of "
+            f"{alike:.2f}.",
+            code="labels-as-features",
+            hint=f"To combine labels, use {instead}.",
         )
 
 
@@ -387,8 +389,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_labels_new_rows(self._sources(), fit_rows)
         if fit_rows is not None and not isinstance(self.n_clusters, str) and self.n_clusters > fit_rows:
             raise InputError(
-                f"{self.n_clusters} clusters cannot be found by members fitted on {fit_rows} rows. Raise fit_rows=.",
-                code="cannot-predict",
+                f"must be at most the number of rows that members are fitted on, {fit_rows}; got {self.n_clusters}.",
+                code="few-rows",
+                parameter="n_clusters",
+                hint=("Raise ", Setting("fit_rows"), "."),
             )
         return fit_rows
 
@@ -410,7 +414,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return how rows are scaled, or None if they are taken as they are."""
         if not isinstance(X, np.ndarray):
             if self.scale in ("standard", "minmax"):
-                raise InputError(f'must be "auto" or "none" for a sparse X; got {self.scale!r}.', parameter="scale")
+                raise InputError(
+                    f'must be "auto" or "none" for a sparse X; got {self.scale!r}.', code="choice", parameter="scale"
+                )
             return None
         scaling = choose_scaling(self.scale, Moments.of_rows(X))
         return None if set(scaling.factor.tolist()) <= {0.0, 1.0} and not scaling.shift.any() else scaling
@@ -441,7 +447,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sources, known = self._sources(), (*METHODS, "spectral", "uspec")
         if not sources:
             raise InputError(
-                f"members must name at least one of {', '.join(known)}, or hold a clusterer; got [].", code="no-members"
+                f"must name at least one of {', '.join(known)}, or hold a clusterer; got [].",
+                code="no-members",
+                parameter="members",
             )
         if self._is_diverse():
             return
@@ -457,8 +465,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse a number of clusters that is none, or more than there are rows."""
         if self.n_clusters != "auto" and check_integer("n_clusters", self.n_clusters, low=1) > n_rows:
             raise InputError(
-                f"n_clusters must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}.",
-                code="unknown-members",
+                f"must be at most the number of rows; got {self.n_clusters} with n_samples = {n_rows}.",
+                code="few-rows",
+                parameter="n_clusters",
             )
         self._make_consensus(self.n_clusters)
 

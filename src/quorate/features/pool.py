@@ -175,7 +175,9 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
     """Return the requested methods, each once."""
     if isinstance(methods, str) or not methods:
         raise InputError(
-            f"methods must be a sequence of one or more of {', '.join(GENERATORS)}; got {methods!r}.", code="generators"
+            f"must be a sequence of one or more of {', '.join(GENERATORS)}; got {methods!r}.",
+            code="generators",
+            parameter="methods",
         )
     return tuple(dict.fromkeys(check_choice("methods", method, tuple(GENERATORS)) for method in methods))
 
@@ -185,14 +187,20 @@ def check_pool_features(X: Floats) -> Floats:
     if not np.isfinite(X).all():
         row, column = np.argwhere(~np.isfinite(X))[0]
         raise InputError(
-            f"X must be finite; got {X[row, column]} in row {row}, column {column}. Fill in missing values or leave "
-            "them out.",
+            f"must be finite; got {X[row, column]} in row {row}, column {column}.",
             code="features",
+            parameter="X",
+            hint="Fill in or drop missing values.",
         )
     if np.abs(X).max(initial=0.0) > LARGEST_FEATURE:
-        raise InputError(f"X holds numbers beyond {LARGEST_FEATURE:g}. Replace or rescale them.", code="large-features")
+        raise InputError(
+            f"holds numbers beyond {LARGEST_FEATURE:g}.",
+            code="large-features",
+            parameter="X",
+            hint="Replace or rescale them.",
+        )
     if len(X) < 4:
-        raise InputError(f"X must have at least 4 rows; got n_samples = {len(X)}.", code="few-rows")
+        raise InputError(f"must have at least 4 rows; got n_samples = {len(X)}.", code="few-rows", parameter="X")
     if not np.ptp(X, axis=0).any():
         raise InputError(
             "All rows of X are the same: there are no clusters to find. Check the columns of X.", code="equal-rows"

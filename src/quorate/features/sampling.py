@@ -16,7 +16,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
-from quorate.errors import InputError
+from quorate.errors import InputError, Setting
 
 ALL_ROWS = 20_000
 """Up to this many rows, members are fitted on all of them unless told otherwise."""
@@ -38,7 +38,9 @@ def check_fit_rows(fit_rows: Any, n_rows: int) -> int | None:
     if isinstance(fit_rows, str):
         if fit_rows != "auto":
             raise InputError(
-                f'fit_rows must be "auto", a number of rows, or None for all rows; got {fit_rows!r}.', code="fit-rows"
+                f'must be "auto", a number of rows, or None for all rows; got {fit_rows!r}.',
+                code="fit-rows",
+                parameter="fit_rows",
             )
         return None if n_rows <= ALL_ROWS else FIT_ROWS
     fit_rows = check_integer("fit_rows", fit_rows, low=4)
@@ -62,14 +64,18 @@ def check_k_range(k_range: Any, fit_rows: int | None) -> tuple[int, int] | None:
         return None
     if not isinstance(k_range, tuple | list) or len(k_range) != 2:
         raise InputError(
-            f'k_range must be "auto" or two numbers of clusters such as (20, 60); got {k_range!r}.', code="k-range"
+            f'must be "auto" or two numbers of clusters such as (20, 60); got {k_range!r}.',
+            code="k-range",
+            parameter="k_range",
         )
     low = check_integer("k_range", k_range[0], low=2)
     high = check_integer("k_range", k_range[1], low=low)
     if fit_rows is not None and high > fit_rows:
         raise InputError(
-            f"Members of up to {high} clusters cannot be fitted on {fit_rows} rows. Raise fit_rows= or lower k_range=.",
+            f"allows members of up to {high} clusters, which cannot be fitted on {fit_rows} rows.",
             code="k-range",
+            parameter="k_range",
+            hint=("Raise ", Setting("fit_rows"), ", or lower ", Setting("k_range"), "."),
         )
     return low, high
 

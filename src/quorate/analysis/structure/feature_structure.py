@@ -276,12 +276,16 @@ def check_rows(X: Any, n_rows: int) -> Floats:
         if matrix.dtype != np.float32:
             matrix = matrix.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise InputError("must be numeric, rows x features.", parameter="X", hint="Drop text columns.") from None
+        raise InputError(
+            "must be numeric, rows x features.", code="not-numeric", parameter="X", hint="Drop text columns."
+        ) from None
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2 or len(matrix) != n_rows:
-        raise InputError(f"must have {n_rows} rows, like the labels; got shape {matrix.shape}.", parameter="X")
+        raise InputError(
+            f"must have {n_rows} rows, like the labels; got shape {matrix.shape}.", code="row-count", parameter="X"
+        )
     if not np.isfinite(matrix).all():
         hint = "Fill or drop these values first."
-        raise InputError("contains missing or infinite values.", parameter="X", hint=hint)
+        raise InputError("contains missing or infinite values.", code="missing-features", parameter="X", hint=hint)
     return matrix

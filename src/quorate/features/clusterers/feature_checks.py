@@ -42,10 +42,10 @@ def check_features(
 
 
 def same_everywhere(X: Floats) -> bool:
-    """Tell, with a warning, whether all rows are the same, so that there is only one cluster to find."""
+    """Return, with a warning, whether all rows are the same, so that there is only one cluster."""
     if np.ptp(X, axis=0).any():
         return False
-    warn("All rows of X are the same: one cluster is all there is. Check that X holds the columns you meant.")
+    warn("All rows of X are the same, so there is one cluster. Check the columns of X.", code="equal-rows")
     return True
 
 

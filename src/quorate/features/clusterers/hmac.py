@@ -197,5 +197,5 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         increasing = ladder.ndim == 1 and len(ladder) > 0 and (np.diff(ladder, prepend=0) > 0).all()
         if not increasing or not np.isfinite(ladder).all():
             required = "a number of levels or positive numbers in increasing order"
-            raise InputError(f"bandwidths must be {required}; got {self.bandwidths!r}.", code="bandwidths")
+            raise InputError(f"must be {required}; got {self.bandwidths!r}.", code="bandwidths", parameter="bandwidths")
         return ladder

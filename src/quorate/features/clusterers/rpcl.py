@@ -93,9 +93,10 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_units = check_integer("n_units", self.n_units, low=1)
         if n_units > len(X):
             raise InputError(
-                f"n_units must be at most the number of rows; got n_units={n_units} with n_samples = {len(X)}. "
-                f"Use fewer units or more rows.",
+                f"must be at most the number of rows; got {n_units} with n_samples = {len(X)}.",
                 code="few-rows",
+                parameter="n_units",
+                hint="Use fewer units or more rows.",
             )
         same_everywhere(X)
         rng = check_random_state(self.random_state)

@@ -293,9 +293,10 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         most = min(self.n_landmarks, n_rows, n_rows if self.fit_rows is None else self.fit_rows)
         if k > most:
             raise InputError(
-                f"n_clusters must be at most the number of landmarks and of rows fitted, {most}; got {k} with "
-                f"n_samples = {n_rows}. Use fewer clusters, or more landmarks.",
+                f"must be at most {most}, the number of landmarks or of rows fitted; got {k} with n_samples={n_rows}.",
                 code="few-rows",
+                parameter="n_clusters",
+                hint="Use fewer clusters, or more landmarks.",
             )
 
     def _embed(self, some: NDArray[Any]) -> Floats:

@@ -302,12 +302,12 @@ def test_labels_in_place_of_features_are_told_once(tmp_path, capsys):
     labels.to_csv(tmp_path / "labels.csv", index=False)
     assert main(["cluster", str(tmp_path / "labels.csv"), "-k", "3", "--n-members", "3"]) == 0
     told = capsys.readouterr().err
-    assert told.count("look like clusterings of its rows") == told.count("combined by `quorate combine`") == 1
+    assert told.count("look like labels, not features") == told.count("use `quorate combine`") == 1
     for held in (agreeing_labels(), agreeing_labels().to_numpy()):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             qt.cluster_frame(held, n_clusters=3, n_members=3, missing="mean")
-        assert sum("look like clusterings of its rows" in str(one.message) for one in said) == 1
+        assert [getattr(one.message, "code", "") for one in said].count("labels-as-features") == 1
         assert {one.filename for one in said} == {__file__}
 
 

@@ -90,18 +90,40 @@ def mixture_round(labels, weights, memberships):
     return joint / joint.sum(axis=1, keepdims=True), float(np.log(joint.sum(axis=1)).sum())
 
 
-def partition_gain(labels, weights, groups, gamma=0.5):
-    """Sum over pairs of rows of one group of their evidence minus gamma."""
-    evidence = oracles.evidence(labels, weights / weights.sum()) - gamma
-    together = np.asarray(groups)[:, None] == np.asarray(groups)
-    return float(evidence[together & np.triu(np.ones_like(together), 1)].sum())
+def partition_losses(labels, weights, partitions, loss="vi", a=1.0, row_weights=None):
+    """(partitions,) weighted mean over members of the generalized loss of each partition (rows of labels).
+
+    a times what the partition separates and the member joins, 2 - a times the reverse, over the rows the member labels;
+    conditional entropies in bits, or pairs of rows over n^2.
+    """
+    labels, partitions = np.asarray(labels, dtype=float), np.atleast_2d(partitions)
+    rows = np.ones(len(labels)) if row_weights is None else np.asarray(row_weights, dtype=float)
+    total = rows[~np.isnan(labels).all(axis=1)].sum()
+    losses = np.zeros(len(partitions))
+    for member, weight in zip(labels.T, weights / np.sum(weights), strict=True):
+        clusters = [rows * (member == label) for label in np.unique(member[~np.isnan(member)])]
+        for group in range(partitions.max() + 1 if clusters else 0):
+            inside = partitions == group
+            shared = np.stack([inside @ cluster for cluster in clusters], axis=1)
+            sizes = np.array([cluster.sum() for cluster in clusters])
+            labeled = shared.sum(axis=1, keepdims=True)
+            if loss == "vi":
+                logs = np.log2(np.where(shared > 0, shared, 1))
+                split = shared * (np.log2(sizes) - logs)
+                joined = shared * (np.log2(np.where(labeled > 0, labeled, 1)) - logs)
+                parts = (a * split + (2 - a) * joined) / total
+            else:
+                parts = (a * shared * (sizes - shared) + (2 - a) * shared * (labeled - shared)) / total**2
+            losses += weight * parts.sum(axis=1)
+    return losses
 
 
 def partitions(n):
-    """All partitions of n rows, as labels."""
-    if n == 0:
-        return [[]]
-    return [[*rest, label] for rest in partitions(n - 1) for label in range(max(rest, default=-1) + 2)]
+    """(Bell(n), n) all partitions of n rows, as labels."""
+    rows = [[0]]
+    for _ in range(n - 1):
+        rows = [[*row, label] for row in rows for label in range(max(row) + 2)]
+    return np.array(rows)
 
 
 def trajectories(links, weights, n_steps):

@@ -169,3 +169,12 @@ def test_close_groups_are_told_apart_where_they_are_separated():
     assert model.n_clusters_ == 4
     assert model.choice_.candidates[0].n_clusters == 4
     assert adjusted_rand_score(model.labels_, truth) > 0.95
+
+
+def test_more_than_32_clusters_are_found_where_kinds_agree_on_them():
+    centers = np.stack(np.meshgrid(np.arange(7.0), np.arange(6.0)), axis=-1).reshape(-1, 2)
+    X = np.repeat(centers, 30, axis=0) + np.random.default_rng(0).normal(scale=0.08, size=(1260, 2))
+    model = ConsensusClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 42
+    assert [candidate.n_clusters for candidate in model.choice_.curve] == list(range(2, 64))
+    assert adjusted_rand_score(np.repeat(np.arange(42), 30), model.labels_) > 0.99

@@ -46,6 +46,7 @@ _SMALLEST_DENSITY_CLUSTER, _DENSITY_CLUSTER_SHARE = 5, 0.01
 _MIXTURE_STARTS, _MIXTURE_STEPS, _MIXTURE_FLOOR = 2, 60, 1e-6
 _MEMBERS_TO_HALVE = 4
 _CANDIDATES = 3
+_MOST_COMPARED, _ROWS_PER_CLUSTER = 128, 20
 _CLOSE = 0.95
 _HIGH_AGREEMENT, _ABOUT_AS_GOOD = 0.85, 0.1
 
@@ -159,6 +160,10 @@ class DiverseClusterings:
         """The numbers of clusters that are compared."""
         return range(2, max(2, min(MOST_CLUSTERS, self._values[0] // 2)) + 1)
 
+    def numbers_after(self, k: int) -> range:
+        """Return the numbers above k, up to twice as many, that clusters of enough rows allow; none above 128."""
+        return range(k + 1, min(2 * k, _MOST_COMPARED, self._values[0] // _ROWS_PER_CLUSTER) + 1)
+
     def sweep(self, ks: Sequence[int]) -> dict[str, dict[int, Labels]]:
         """Return the clusterings of five kinds at several numbers of clusters, by kind."""
         with threadpool_limits(1):  # the last bits of sums depend on the number of threads
@@ -206,28 +211,42 @@ def choose_by_kinds(clusterings: DiverseClusterings) -> Choice:
     spectral method, plus the median of their ARI with the clusters of HDBSCAN. The largest of ties is chosen. Where
     kinds agree almost as well on more clusters, and all of these are separated (dip test), these are chosen. There is
     one cluster if k-means, Genie and spectral clusterings agree on no k (mean ARI below 0.75) and the dip test finds no
-    clusters either.
+    clusters either. Numbers up to 32 are compared, and twice as many as long as the largest number is the best.
     """
     ks = clusterings.numbers
     sweep = clusterings.sweep(ks)
-    curve = tuple(_candidate(k, {kind: labels[k] for kind, labels in sweep.items()}, clusterings.density) for k in ks)
-    X, kmeans = thinned(clusterings.X), {k: thinned(labels) for k, labels in sweep["k-means"].items()}
-    first = _separated_further(best_candidates(curve)[0], curve, X, kmeans)
-    best = best_candidates(curve, first)
-    choice = Choice(first.n_clusters, best, curve, _sentence(best))
+    curve = _curve(sweep, clusterings.density)
+    X = thinned(clusterings.X)
     principal = [sweep[kind] for kind in PRINCIPAL_KINDS if kind in sweep]
     agreement = max(float(np.mean([_ari(a[k], b[k]) for a, b in combinations(principal, 2)])) for k in ks)
-    if agreement >= CLEAR_AGREEMENT:
-        return choice
-    p_value = structure(X, Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
-    if p_value < LEVEL:
-        return choice
+    if agreement < CLEAR_AGREEMENT:
+        p_value = structure(X, Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
+        if p_value >= LEVEL:
+            return _one_cluster(curve, agreement, p_value)
+    while best_candidates(curve)[0] is curve[-1] and (more := clusterings.numbers_after(curve[-1].n_clusters)):
+        finer = clusterings.sweep(more)
+        curve += _curve(finer, clusterings.density)
+        sweep["k-means"] |= finer["k-means"]
+    kmeans = {k: thinned(labels) for k, labels in sweep["k-means"].items()}
+    first = _separated_further(best_candidates(curve)[0], curve, X, kmeans)
+    best = best_candidates(curve, first)
+    return Choice(first.n_clusters, best, curve, _sentence(best))
+
+
+def _curve(sweep: dict[str, dict[int, Labels]], density: Labels | None) -> tuple[KindCandidate, ...]:
+    """Return how far kinds agree on each number of clusters."""
+    return tuple(_candidate(k, {kind: labels[k] for kind, labels in sweep.items()}, density) for k in sweep["k-means"])
+
+
+def _one_cluster(curve: tuple[KindCandidate, ...], agreement: float, p_value: float) -> Choice:
+    """Return one cluster as the choice, with the candidates that were rejected."""
+    best = best_candidates(curve)
     text = (
         f"One cluster: no evidence of more. No gap between clusters is significant (p = {p_value:.2g}), and different "
         f"kinds of clusterings do not agree (mean ARI at most {agreement:.2f}). To force a number, pass n_clusters; "
-        f"the best candidate is {choice.n_clusters}."
+        f"the best candidate is {best[0].n_clusters}."
     )
-    return Choice(1, choice.candidates, choice.curve, text)
+    return Choice(1, best, curve, text)
 
 
 def _separated_further(

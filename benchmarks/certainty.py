@@ -2,9 +2,10 @@
 
     python -m benchmarks.certainty
 
-Eight datasets with drawn pools, fifteen public pools, 20 members each, and 24 simulated ensembles with groups of uneven
-size; the default method at the number of classes. "co-association" is the mean co-association of a row with the other
-rows of its cluster, which was the confidence before. Finished draws are kept in .cache/certainty; run again to go on
+Eight datasets with drawn pools, fifteen public pools, 20 members each, and 48 simulated ensembles with groups of uneven
+size; the default method at the number of classes. Members of half of the simulated ensembles err independently, so that
+nearly all rows are right; those of the other half share hard rows. "co-association" is the mean co-association of a row
+with the other rows of its cluster, for comparison. Finished draws are kept in .cache/certainty; run again to go on
 after an interruption.
 """
 
@@ -34,7 +35,8 @@ DATASETS = (
 N_MEMBERS = 20
 DRAWS = 3  # from each public pool of 100 members
 BAR = 0.6
-SIMULATED = 24
+SIMULATED = 24  # of each of the two kinds
+INDEPENDENT, SHARED_ERRORS = "simulated, independent errors", "simulated, shared errors"
 FEWEST = 4  # clusters: the ranks of fewer say little
 BINS = 10
 OF_CLUSTERS = ("stability", "mean co-association")
@@ -49,7 +51,8 @@ def draws() -> Iterator[tuple[str, Any]]:
     for name in DATASETS:
         yield f"{name} 0", lambda name=name: _drawn(name)
     for number in range(SIMULATED):
-        yield f"simulated {number}", lambda number=number: _simulated(number)
+        yield f"{INDEPENDENT} {number}", lambda number=number: _simulated(number)
+        yield f"{SHARED_ERRORS} {number}", lambda number=number: _with_hard_rows(number)
 
 
 def _from_pool(path: Path, draw: int) -> tuple[Ints, Ints]:
@@ -74,13 +77,31 @@ def _simulated(number: int) -> tuple[Ints, Ints]:
     members = []
     for _ in range(10):
         moved = np.where(random.random(1500) < noise[classes], random.integers(k, size=1500), classes)
-        kind = random.integers(3)
-        if kind == 1:
-            moved = moved * 3 + random.integers(3, size=1500)
-        elif kind == 2:
-            moved = np.where(moved == k - 1, 0, moved)
-        members.append(moved)
+        members.append(_finer_or_coarser(moved, k - 1, random))
     return np.stack(members, axis=1), classes
+
+
+def _with_hard_rows(number: int) -> tuple[Ints, Ints]:
+    """Return 20 members of 4 to 10 groups that tend to confuse the same rows, with the same other group."""
+    random = np.random.default_rng([162, number])
+    k = int(random.integers(4, 11))
+    classes = random.choice(k, 1500, p=random.dirichlet(np.full(k, 2.0)))
+    neighbor = (np.arange(k) + random.integers(1, k, k)) % k
+    other = np.where(random.random(1500) < 0.7, neighbor[classes], random.integers(k, size=1500))
+    confused = np.minimum(2 * random.beta(0.5, 1.5, 1500) * random.uniform(0.05, 0.9, k)[classes], 0.95)
+    members = []
+    for _ in range(20):
+        labels = np.where(random.random(1500) < confused, other, classes)
+        members.append(_finer_or_coarser(labels, int(random.integers(k)), random))
+    return np.stack(members, axis=1), classes
+
+
+def _finer_or_coarser(labels: Ints, merged: int, random: np.random.Generator) -> Ints:
+    """Return labels as they are, or with groups cut into three at random, or with one group merged with the first."""
+    kind = random.integers(3)
+    if kind == 1:
+        return np.asarray(labels * 3 + random.integers(3, size=len(labels)))
+    return np.where(labels == merged, 0, labels) if kind == 2 else labels
 
 
 def measure(labels: Ints, classes: Ints) -> dict[str, Any]:
@@ -104,6 +125,7 @@ def measure(labels: Ints, classes: Ints) -> dict[str, Any]:
         **ranks,
         **{name: float(roc_auc_score(wrong, -values)) if wrong.any() else None for name, values in of_rows.items()},
         "calibration": np.stack(sums).tolist(),
+        "of clusters": [[cluster.stability for cluster in fitted.clusters_], purity.tolist()],
     }
 
 
@@ -143,7 +165,7 @@ def rows() -> dict[str, dict[str, Any]]:
     """Measure what is missing; return the figures of each dataset, the mean over its draws."""
     warnings.simplefilter("ignore", qt.QuorateWarning)
     found: dict[str, list[dict[str, Any]]] = {}
-    with Store(CACHE / "draws.sqlite", {"task": "certainty", "members": N_MEMBERS, "version": 2}) as store:
+    with Store(CACHE / "draws.sqlite", {"task": "certainty", "members": N_MEMBERS, "version": 3}) as store:
         for name, read in draws():
             if name not in store:
                 store.add(name, measure(*read()))
@@ -153,8 +175,11 @@ def rows() -> dict[str, dict[str, Any]]:
 
 def _average(several: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the mean of the figures of several draws, and the sum of their calibration tables."""
-    averages: dict[str, Any] = {key: _mean([one[key] for one in several]) for key in several[0] if key != "calibration"}
-    return {**averages, "calibration": np.sum([one["calibration"] for one in several], axis=0)}
+    tables = {
+        "calibration": np.sum([one["calibration"] for one in several], axis=0),
+        "of clusters": np.concatenate([one["of clusters"] for one in several], axis=1),
+    }
+    return {key: _mean([one[key] for one in several]) for key in several[0] if key not in tables} | tables
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -184,9 +209,9 @@ def calibration(measured: dict[str, dict[str, Any]]) -> str:
     """Return a table: mean confidence and share of rows that are right, by ten bins of confidence."""
     lines = ["| rows | " + " | ".join(f"{i / BINS:.1f} to {(i + 1) / BINS:.1f}" for i in range(BINS)) + " |"]
     lines.append("|---|" + "---:|" * BINS)
-    kinds = {"simulated": lambda name: name == "simulated", "public": lambda name: name != "simulated"}
-    for kind, belongs in kinds.items():
-        rows, predicted, right = sum(one["calibration"] for name, one in measured.items() if belongs(name))
+    public = [name for name in measured if name not in (INDEPENDENT, SHARED_ERRORS)]
+    for kind, names in {INDEPENDENT: [INDEPENDENT], SHARED_ERRORS: [SHARED_ERRORS], "public": public}.items():
+        rows, predicted, right = sum(measured[name]["calibration"] for name in names)
         shown = [f"{p / n:.2f}: {r / n:.2f}" if n else "–" for n, p, r in zip(rows, predicted, right, strict=True)]
         lines.append(f"| {kind}, confidence: share right | " + " | ".join(shown) + " |")
     return "\n".join(lines)
@@ -201,6 +226,8 @@ def main() -> None:
     mean = float(np.mean(ranked))
     print(f"\nStability against purity (Spearman), {len(ranked)} sets of {FEWEST} clusters or more: "
           f"{mean:.3f} (bar {BAR}: {'holds' if mean >= BAR else 'FAILS'})")  # fmt: skip
+    pooled = np.concatenate([one["of clusters"] for one in measured.values()], axis=1)
+    print(f"The same over all {pooled.shape[1]:,} clusters of all sets together: {spearmanr(*pooled).statistic:.3f}")
 
 
 if __name__ == "__main__":

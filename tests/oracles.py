@@ -140,17 +140,19 @@ def certainty(labels, weights, consensus, row_weights=None):
 def _vote(column, group, consensus, size, row):
     """The vote of a member for a group at a row, which is left out of the group it is in."""
     known = (consensus >= 0) & (column >= 0)
-    clusters, there = np.unique(column[known]), known & (consensus == group)
-    shared = {
-        g: {c: size[known & (consensus == g) & (column == c)].sum() for c in clusters}
-        for g in np.unique(consensus[known])
-    }
-    if not there.any():
+    groups, counts = np.unique(consensus[known]), size.copy()
+    if not (known & (consensus == group)).any():
         return 0.0
-    held = sum(max(of_group.values()) for of_group in shared.values()) / size[known].sum()
-    support = {c: min(shared[group][c] / (size[there].sum() * held), 1.0) for c in clusters}
-    chance = np.average([support[c] for c in column[known]], weights=size[known])
-    own = min(size[row], 1.0) * there[row]
-    inside, whole = shared[group][column[row]] - own, size[known & (column == column[row])].sum() - own
-    supported = min(inside / ((size[there].sum() - own) * held), 1.0) if inside > 1e-12 else 0.0
-    return (1 - chance) * supported + chance * inside / whole
+    peaks = [
+        max(size[known & (consensus == g) & (column == c)].sum() for c in np.unique(column[known])) for g in groups
+    ]
+    held = sum(peaks) / size[known].sum()
+    counts[row] -= min(size[row], 1.0)
+
+    def recall(g):
+        there = known & (consensus == g)
+        shared = counts[there & (column == column[row])].sum()
+        return shared / counts[there].sum() if shared > 1e-12 else 0.0
+
+    mine, every = recall(group), sum(recall(g) for g in groups)
+    return mine / every * np.sqrt(min(mine / held, 1.0))

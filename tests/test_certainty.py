@@ -45,15 +45,12 @@ def of_rows(labels, weights, consensus, **options):
 def test_certainty_by_hand():
     confidence, margin, runner_up = of_rows(TWO_MEMBERS, [0.75, 0.25], CLUSTERS)
     # The second member: its counterparts of the clusters are {0, 1} and one of {2, 3} and {4}, which hold 3 of 5 rows.
-    # Its mean support for cluster 0, 1 for two rows and 1 / (3 * 0.6) for two, is 28/45; for cluster 1 it is 1/2.
-    # Without row 0 itself, one of two rows of cluster 0 is with it. Without row 2 or 3, none of their clusters is.
-    # Row 4 is alone in the second member, which has no vote on it.
-    with_one = 17 / 45 * (1 / (2 * 0.6)) + 28 / 45
-    confidence_0 = 0.75 + 0.25 * with_one
+    # Without row 0 itself, one of two rows of cluster 0 is with it. Without row 2 or 3, none of their clusters is, and
+    # the other cluster has the whole vote. Row 4 is alone in the second member, which has no vote on it.
+    confidence_0 = 0.75 + 0.25 * np.sqrt(1 / 2 / 0.6)
     assert confidence == pytest.approx([confidence_0, confidence_0, 0.75, 0.75, 1])
     assert runner_up.tolist() == [-1, -1, 1, 0, -1]
-    # Votes of the second member for the runner-up: half of {2, 3} is in either cluster.
-    for_second, for_first = 0.5 / 1.2 + 0.5 / 2, 17 / 45 / 1.8 + 28 / 45 / 2
+    for_second, for_first = np.sqrt(1 / 2 / 0.6), np.sqrt(1 / 3 / 0.6)
     assert margin == pytest.approx(confidence - [0, 0, 0.25 * for_second, 0.25 * for_first, 0])
 
 
@@ -178,9 +175,10 @@ def test_merging_and_splitting_by_hand():
     labels = CLUSTERS[ens.first_row]
     first, second = describe_clusters(ens, weights, labels, certainty(ens, weights, labels))
     assert (first.cohesion, second.cohesion) == pytest.approx(((0.875 + 0.875 + 0.75) / 3, 0.75))
-    # The mean vote of all rows; those of the second member as in `test_certainty_by_hand`.
-    for_first, for_second = 17 / 45 / 1.8 + 28 / 45 / 2, 0.5 / 1.2 + 0.5 / 2
-    means = [0.75 * 0.6 + 0.25 * (2 + 2 * for_first) / 5, 0.75 * 0.4 + 0.25 * (2 * for_second + 0.5 / 1.2 + 0.5) / 5]
+    # The mean vote of all rows. In the second member, {2, 3} has recall 1/3 of one cluster and 1/2 of the other.
+    for_first, for_second = 2 / 5 * np.sqrt(1 / 3 / 0.6), 3 / 5 * np.sqrt(1 / 2 / 0.6)
+    alone = np.sqrt(1 / 2 / 0.6)
+    means = [0.75 * 0.6 + 0.25 * (2 + 2 * for_first) / 5, 0.75 * 0.4 + 0.25 * (2 * for_second + alone) / 5]
     assert (first.chance, second.chance) == pytest.approx(means)
     # Of the six pairs of rows between the two, one is together, in the second member.
     cost = 1 - 0.25 / 6 / 0.75

@@ -62,16 +62,16 @@ def one_row(ens: Ensemble) -> Floats:
 
 @dataclass(frozen=True)
 class Votes:
-    """The votes of the members' clusters for groups of patterns."""
+    """The votes of the members' clusters for groups of patterns (`certainty`)."""
 
-    shares: Floats
-    """(groups, n_clusters) the vote of each cluster for each group, in [0, 1] (`certainty`)."""
+    amounts: Floats
+    """(groups, n_clusters) recall times the square root of support: the votes before division by `reach`."""
+    reach: Floats
+    """(n_clusters,) sum of the recalls of a cluster over all groups."""
     labeled: Floats
     """(M, groups) the number of rows of each group that each member labels."""
     held: Floats
     """(M,) the share of rows that the counterparts of all groups hold: small for members finer than the groups."""
-    chance: Floats
-    """(M, groups) how far a member cannot tell a group from the rest: its mean support for the group over all rows."""
     by_chance: Floats
     """(groups,) the confidence that rows picked at random would have in each group."""
 
@@ -79,34 +79,33 @@ class Votes:
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
         """Return the votes for some groups of patterns, under some weights (M,) of the members."""
         member, n_groups = ens.cluster_member, len(groups.sizes)
-        peaks, labeled, chance, mean_vote = np.zeros((4, ens.n_members, n_groups))
+        peaks, labeled, mean_vote = np.zeros((3, ens.n_members, n_groups))
         np.maximum.at(peaks, member, groups.shared.T)
         np.add.at(labeled, member, groups.shared.T)
-        held = ratio(peaks.sum(axis=1), labeled.sum(axis=1))
-        support = np.minimum(ratio(groups.shared, (labeled * held[:, None])[member].T), 1.0)
-        rows = groups.shared.sum(axis=0)
-        of_member = np.bincount(member, weights=rows, minlength=ens.n_members).astype(np.float64)
-        share_of_rows: Floats = ratio(rows, of_member[member])
-        np.add.at(chance, member, (support * share_of_rows).T)
-        chance = np.minimum(chance, 1.0)
-        inside = ratio(groups.shared, np.broadcast_to(rows, groups.shared.shape))
-        votes = (1.0 - chance[member].T) * support + chance[member].T * inside
-        np.add.at(mean_vote, member, (votes * share_of_rows).T)
+        held: Floats = ratio(peaks.sum(axis=1), labeled.sum(axis=1))
+        recall = ratio(groups.shared, labeled[member].T)
+        reach = recall.sum(axis=0)
+        amounts = recall * np.sqrt(np.minimum(ratio(recall, np.broadcast_to(held[member], recall.shape)), 1.0))
+        of_member = labeled.sum(axis=1)
+        share_of_rows = ratio(groups.shared.sum(axis=0), of_member[member])
+        np.add.at(mean_vote, member, (amounts * ratio(share_of_rows, reach)).T)
         voting = weights * (of_member > 0)
-        return cls(votes, labeled, held, chance, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
+        return cls(amounts, reach, labeled, held, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
 
 
 def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None) -> Certainty:
     """Return how certain the placement of each pattern's rows is, by votes of the members for the consensus clusters.
 
-    A member that puts a row into its cluster C supports the consensus cluster K by s = |C & K| / (|K| h), at most 1. h
-    is the share of rows that the counterparts hold, the counterpart of a consensus cluster being the cluster of the
-    member that shares most rows with it; h is small for fine members. Support is corrected for chance, the mean of s
-    over all rows: the vote for K is (1 - chance) s + chance |C & K| / |C|, so that a member that cannot tell K from the
-    rest (chance near 1) only votes by the share of C that K holds. Confidence is the mean vote for the row's own
-    cluster, by the members' weights, excluding the row itself. So it compares across clusters of any size
-    and members of any fineness. Members that do not label a row, or put it together with no other row, have no vote on
-    it.
+    A member that puts a row into its cluster C votes for the consensus cluster K by the product of a share and the
+    square root of a support:
+
+    - The recall of C for K is |C & K| / |K|. The share of K is its recall divided by the sum of the recalls of C for
+      all consensus clusters. Shares add up to 1, and large consensus clusters have no advantage.
+    - The support is recall / h, at most 1. The counterpart of a consensus cluster is the member's cluster that shares
+      most rows with it; h is the share of rows that the counterparts hold, small for members finer than the consensus.
+
+    Confidence is the mean vote for the row's own cluster, by the members' weights, excluding the row itself. Members
+    that do not label a row, or put it together with no other row, have no vote on it.
 
     Parameters
     ----------
@@ -119,15 +118,14 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     """
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     votes = Votes.of(ens, weights, groups)
-    shared = sp.csc_array(groups.shared)
-    shares = votes.shares[shared.indices, np.repeat(np.arange(ens.n_clusters), np.diff(shared.indptr))]
+    amounts_of = sp.csc_array(votes.amounts)
     own, totals = one_row(ens), groups.shared.sum(axis=0)
     amounts, runner_up = np.zeros((2, ens.n_patterns)), np.full(ens.n_patterns, -1, dtype=np.int64)
 
     def count(rows: slice) -> None:
         _kernels.vote_shares.count_votes(
-            ens.patterns, own, labels, weights, shared.indptr, shared.indices, shares, shared.data, votes.labeled,
-            votes.held, votes.chance, totals, rows.start, rows.stop, amounts, runner_up,
+            ens.patterns, own, labels, weights, amounts_of.indptr, amounts_of.indices, amounts_of.data, votes.reach,
+            groups.shared, totals, votes.labeled, votes.held, rows.start, rows.stop, amounts, runner_up,
         )  # fmt: skip
 
     threads.in_threads(count, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))

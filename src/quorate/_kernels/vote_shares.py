@@ -14,11 +14,11 @@ def count_votes(
     first,
     groups,
     votes,
+    reach,
     shared,
+    totals,
     labeled,
     held,
-    chance,
-    totals,
     start,
     stop,
     amounts,
@@ -30,17 +30,18 @@ def count_votes(
     own : (m,) weight of one of the pattern's rows
     labels : (m,) consensus cluster (group) of each pattern, -1 for none
     weights : (M,) of the members
-    first, groups, votes, shared : of each cluster id in CSC form, the groups that share rows with it, the vote for
-        each, in [0, 1], and the number of shared rows
+    first, groups, votes : of each cluster id in CSC form, the groups that share rows with it, and the vote for each
+        before division by reach
+    reach : (n_clusters,) sum of the recalls for all groups
+    shared : (groups, n_clusters) rows that each group shares with each cluster
+    totals : (n_clusters,) rows of each cluster that are in any group
     labeled : (M, groups) rows of each group that a member labels
     held : (M,) share of the rows that the counterparts of all groups hold in a member
-    chance : (M, groups) how far a member cannot tell a group from the rest, in [0, 1]
-    totals : (n_clusters,) rows of each cluster that are in any group
     amounts : (2, m) float64
     runner_up : (m,) int64
     """
     n_groups = labeled.shape[1]
-    total, seen, found = np.zeros(n_groups), np.full(n_groups, -1, dtype=np.int64), np.empty(n_groups, np.int64)
+    sums, seen, found = np.zeros(n_groups), np.full(n_groups, -1, dtype=np.int64), np.empty(n_groups, np.int64)
     for i in range(start, stop):
         mine = labels[i]
         amounts[:, i], runner_up[i] = 0.0, -1
@@ -54,26 +55,27 @@ def count_votes(
             if weights[j] == 0.0 or cluster < 0 or totals[cluster] - own[i] <= 1e-9 * own[i]:
                 continue
             voting += weights[j]
+            # The row itself does not count: neither in the recall of its own group nor in the sum of all recalls.
+            others, recall = shared[mine, cluster] - own[i], 0.0
+            if others > 0.0:
+                recall = others / (labeled[j, mine] - own[i])
+            total = reach[cluster] - shared[mine, cluster] / labeled[j, mine] + recall
+            for_mine += weights[j] * recall / total * np.sqrt(min(recall / held[j], 1.0))
             for place in range(first[cluster], first[cluster + 1]):
                 group = groups[place]
                 if group == mine:
-                    others = max(shared[place] - own[i], 0.0)
-                    vote = chance[j, mine] * others / (totals[cluster] - own[i])
-                    if others > 0.0:
-                        vote += (1.0 - chance[j, mine]) * min(others / ((labeled[j, mine] - own[i]) * held[j]), 1.0)
-                    for_mine += weights[j] * vote
                     continue
                 if seen[group] != i:
-                    seen[group], total[group] = i, 0.0
+                    seen[group], sums[group] = i, 0.0
                     found[n_found] = group
                     n_found += 1
-                total[group] += weights[j] * votes[place]
+                sums[group] += weights[j] * votes[place] / total
         if voting == 0.0:
             continue
         best, best_rounded = 0.0, 0.0
         for place in range(n_found):
             group = found[place]
-            share = total[group] / voting
+            share = sums[group] / voting
             rounded = np.rint(share * 1e12)  # ties, to twelve decimals, to the smaller label
             if rounded > best_rounded or (rounded == best_rounded and rounded > 0 and group < runner_up[i]):
                 best, best_rounded, runner_up[i] = share, rounded, group

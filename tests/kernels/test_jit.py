@@ -104,3 +104,19 @@ def test_too_small_an_address_space_is_an_error_and_no_crash(megabytes):
     )
     assert done.returncode == 1
     assert "MemoryLimitError: Compiled code needs 1.05 GB of address space" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["weigh", "table.csv"], 2), (["weigh", "--help"], 0)])
+def test_the_command_names_the_address_space_that_it_needs(arguments, code):
+    """Its libraries would fail one after the other, with messages about shared objects and the disk."""
+    resource = pytest.importorskip("resource")
+    done = subprocess.run(
+        [sys.executable, "-m", "quorate", *arguments],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (900 << 20, 900 << 20)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert ("Raise the limit: ulimit -v" in done.stderr) == (code == 2)

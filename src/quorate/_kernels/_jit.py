@@ -18,17 +18,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from quorate._runtime.file_locks import wait_for_lock
-from quorate._runtime.memory import address_space_left, format_bytes
-from quorate.errors import MemoryLimitError
+from quorate._runtime.memory import require_address_space
 
-_ADDRESS_SPACE = 1000 << 20  # measured: numba and LLVM map 750 to 990 MB until all kernels are compiled
-if address_space_left() < _ADDRESS_SPACE:  # LLVM would not raise an error but end the process by a segmentation fault
-    raise MemoryLimitError(
-        f"Compiled code needs {format_bytes(_ADDRESS_SPACE)} of address space, but the limit of this process leaves "
-        f"{format_bytes(address_space_left())}.",
-        code="address-space",
-        hint="Raise the limit (ulimit -v) to 1.5 GB or more.",
-    )
+# Measured: numba and LLVM map 750 to 990 MB until all kernels are compiled. LLVM would not raise an error.
+require_address_space(1000 << 20, "Compiled code")
 
 import numba  # noqa: E402
 import numpy as np  # noqa: E402

@@ -126,6 +126,24 @@ def address_space_left() -> int:
         return sys.maxsize
 
 
+def require_address_space(n_bytes: int, what: str) -> None:
+    """Raise MemoryLimitError if the limit of the process's address space leaves less than `n_bytes`.
+
+    Libraries that run out of address space end the process by a segmentation fault, or by an error about something else.
+    """
+    left = address_space_left()
+    if left < n_bytes:
+        import resource
+
+        enough = resource.getrlimit(resource.RLIMIT_AS)[0] + n_bytes - left
+        raise MemoryLimitError(
+            f"{what} needs {format_bytes(n_bytes)} of address space, but the limit of this process leaves "
+            f"{format_bytes(left)}.",
+            code="address-space",
+            hint=f"Raise the limit: ulimit -v {-(-enough // 1_024_000) * 1000}.",
+        )
+
+
 def _left_in_container() -> int:
     """Return what the limits of control groups of either version leave; no bound without limits.
 

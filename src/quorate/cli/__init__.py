@@ -11,11 +11,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from quorate._runtime.memory import require_address_space
 from quorate.cli.flags import command_tree, flag_writer
 from quorate.cli.interrupts import INTERRUPT_MESSAGE, INTERRUPTED, exit_on_interrupt, ignore_interrupts
 from quorate.errors import QuorateError, QuorateWarning
 
 BAD_INPUT, FAILURE = 2, 1
+_ADDRESS_SPACE = 2600 << 20  # measured: what the libraries of a command map until its kernels are compiled
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
@@ -54,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; errors are raised."""
+    if arguments and not {"-h", "--help", "--version"}.intersection(arguments):
+        require_address_space(_ADDRESS_SPACE, "The command")
     with warnings.catch_warnings():
         quiet = "--quiet" in arguments or "-q" in arguments
         warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)

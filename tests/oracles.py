@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quorate.labels import common_unit
+from quorate.labels import count_in_units
 
 MISSING = -1
 
@@ -117,7 +117,7 @@ def partition(labels):
 def certainty(labels, weights, consensus, row_weights=None):
     """Confidence, margin and runner-up of each row, by counting rows; rows may have weights."""
     n_rows = len(labels)
-    size = np.ones(n_rows) if row_weights is None else row_weights / common_unit(np.asarray(row_weights, dtype=float))
+    size = np.ones(n_rows) if row_weights is None else count_in_units(np.asarray(row_weights, dtype=float))[0]
     clusters = np.unique(consensus[consensus >= 0])
     confidence, margin, runner_up = np.zeros(n_rows), np.zeros(n_rows), np.full(n_rows, -1)
     for i in np.flatnonzero(consensus >= 0):

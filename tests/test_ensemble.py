@@ -236,17 +236,30 @@ def test_row_weights_are_summed(running_example):
         ([2, 3, 5], 1),
         ([1e-7, 2e-7, 3e-7], 1e-7),
         ([2e-7, 3e-7, 5e-7], 1e-7),
-        ([0.37, 1.24, 0.9], np.mean([0.37, 1.24, 0.9])),
+        ([0.37, 1.24, 0.9], 0.01),
+        ([7, 11, 13], 1),
+        ([1.0, np.sqrt(2), np.pi], (1 + np.sqrt(2) + np.pi) / 3),
+        ([1e-3, np.pi, 5e3], (1e-3 + np.pi + 5e3) / 3),
         ([1e6, 3e6, 2e6], 1e6),
     ],
 )
 def test_weights_count_in_their_common_unit_or_relative_to_their_mean(weights, unit):
     ens = Ensemble([[0, 1, 2]], row_weights=weights)
     assert ens.weight_unit == pytest.approx(unit)
-    assert ens.counts == pytest.approx(np.array(weights) / unit)
+    assert ens.counts == pytest.approx(np.array(weights) / unit, rel=1e-7)
     assert ens.select([0]).weight_unit == ens.weight_unit
-    scaled = Ensemble([[0, 1, 2]], row_weights=np.array(weights) * 7)
-    assert scaled.counts == pytest.approx(ens.counts)
+    for factor in (7, 1e-7, 0.1, 1e6):
+        assert np.array_equal(Ensemble([[0, 1, 2]], row_weights=np.array(weights) * factor).counts, ens.counts)
+
+
+@pytest.mark.parametrize("weights", [[1, 2, 3, 2], [0.5, 1.0, 1.5, 0.5], [1.0, np.sqrt(2), np.pi, 2.0]])
+def test_saved_ensembles_and_methods_keep_weights_and_their_unit(tmp_path, weights):
+    ens = Ensemble([[0, 1, 2, 2], [0, 0, 1, 2]], row_weights=weights)
+    qt.save(ens, tmp_path / "ensemble")
+    qt.WEAC(2).fit(ens).save(tmp_path / "model.npz")
+    for loaded in (qt.load(tmp_path / "ensemble"), qt.load(tmp_path / "model.npz").ensemble_):
+        assert loaded.weight_unit == ens.weight_unit
+        assert np.array_equal(loaded.counts, ens.counts)
 
 
 def test_masks_of_matrices_and_huge_numbers_are_labels():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Labels
-from quorate.ensemble import Clusterings, Ensemble
+from quorate.ensemble import Clusterings, Ensemble, one_row
 from quorate.reliability import ratio
 from quorate.row_similarity import group_sizes, histograms, shared_rows
 
@@ -53,11 +53,6 @@ class Certainty(NamedTuple):
     """(m,) confidence minus the share of the votes for the runner-up; negative if the runner-up has more votes."""
     runner_up: Labels
     """(m,) of the other clusters, the one with most votes; ties to the smaller label, -1 if none has any."""
-
-
-def one_row(ens: Ensemble) -> Floats:
-    """(m,) the weight of one row of each pattern: 1, as a row of weight 2 counts like two rows, or less if lighter."""
-    return np.minimum(ens.counts / ens.row_counts, 1.0)
 
 
 @dataclass(frozen=True)

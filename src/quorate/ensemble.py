@@ -30,8 +30,8 @@ from quorate.labels import (
     check_names,
     check_row_weights,
     codes_among,
-    common_unit,
     concatenate_counted,
+    count_in_units,
     labels_at,
     split_members,
 )
@@ -53,7 +53,7 @@ class Clusterings:
     n_rows: int
     levels: tuple[Vector, ...]
     weight_unit: float = 1.0
-    """The row weight that counts as one row: the common unit of the weights, or their mean (`common_unit`)."""
+    """The row weight that counts as one row: the common unit of the weights, or their mean (`count_in_units`)."""
 
     @property
     def n_patterns(self) -> int:
@@ -183,9 +183,9 @@ class Ensemble(Clusterings):
     noise : {"missing", "cluster", "singletons"}, default "missing"
         What negative integer labels (the noise of DBSCAN and HDBSCAN) mean: no label, one cluster, or a cluster each.
     row_weights : (n,) array of positive numbers, optional
-        Weights of the rows. Default: 1. Weights that are whole multiples of a common unit are counts: a row of weight 2
-        counts like two equal rows, except for methods that state otherwise in `methods()` ("repeated rows"). Other
-        weights are relative to their mean. So multiplying all weights by a constant changes nothing.
+        Weights of the rows. Default: 1. Weights that are whole multiples of a common unit are counts: one unit is one
+        row, so that 1, 2 and 3, or 0.1, 0.2 and 0.3, count like one, two and three equal rows. Other weights are
+        relative: their mean is one row. So multiplying all weights by a constant changes nothing.
 
     Attributes
     ----------
@@ -253,9 +253,8 @@ class Ensemble(Clusterings):
         warn_of_text_noise(names, levels, noise)
         weights = None
         if row_weights is not None:
-            checked = check_row_weights(row_weights, n_rows)
-            self.weight_unit = common_unit(checked)
-            weights = _sums(grouping, checked / self.weight_unit)
+            in_units, self.weight_unit = count_in_units(check_row_weights(row_weights, n_rows))
+            weights = _sums(grouping, in_units)
         rows = (grouping.row_pattern, grouping.first_row)
         self._store(names, noise, levels, grouping.codes, grouping.counts, weights, *rows)
 
@@ -625,13 +624,9 @@ def from_counted_labels(counted: CountedLabels, *, noise: Noise = "missing") -> 
         raise _no_rows()
     levels, grouping = group_counted_labels(counted, noise)
     warn_of_text_noise(names, levels, noise)
-    row_counts, weights, unit = _sums(grouping, counted.row_counts), None, 1.0
-    if counted.weights is not None:
-        whole = np.all(counted.weights == np.rint(counted.weights))
-        unit = 1.0 if whole else float(counted.weights.sum() / counted.row_counts.sum())
-        weights = _sums(grouping, counted.weights / unit)
-    ens = ensemble_of_patterns(names, noise, levels, grouping.codes, row_counts, weights)
-    ens.weight_unit = unit
+    weights = None if counted.weights is None else _sums(grouping, counted.weights)
+    ens = ensemble_of_patterns(names, noise, levels, grouping.codes, _sums(grouping, counted.row_counts), weights)
+    ens.weight_unit = counted.weight_unit
     return ens, grouping.row_pattern
 
 
@@ -663,8 +658,19 @@ def pattern_codes(ens: Ensemble) -> NDArray[np.int32]:
 def counted_labels(ens: Ensemble) -> CountedLabels:
     """Return the patterns as labels with row counts."""
     vectors = [labels_at(member_codes(ens, j), levels) for j, levels in enumerate(ens.levels)]
-    weights = ens.counts.astype(np.float64) * ens.weight_unit if ens.weighted else None
-    return CountedLabels(ens.names, vectors, ens.row_counts, weights)
+    weights = ens.counts.astype(np.float64) if ens.weighted else None
+    return CountedLabels(ens.names, vectors, ens.row_counts, weights, ens.weight_unit)
+
+
+def equal_rows(ens: Ensemble) -> Ints:
+    """(m,) how many equal rows each pattern counts like: its weight, if weights are counts, or else its rows."""
+    whole = np.rint(ens.counts).astype(np.int64)
+    return whole if np.array_equal(whole, ens.counts) else ens.row_counts
+
+
+def one_row(ens: Ensemble) -> Floats:
+    """(m,) the weight of one row of each pattern: 1, as a row of weight 2 counts like two rows, or less if lighter."""
+    return np.minimum(ens.counts / ens.row_counts, 1.0)
 
 
 def cluster_ids(ens: Ensemble, labels: Any) -> NDArray[np.int32]:

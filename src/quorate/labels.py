@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from math import lcm
 from typing import Any, Literal
 
 import numpy as np
@@ -32,7 +34,9 @@ Vector = NDArray[Any]
 _TABLE_SIZE = 1 << 20
 _BLOCK = 1 << 16
 _MAX_WHOLE = 2.0**53  # larger numbers are not exact
-_MAX_MULTIPLE = 1e6  # of the smallest weight; rounding hides whether larger ones are whole
+_MAX_UNITS = 1_000_000  # of a row weight that is no whole number; rounding hides whether more units are whole
+_ROUNDING = 8 * np.finfo(np.float64).eps  # relative error of weights that are computed, such as by a constant factor
+_WEIGHT_BITS = 24  # of weights without a common unit
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,9 @@ class CountedLabels:
     row_counts: NDArray[np.int64]
     """Number of rows of each line."""
     weights: NDArray[np.float64] | None = None
-    """Total weight of the rows of each line, if rows are weighted."""
+    """Total weight of the rows of each line in units of `weight_unit`, if rows are weighted."""
+    weight_unit: float = 1.0
+    """The row weight that counts as one row (`count_in_units`)."""
 
 
 def concatenate_counted(first: CountedLabels, last: CountedLabels) -> CountedLabels:
@@ -89,11 +95,22 @@ def concatenate_counted(first: CountedLabels, last: CountedLabels) -> CountedLab
                 hint="Convert both to text.",
             )
         vectors.append(np.ma.concatenate([above, below]))  # type: ignore[no-untyped-call]
-    weights = None
-    if first.weights is not None or last.weights is not None:
-        both = [lines.row_counts if lines.weights is None else lines.weights for lines in (first, last)]
-        weights = np.concatenate(both).astype(np.float64)
-    return CountedLabels(first.names, vectors, np.concatenate([first.row_counts, last.row_counts]), weights)
+    row_counts = np.concatenate([first.row_counts, last.row_counts])
+    if first.weights is None and last.weights is None:
+        return CountedLabels(first.names, vectors, row_counts)
+    return CountedLabels(first.names, vectors, row_counts, *_common_weights(first, last, row_counts))
+
+
+def _common_weights(first: CountedLabels, last: CountedLabels, row_counts: NDArray[np.int64]) -> tuple[Floats, float]:
+    """Return the weights of the lines of two tables in one unit, and the unit: a common one, or the mean row weight."""
+    weights = [lines.row_counts if lines.weights is None else lines.weights for lines in (first, last)]
+    units = np.array([first.weight_unit, last.weight_unit])
+    joint = np.concatenate([unit * amounts for unit, amounts in zip(units, weights, strict=True)])
+    common = _common_unit(units) if all(np.all(amounts == np.rint(amounts)) for amounts in weights) else None
+    if common is None:
+        mean = float(joint.sum() / row_counts.sum())
+        return joint / mean, mean
+    return np.rint(joint / common), common
 
 
 def _kind_of_labels(vector: Vector) -> str:
@@ -148,20 +165,36 @@ def check_row_weights(row_weights: Any, n_rows: int) -> Floats:
     return check_weight_range("row_weights", weights)
 
 
-def common_unit(weights: Floats) -> float:
-    """Return the row weight that counts as one row.
+def count_in_units(weights: Floats) -> tuple[Floats, float]:
+    """Return row weights in units of the weight that counts as one row, and this unit.
 
-    It is the largest number of which all weights are whole multiples: that of whole numbers, or the smallest weight, a
-    half or a third of it. Weights without such a unit are relative: their mean counts as one row.
+    Weights that are whole multiples of a unit are counts: one unit is one row. Other weights are relative: their mean
+    is one row. A constant factor changes the weights in their last bits, but not these numbers: counts are whole, and
+    relative weights are rounded to 24 bits, so that their sums are the same in any order, too.
     """
+    unit = _common_unit(weights)
+    if unit is not None:
+        return np.rint(weights / unit), unit
+    mean = float(weights.mean())
+    mantissa, exponent = np.frexp(weights / mean)
+    return np.ldexp(np.rint(np.ldexp(mantissa, _WEIGHT_BITS)), exponent - _WEIGHT_BITS), mean
+
+
+def _common_unit(weights: Floats) -> float | None:
+    """Return the largest number of which all weights are whole multiples; None if the largest has too many units."""
     if np.all(weights == np.rint(weights)) and weights.max() < _MAX_WHOLE:
         return float(np.gcd.reduce(weights.astype(np.int64)))
-    smallest = float(weights.min())
-    for parts in (1, 2, 3):
-        multiples = weights / (smallest / parts)
-        if np.all(np.abs(multiples - np.rint(multiples)) <= 1e-9 * multiples) and multiples.max() < _MAX_MULTIPLE:
-            return smallest / parts
-    return float(weights.mean())
+    smallest, n_parts = float(weights.min()), 1
+    while weights.max() * n_parts <= _MAX_UNITS * smallest:
+        multiples = weights * (n_parts / smallest)
+        uneven = np.abs(multiples - np.rint(multiples)) > _ROUNDING * multiples
+        if not uneven.any():
+            return smallest / n_parts
+        ratio = Fraction(float(weights[uneven][0]) / smallest).limit_denominator(_MAX_UNITS)
+        if n_parts % ratio.denominator == 0:  # the nearest fraction is too far away
+            return None
+        n_parts = lcm(n_parts, ratio.denominator)
+    return None
 
 
 def split_members(labels: Any) -> tuple[list[Vector], list[str] | None]:

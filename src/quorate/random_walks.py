@@ -12,7 +12,7 @@ from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import inverse_permutation, order_by_overlap, require_matrix
-from quorate.ensemble import Ensemble, scaled_cooccurrence
+from quorate.ensemble import Ensemble, one_row, scaled_cooccurrence
 from quorate.reliability import ratio
 
 _PATTERNS_PER_BLOCK = 1024
@@ -184,13 +184,13 @@ def _simrank_update(ens: Ensemble, phi: sp.csr_array, similarity: Floats, decay:
     """Return the C that follows from the S that follows from `similarity`.
 
     H'SH = decay K C K' + H' diag(w (1 - s)) H with K = H' diag(w) Phi, where s is the similarity of two different rows
-    of a pattern: a row is similar to itself by 1 instead. With row weights, a row counts by its pattern's mean weight.
+    of a pattern: a row is similar to itself by 1 instead.
     """
     members = ens.incidence.T.tocsr() @ sp.diags_array(ens.counts.astype(np.float64))
     to_clusters = sp.csr_array(members @ phi)
     total = np.asarray(to_clusters @ (to_clusters @ similarity).T)
     total *= decay
-    rows_alone = ens.counts**2 / ens.row_counts * (1.0 - decay * _same_pattern(phi, similarity))
+    rows_alone = ens.counts * one_row(ens) * (1.0 - decay * _same_pattern(phi, similarity))
     total += scaled_cooccurrence(ens, rows_alone).toarray()
     sizes = ens.cluster_sizes.astype(np.float64)
     total *= decay

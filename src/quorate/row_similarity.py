@@ -18,7 +18,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.ensemble import Ensemble, as_ensemble, one_row
 from quorate.errors import InputError
 from quorate.reliability import ratio, resolve_influence
 
@@ -255,10 +255,10 @@ def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | N
 def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
     """(groups, n_clusters) number of rows (or their weight) that each group of patterns shares with each cluster.
 
-    If `squared`: the sum of their squared weights; each row of a pattern has the pattern's mean row weight.
+    If `squared`: the sum of their squared weights; a row of weight 2 counts like two rows.
     """
-    counts = ens.counts.astype(np.float64)
-    return sum_by_group(ens, counts**2 / ens.row_counts if squared else counts, labels, n_groups)
+    amounts = ens.counts * one_row(ens) if squared else ens.counts.astype(np.float64)
+    return sum_by_group(ens, amounts, labels, n_groups)
 
 
 def sum_by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:

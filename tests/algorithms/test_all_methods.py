@@ -299,9 +299,9 @@ def test_row_weights_count_like_repeated_rows(case, generated):
 @every_case
 def test_only_the_proportions_of_row_weights_matter(case):
     members = [[0, 0, 1, 1, 2, 2, 2, 0], [0, 0, 0, 1, 1, 1, None, 0], [0, 1, 1, 1, 2, 2, 2, 2]]
-    weights = np.array([1, 2, 1, 3, 1, 1, 2, 1])
-    one, other = (fit(case, Ensemble(members, row_weights=scale * weights), 3) for scale in (1, 8))
-    assert np.array_equal(one.labels_, other.labels_)
+    for weights in (np.array([1, 2, 1, 3, 1, 1, 2, 1]), np.random.default_rng(0).random(8) + 0.1):
+        one, *others = (fit(case, Ensemble(members, row_weights=s * weights), 3) for s in (1, 8, 3, 1e-7, 1e6))
+        assert all(np.array_equal(one.labels_, other.labels_) for other in others)
 
 
 @every_method

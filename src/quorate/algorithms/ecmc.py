@@ -86,7 +86,7 @@ def complete_similarity(
     )
     evidence = np.round(pattern_coassociation(ens, influence)[np.ix_(patterns, patterns)], 12)
     joined, observed = evidence >= thresholds[1], (evidence >= thresholds[1]) | (evidence <= thresholds[0])
-    counts = ens.counts[patterns] * (ens.n_rows / ens.total_weight)
+    counts = ens.counts[patterns].astype(np.float64)
     n_observed = float(counts @ (observed @ counts))
     if lam is None:
         lam = float(np.sqrt(counts.sum() / n_observed)) if n_observed > 0 else 1.0
@@ -253,8 +253,6 @@ class ECMC(LinkageMethod):
     exact = "objective and completed matrix of all rows, and its dendrogram"
     exceptions: ClassVar[Mapping[str, str]] = {
         "components": "groups of fewer than 1 / lambda rows vanish from the completed matrix",
-        "repeated rows": "lambda depends on the number of rows, which repeating rows raises and weights do not; and a "
-        "row is similar to itself by 1, to its repetitions by less",
     }
 
     thresholds: tuple[float, float] = (0.2, 0.8)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +36,7 @@ class JointCut(SingularCut):
         """Return the embedded clusters, each of which weighs as much as one row."""
         # `fixed`: embedded clusters pull centers, but a center needs at least one row.
         nodes = self.cluster_embedding(k)
-        return (Points(nodes, np.full(len(nodes), self.ensemble.total_weight / self.ensemble.n_rows), fixed=True),)
+        return (Points(nodes, np.ones(len(nodes)), fixed=True),)
 
 
 class HBGF(BipartiteMethod):
@@ -77,10 +75,6 @@ class HBGF(BipartiteMethod):
     citation = "Fern, Brodley 2004"
     cost = "m M^2 + n_c M per eigenvector step + m k^2 per k-means step; memory m M + m k"
     exact = "graph and embedding of all rows; k-means of all rows and clusters"
-    exceptions: ClassVar[Mapping[str, str]] = {
-        "repeated rows": "clusters are clustered together with the rows, each with the weight of a mean row, and the "
-        "mean differs between repeated rows and weighted rows",
-    }
     local_weights = True
 
     def _check(self) -> None:

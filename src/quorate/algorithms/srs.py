@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -72,10 +69,6 @@ class SRS(LinkageMethod):
     citation = "Iam-On, Boongoen, Garrett 2008"
     cost = "n_c^2 per neighbor and iteration + m^2 M; memory m^2 + n_c^2"
     exact = "dendrogram of all rows; a pattern whose rows are separated gets the label of its first row"
-    exceptions: ClassVar[Mapping[str, str]] = {
-        **LinkageMethod.exceptions,
-        "repeated rows": "a row is similar to itself by 1, to its repetitions by less",
-    }
 
     decay: float = 0.8
     n_iterations: int = 5

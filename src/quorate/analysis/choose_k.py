@@ -185,8 +185,7 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
         order = np.random.default_rng(split).permutation(members)
         middle = len(members) // 2
         splits.append((_half(whole, np.sort(order[:middle])), _half(whole, np.sort(order[middle:]))))
-    counts = np.asarray(whole.counts * (whole.n_rows / whole.total_weight), dtype=np.float64)
-    return Halves(counts, tuple(splits), ens.n_patterns > MOST_ROWS)
+    return Halves(whole.counts.astype(np.float64), tuple(splits), ens.n_patterns > MOST_ROWS)
 
 
 def without_rows(ens: Ensemble) -> Ensemble:

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
-from quorate.certainty import Certainty, Groups, Votes, one_row
-from quorate.ensemble import Clusterings, Ensemble, member_indicator
+from quorate.certainty import Certainty, Groups, Votes
+from quorate.ensemble import Clusterings, Ensemble, member_indicator, one_row
 from quorate.reliability import ratio
 from quorate.row_similarity import group_sums, shared_rows
 

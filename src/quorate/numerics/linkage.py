@@ -23,7 +23,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_integer
 from quorate._utils.notebook_html import Share, card
 from quorate._utils.numbering import number_by_size
-from quorate.ensemble import Ensemble, pattern_degrees
+from quorate.ensemble import Ensemble, equal_rows, pattern_degrees
 from quorate.errors import QuorateWarning
 from quorate.numerics.average_link import (
     NO_TREE,
@@ -84,8 +84,14 @@ class Dendrogram:
         patterns, first = np.unique(self.leaf_pattern, return_index=True)
         if len(patterns) == len(self.leaf_pattern):
             return None
-        pairs, kept = _kernels.merge_chain.keep_leaves(self.merges, first)
-        return Dendrogram(_kernels.merge_chain.number_nodes(pairs), self.heights[kept], self.ensemble, patterns)
+        return self._restricted(first)
+
+    def _restricted(self, leaves: Ints) -> Dendrogram:
+        """Return the tree of some of the leaves."""
+        pairs, kept = _kernels.merge_chain.keep_leaves(self.merges, leaves)
+        nodes, low = _kernels.merge_chain.number_nodes(pairs), self.leaf_heights
+        patterns = self.leaf_pattern[leaves]
+        return Dendrogram(nodes, self.heights[kept], self.ensemble, patterns, None if low is None else low[leaves])
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for exactly k clusters, by undoing the last k - 1 merges.
@@ -109,7 +115,7 @@ class Dendrogram:
         rows_together = 0.0 if self.leaf_heights is None else self.leaf_heights.max(initial=0.0)
         below = np.concatenate([[rows_together], heights])[:-1]
         lifetimes = np.maximum(heights - below, 0.0)[::-1].copy()
-        if len(lifetimes) and self.ensemble.n_rows == self.ensemble.n_patterns:
+        if len(lifetimes) and equal_rows(self.ensemble).max() == 1:
             lifetimes[-1] = 0.0
         return lifetimes
 
@@ -140,6 +146,9 @@ class Dendrogram:
         if not rows:
             return _scipy_matrix(self.merges, self.heights, n_leaves, np.ones(n_leaves))
         row_leaf = self._leaf_of_each_row()
+        with_rows = np.unique(row_leaf)
+        if len(with_rows) < n_leaves:  # a row of weight 2 may be two leaves
+            return self._restricted(with_rows).to_scipy(rows=True)
         within = _join_equal_rows(row_leaf)
         first_row = np.full(n_leaves, -1)
         first_row[row_leaf[::-1]] = np.arange(len(row_leaf))[::-1]
@@ -211,7 +220,7 @@ def _own_heights(ens: Ensemble, weights: Floats, certainty: Floats, covered: Flo
     """(m,) 1 - similarity of two rows of a pattern with the given covering weight; 0 for a pattern of one row."""
     share = weights[ens.cluster_member] / weights.sum()
     own = ratio(pattern_degrees(ens, share * certainty), covered)
-    return np.where(ens.row_counts > 1, 1.0 - own, 0.0)
+    return np.where(equal_rows(ens) > 1, 1.0 - own, 0.0)
 
 
 def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints) -> Dendrogram:
@@ -221,7 +230,7 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
     two different rows of a pattern. Where it is below that to another pattern, collapsing rows would not give the
     dendrogram of all rows, so the rows of such a pattern become separate leaves.
     """
-    sizes, n_rows = ens.counts[leaves].astype(np.float64), ens.row_counts[leaves]
+    sizes, n_rows = ens.counts[leaves].astype(np.float64), equal_rows(ens)[leaves]
     together = similarity.diagonal().copy()
     np.fill_diagonal(similarity, -np.inf)
     apart = (n_rows > 1) & (np.round(together, 12) < np.round(_largest_of_rows(similarity), 12))

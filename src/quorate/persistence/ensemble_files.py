@@ -2,9 +2,9 @@
 
 `patterns.parquet` has one line per pattern. One column per member, under the member's name, holds the label (a number
 or text; NULL where it is missing). The column `rows` holds the number of rows with these labels, and `weight` their
-total weight if the ensemble has row weights. The key-value metadata of the file are the version of the format
-(`quorate_format`), the members in order (`quorate_members`, JSON) and how negative labels are treated
-(`quorate_noise`).
+total weight, in units of `quorate_weight_unit`, if the ensemble has row weights. The key-value metadata of the file are
+the version of the format (`quorate_format`), the members in order (`quorate_members`, JSON), how negative labels are
+treated (`quorate_noise`), and the row weight that counts as one row (`quorate_weight_unit`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,12 @@ def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
         if values is not None:
             arrays[f"quorate_{stem}"] = values
             columns.append(f"quorate_{stem} AS {quote_name(unused_name(stem, lines.names))}")
-    metadata = {"quorate_format": _FORMAT, "quorate_members": json.dumps(list(lines.names)), "quorate_noise": noise}
+    metadata = {
+        "quorate_format": _FORMAT,
+        "quorate_members": json.dumps(list(lines.names)),
+        "quorate_noise": noise,
+        "quorate_weight_unit": repr(lines.weight_unit),
+    }
     options = ", ".join(f"{key}: {_text(value)}" for key, value in metadata.items())
     with duckdb.connect() as connection, writing(target / PATTERNS) as temporary, explained(str(target / PATTERNS)):
         connection.register("lines", arrays)
@@ -74,7 +79,7 @@ def read_lines(folder: str | Path) -> tuple[CountedLabels, Noise]:
         )
     with duckdb.connect() as connection, explained(str(file)):
         pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata($1)", [escaped(file)]).fetchall()
-        names, noise = _read_metadata(file, dict(pairs))
+        names, noise, unit = _read_metadata(file, dict(pairs))
         fetched = connection.execute("SELECT * FROM read_parquet($1)", [escaped(file)]).fetchnumpy()
     # By position, because DuckDB does not distinguish names that differ only in case.
     columns = list(fetched.values())
@@ -89,11 +94,12 @@ def read_lines(folder: str | Path) -> tuple[CountedLabels, Noise]:
         vectors,
         np.asarray(rows, dtype=np.int64),
         np.asarray(weights[0], dtype=np.float64) if weights else None,
+        unit,
     ), noise
 
 
-def _read_metadata(file: Path, pairs: dict[bytes, bytes]) -> tuple[list[str], Noise]:
-    """Return the names of the members and how negative labels are treated, after checking both."""
+def _read_metadata(file: Path, pairs: dict[bytes, bytes]) -> tuple[list[str], Noise, float]:
+    """Return the names of the members, how negative labels are treated and the unit of weights, after checks."""
     version = pairs[b"quorate_format"].decode(errors="replace") if b"quorate_format" in pairs else None
     if version != _FORMAT:
         raise DamagedFileError(
@@ -103,13 +109,16 @@ def _read_metadata(file: Path, pairs: dict[bytes, bytes]) -> tuple[list[str], No
         )
     try:
         names, noise = json.loads(pairs[b"quorate_members"]), pairs[b"quorate_noise"].decode()
+        unit = float(pairs[b"quorate_weight_unit"])
     except (KeyError, ValueError):
         raise _damaged(file, "its metadata cannot be read") from None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _damaged(file, "the names of its members are not a list of text")
     if noise not in get_args(Noise):
         raise _damaged(file, f"its value of noise is {noise!r}")
-    return names, cast(Noise, noise)
+    if not 0 < unit < np.inf:
+        raise _damaged(file, f"its unit of weights is {unit}")
+    return names, cast(Noise, noise), unit
 
 
 def _are_counts(column: Any) -> bool:

@@ -51,8 +51,11 @@ def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
     weights = arrays["weights"].astype(np.float64) if "weights" in arrays else None
     require(noise in get_args(Noise), codes.ndim == 2, codes.shape == (len(counts), len(names)), (counts > 0).all())
     require(weights is None or (weights.shape == counts.shape and (weights > 0).all()))
+    unit = float(arrays["weight_unit"]) if weights is not None else 1.0
+    require(0 < unit < np.inf)
     vectors = [_labels(arrays, j, codes[:, j]) for j in range(len(names))]
-    ens, place = from_counted_labels(CountedLabels(tuple(map(str, names)), vectors, counts, weights), noise=noise)
+    lines = CountedLabels(tuple(map(str, names)), vectors, counts, weights, unit)
+    ens, place = from_counted_labels(lines, noise=noise)
     require(ens.n_patterns == len(counts))
     if "row_pattern" in arrays:
         row_pattern = arrays["row_pattern"]

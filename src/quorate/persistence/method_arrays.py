@@ -42,6 +42,7 @@ def _pack_ensemble(ens: Ensemble) -> Arrays:
         arrays[f"text_{j}"] = np.array([levels.dtype.kind == "O"], dtype=np.uint8)
     if ens.weighted:
         arrays["weights"] = np.asarray(ens.counts, dtype=np.float64)
+        arrays["weight_unit"] = np.array(ens.weight_unit)
     if ens.has_rows:
         arrays["row_pattern"] = ens.row_pattern
     return arrays

@@ -129,7 +129,7 @@ def address_space_left() -> int:
 def require_address_space(n_bytes: int, what: str) -> None:
     """Raise MemoryLimitError if the limit of the process's address space leaves less than `n_bytes`.
 
-    Libraries that run out of address space end the process by a segmentation fault, or by an error about something else.
+    Libraries that run out of address space end the process by a segmentation fault, or raise misleading errors.
     """
     left = address_space_left()
     if left < n_bytes:

@@ -34,6 +34,7 @@ from .algorithms.wcc import WCC
 from .algorithms.wct import WCT
 from .algorithms.weac import WEAC
 from .analysis.choose_k import Candidate, Choice, choose_k
+from .analysis.choose_member import MemberChoice, MemberEvidence, choose_member
 from .analysis.clusters import ConsensusCluster, Split
 from .analysis.compare import LabelMatch, PartitionComparison, match, relabel
 from .analysis.core_rows import Core, CoreStep, core
@@ -131,6 +132,8 @@ __all__ = [
     "LabelStructure",
     "Majority",
     "MedianPartition",
+    "MemberChoice",
+    "MemberEvidence",
     "MemberReliability",
     "MethodInfo",
     "MixtureModel",
@@ -147,6 +150,7 @@ __all__ = [
     "cai",
     "camps",
     "choose_k",
+    "choose_member",
     "cluster_certainty",
     "cluster_file",
     "cluster_frame",

@@ -357,6 +357,28 @@ def _adjusted(known: _Information, chance: _Chance, normalize: Normalize) -> Flo
     return _symmetric(_adjusted_information(known.mutual, expected, known.entropy, known.entropy.T, normalize), 1.0)
 
 
+class Reproduction(NamedTuple):
+    """How far each member is reproduced by each other member."""
+
+    entropy: Floats
+    """(M,) entropy of each member, in nats."""
+    share: Floats
+    """(M, M) share of the entropy of member i that member j reproduces, corrected for chance, in [0, 1]; diagonal 0."""
+
+
+def reproduction(ens: Clusterings) -> Reproduction:
+    """Return the share of each member's entropy that each other member reproduces: (I - E) / (H - E).
+
+    I is their mutual information, E what chance gives, H the entropy of the reproduced member. A member is reproduced
+    fully by every refinement of itself.
+    """
+    known, chance = _information(ens), _chance(ens)
+    expected, mutual = (_symmetric(values, 0.0) for values in (ratio(chance.mean, chance.rows), known.mutual))
+    share = np.clip(ratio(mutual - expected, np.maximum(known.entropy - expected, 0.0)), 0.0, 1.0)
+    np.fill_diagonal(share, 0.0)
+    return Reproduction(np.diagonal(known.entropy).copy(), share)
+
+
 def _adjusted_information(
     mutual: Floats, expected: Floats, entropy_x: Floats, entropy_y: Floats, normalize: Normalize
 ) -> Floats:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
+from quorate.analysis.choose_member import MemberChoice
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
 from quorate.errors import InputError
@@ -228,6 +229,29 @@ def choose_k(fitted: Fitted, *, ax: Any = None) -> Any:
         ax.text(candidate.n_clusters, height + 0.01, str(candidate.n_clusters), ha="center", fontsize=8, color=_INK)
     ax.set_ylim(0, 1.08)
     _over_ks(ax, "Support for each number of clusters", ncols=3)
+    return ax
+
+
+def choose_member(choice: MemberChoice, *, ax: Any = None) -> Any:
+    """Draw the reproduced share of each member by its entropy, with the null share and the chosen member.
+
+    Parameters
+    ----------
+    choice : result of `quorate.choose_member`
+    ax : matplotlib axes, optional
+    """
+    ax = _axes(ax, width=8.0)
+    judged = [one for one in choice.evidence if one.reproduced == one.reproduced]
+    inks = ["#0b62a4" if one.key == choice.key else "#9dc3df" for one in judged]
+    ax.scatter([one.entropy for one in judged], [one.reproduced for one in judged], color=inks)
+    for one in judged:
+        ax.annotate(_shorten(one.key), (one.entropy, one.reproduced), (4, 4), textcoords="offset points", fontsize=8)
+    ax.axhline(choice.null_share, color=_QUIET, lw=0.8, ls="--")
+    ax.set_ylim(0, 1.08)
+    ax.set_xlabel("entropy of the member (nats)")
+    ax.set_ylabel("share reproduced by finer members")
+    ax.set_title(f"Chosen: {_shorten(choice.key)}")
+    _bare(ax, grid="y")
     return ax
 
 

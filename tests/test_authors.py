@@ -13,7 +13,7 @@ KS = [2, 3, 4, 5, 9, 20]
 
 
 @available
-def test_crowd_index(published, name):
+def test_ncai_of_the_authors(published, name):
     labels, answer = published("ensembles", name)["labels"], published("oracle", name)
     assert np.abs(qt.ncai(labels, "max") - answer["ncai"].ravel()).max() < 1e-12
 

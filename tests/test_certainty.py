@@ -191,7 +191,7 @@ def test_merging_and_splitting_by_hand():
     assert confidence_by_chance(ens, weights, Groups.of(ens, weights, labels)) == pytest.approx(by_chance)
 
 
-def test_what_rounding_leaves_is_no_evidence():
+def test_rounding_errors_are_not_evidence():
     """The rows of cluster 0 are never together, so that the other cluster's rows are the measure."""
     labels = np.array([[0, 1, 0, -1], [0, 1, 1, 1], *[[1, 1, 1, 1]] * 6, [1, 0, 1, 1]])
     ens, weights = qt.Ensemble(list(labels.T)), np.full(4, 0.25)
@@ -242,7 +242,7 @@ def test_a_dendrogram_splits_what_it_merged_last():
     assert qt.WEAC(2).fit([[0, 0, 1, 1]]).split_ is None  # there are only two patterns
 
 
-def test_chance_is_shown_beside_confidence():
+def test_chance_is_shown_next_to_confidence():
     """Four blobs have high confidence however fine the members are; random labels have little more than chance."""
     random = np.random.default_rng(0)
     blobs = np.repeat(np.arange(4), 150)

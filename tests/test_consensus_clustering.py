@@ -166,7 +166,7 @@ def test_scikit_learn_conformance(estimator, check):
     check(estimator)
 
 
-def test_all_bad_columns_are_named_at_once():
+def test_all_bad_columns_are_named_in_one_message():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(30, 3)), columns=["size", "weight", "age"])
     mixed = frame.assign(country="NL", born=pd.Timestamp("2026-01-01"))
@@ -185,7 +185,7 @@ def test_all_bad_columns_are_named_at_once():
     assert "'weight'" in str(caught.value)
 
 
-def test_why_there_is_no_predict():
+def test_the_error_explains_why_predict_is_missing():
     model = qt.ConsensusClustering(2, members=["kmeans", AgglomerativeClustering(2), DBSCAN()], n_members=3)
     assert not hasattr(model, "predict")
     with pytest.raises(AttributeError, match="AgglomerativeClustering, DBSCAN cannot label new rows.*kmeans"):
@@ -194,7 +194,7 @@ def test_why_there_is_no_predict():
         getattr(model, "nothing")  # noqa: B009
 
 
-def test_labels_in_place_of_features_are_told():
+def test_labels_used_as_features_warn():
     rng = np.random.default_rng(0)
     classes = np.arange(200) % 4
     labels = np.stack([np.where(rng.random(200) < 0.05, rng.integers(0, 4, 200), classes) for _ in range(5)], axis=1)
@@ -205,7 +205,7 @@ def test_labels_in_place_of_features_are_told():
     model.fit(answers)  # a questionnaire, without a word
 
 
-def test_annotated_data_is_refused_with_the_way_out():
+def test_annotated_data_is_refused_with_advice():
     anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
     with raises("features"):
         qt.ConsensusClustering(2).fit(anndata.AnnData(np.zeros((4, 2), dtype=np.float32)))

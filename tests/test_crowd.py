@@ -236,7 +236,7 @@ def test_certainty_of_many_clusters_by_hand():
     assert qt.cluster_certainty([pairs, shifted]) == pytest.approx(expected)
 
 
-def test_who_agrees_with_nobody_has_no_influence_whatever_beta():
+def test_a_member_without_agreement_has_weight_zero_for_any_beta():
     _, good, junk = good_and_junk(np.random.default_rng(7), 240, 3)
     crowd = qt.crowd_trust(good + junk)
     assert trusted_influence(crowd, 0.0)[3:].tolist() == [0, 0, 0]
@@ -309,7 +309,7 @@ def test_what_members_say_of_each_other_goes_over_to_fewer_members(labels, data)
     assert np.array_equal(qt.trust(selected), qt.trust(anew))
 
 
-def test_what_is_no_label_vector_is_not_scored():
+def test_only_label_vectors_are_scored():
     with raises("label-vector", "labels"):
         qt.evaluate(qt.choose_k([[0, 0, 1, 1], [0, 0, 1, 1]]), [0, 0, 1, 1])
     for table in (np.zeros((3, 2), dtype=int), pl.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]})):

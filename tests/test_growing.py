@@ -139,7 +139,7 @@ def test_the_saved_file_is_as_documented(tmp_path):
     assert loaded.counts.tolist() == [2.0, 1.0, 3.0]
 
 
-def test_what_is_no_saved_ensemble_is_refused(tmp_path):
+def test_a_file_that_is_not_a_saved_ensemble_is_refused(tmp_path):
     with raises("no-file"):
         qt.load(tmp_path)
     with duckdb.connect() as connection:

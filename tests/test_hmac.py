@@ -137,7 +137,7 @@ def test_predict_repeats_the_labels(max_points):
     )
 
 
-def test_an_asked_level_is_shown():
+def test_a_requested_level_is_shown():
     X, _ = unequal_blobs(0)
     model = HMAC([0.5, 1.0, 2.0], level=1).fit(X)
     assert model.level_ == 1

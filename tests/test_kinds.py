@@ -126,7 +126,7 @@ def test_a_saved_model_remembers_the_choice(fitted, blobs, tmp_path):
     np.testing.assert_array_equal(loaded.predict(moved), fitted.predict(moved))
 
 
-def test_mixtures_are_left_out_where_rows_are_too_few():
+def test_mixtures_are_skipped_if_rows_are_too_few():
     random = np.random.default_rng(0)
     wide = DiverseClusterings(random.normal(size=(200, 60)), [random.integers(3, size=200) for _ in range(4)], 0)
     assert not any("mixture" in name for name in wide.members(3))
@@ -160,7 +160,7 @@ def test_the_same_choice_every_time(blobs):
     assert first == again
 
 
-def test_close_groups_are_told_apart_where_they_are_separated():
+def test_close_but_separated_groups_are_distinguished():
     """HDBSCAN joins two groups 4 standard deviations apart, and kinds agree on the coarser clusters as well."""
     random = np.random.default_rng(3)
     truth = np.repeat(np.arange(4), 250)

@@ -80,7 +80,7 @@ def test_duckdb_booleans():
 
 
 @pytest.mark.parametrize("kind", DUCKDB_REFUSED)
-def test_duckdb_refuses_what_is_no_label(kind):
+def test_duckdb_refuses_values_that_are_not_labels(kind):
     with duckdb.connect() as connection, raises("label-type"):
         qt.consensus_frame(relation(connection, DUCKDB_REFUSED[kind]), ["a", "b"], 2)
 
@@ -133,7 +133,7 @@ def test_polars_lazy_and_eager(kind, missing):
 
 
 @pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), datetime.timedelta(1), b"x", [1], {"a": 1}])
-def test_frames_refuse_what_is_no_label(value):
+def test_frames_refuse_values_that_are_not_labels(value):
     columns = {"a": [value] * 4, "b": [0, 1, 0, 1]}
     for frame in (pl.DataFrame(columns), pl.LazyFrame(columns), pa.table(columns)):
         with raises("label-type"):
@@ -269,7 +269,7 @@ def test_objects(kind):
     assert ens.patterns[ens.row_pattern[-1], 0] == -1
 
 
-def test_noise_beside_large_numbers_is_noise():
+def test_noise_among_large_numbers_is_noise():
     ens = qt.Ensemble([[2**63, -1, 2**70, None, -(2**70)]])
     assert ens.levels[0].tolist() == [str(2**63), str(2**70)]
     assert ens.patterns[ens.row_pattern, 0].tolist() == [0, -1, 1, -1, -1]
@@ -298,7 +298,7 @@ def test_a_label_means_the_same_in_the_whole_and_in_its_parts(noise):
         assert [level.tolist() for level in merged.levels] == [level.tolist() for level in whole.levels]
 
 
-def test_noise_as_text_is_said_to_be_a_cluster(tmp_path):
+def test_noise_as_text_warns_that_it_is_a_cluster(tmp_path):
     noisy = np.where(CODES == 2, -1, CODES)
     texts = pd.DataFrame({"a": pd.Categorical(noisy.astype(str)), "b": noisy.astype(str), "c": noisy})
     texts.loc[0, "b"] = "?"

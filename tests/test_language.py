@@ -72,6 +72,11 @@ def texts(path):
                 yield token.start[0] + offset, line
 
 
+def names_of_tests(path):
+    """Return the names of the tests in a file as text, with blanks."""
+    return [name.replace("_", " ") for name in re.findall(r"^def (test_\w+)", path.read_text(), flags=re.MULTILINE)]
+
+
 def violations(path):
     """Return the replaced terms in a file, with their lines and with what to write instead."""
     name = path.relative_to(ROOT).as_posix()
@@ -93,6 +98,12 @@ def test_texts_of_the_package_use_current_terms():
 
 def test_pages_use_current_terms():
     assert [line for page in PAGES for path in sorted(ROOT.glob(page)) for line in violations(path)] == []
+
+
+def test_names_of_tests_use_current_terms():
+    names = [name for path in sorted(Path(__file__).parent.rglob("test_*.py")) for name in names_of_tests(path)]
+    assert len(names) > 1000
+    assert [name for name in names for pattern in PATTERNS if pattern.search(name)] == []
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_pools_of_samples():
     np.testing.assert_array_equal(again.labels[::-1], pool.labels[:, [pool.names.index(name) for name in again.names]])
 
 
-def test_a_pool_of_samples_goes_on_where_it_was(tmp_path):
+def test_a_pool_of_samples_resumes(tmp_path):
     X = blobs(600, 3)[0]
     path = tmp_path / "pool"
     qt.features.draw_pool(X, 1, ("kmeans",), fit_rows=200, path=path)

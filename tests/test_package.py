@@ -31,7 +31,7 @@ def test_imports_have_no_cycles():
     graphlib.TopologicalSorter(imports.import_graph()).prepare()
 
 
-def test_the_map_shows_every_room():
+def test_the_map_shows_every_module():
     text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
     shown = set(re.findall(r"^  (\w+)(?:\.py|/) ", text, flags=re.MULTILINE))
     rooms = {module.split(".")[1] for module in imports.module_files()} - {"__main__"}

@@ -62,7 +62,7 @@ def test_another_seed_gives_other_members():
     assert [m.params for m in first.members] != [m.params for m in second.members]
 
 
-def test_an_interrupted_pool_goes_on(tmp_path):
+def test_an_interrupted_pool_resumes(tmp_path):
     path = tmp_path / "iris.sqlite"
     whole = draw_pool("iris", 4, FAST)
     draw_pool("iris", 2, FAST, path=path)
@@ -73,7 +73,7 @@ def test_an_interrupted_pool_goes_on(tmp_path):
     assert draw_pool("iris", 4, FAST, path=path).members == resumed.members
 
 
-def test_a_killed_pool_goes_on(tmp_path):
+def test_a_killed_pool_resumes(tmp_path):
     path = tmp_path / "iris.sqlite"
     program = (
         "import sys\nfrom quorate.features import draw_pool\n"
@@ -157,7 +157,7 @@ def test_nothing_but_trivial_members_is_an_error():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_ill_clusterings_are_heavily_imbalanced(seed):
+def test_corrupted_clusterings_are_heavily_imbalanced(seed):
     data = Data(datasets.load("breast_cancer").features)
     labels, params, _ = draw_ill(data, np.random.default_rng(seed))
     k, merged = params["n_clusters"], params["n_merged"]
@@ -168,13 +168,13 @@ def test_ill_clusterings_are_heavily_imbalanced(seed):
 
 
 @pytest.mark.parametrize("n_rows", [4, 5, 9])
-def test_ill_clusterings_of_few_rows(n_rows):
+def test_corrupted_clusterings_of_few_rows(n_rows):
     pool = ill_clusterings(np.arange(float(n_rows))[:, None] ** 2, 5)
     assert all(2 <= member.n_clusters <= max(2, n_rows // 2) for member in pool.members)
 
 
 @pytest.mark.parametrize(("ratio", "n_ill"), [(0.0, 0), (0.2, 4), (0.5, 10), (1.0, 20)])
-def test_members_are_replaced_by_ill_ones(ratio, n_ill):
+def test_members_are_replaced_by_corrupted_ones(ratio, n_ill):
     pool = draw_pool("iris", 10, FAST)
     mixed = replace_with_ill(pool, ratio, random_state=3)
     is_ill = np.array([member.method == "ill" for member in mixed.members])
@@ -212,7 +212,7 @@ def test_bad_ratios_are_refused(pool, ratio):
         replace_with_ill(pool, ratio)
 
 
-def test_progress_is_shown_only_when_asked(capsys):
+def test_progress_is_shown_only_on_request(capsys):
     draw_pool("iris", 1, ("kmeans",))
     assert capsys.readouterr() == ("", "")
     draw_pool("iris", 1, ("kmeans",), progress=True)

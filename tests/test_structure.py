@@ -182,7 +182,7 @@ def test_uneven_groups_are_clear():
     assert qt.label_structure(noisy(np.random.default_rng(0), truth, 10, 0.1), 4).verdict == "clear"
 
 
-def test_random_labels_are_no_evidence():
+def test_random_labels_show_no_structure():
     random = np.random.default_rng(0)
     for k in (2, 5, 20):
         found = qt.label_structure(random.integers(0, k, (300, 10)))

@@ -244,7 +244,7 @@ def test_answers_are_compared(chromium, running, data):
         page.clean(running.url)
 
 
-def test_rows_are_found_told_and_selected(chromium, running, data):
+def test_rows_are_found_shown_and_selected(chromium, running, data):
     labels, _, xy = data
     result = qt.consensus(labels, 4)
     with Shown(chromium).start(running.url + "#k=4&tab=%22rows%22") as page:
@@ -388,7 +388,7 @@ def test_long_work_says_what_it_is_at_and_can_be_cancelled(chromium, running, da
         page.clean(running.url)
 
 
-def test_errors_are_said_and_gone_when_mended(chromium, running):
+def test_errors_are_shown_until_they_are_fixed(chromium, running):
     with Shown(chromium).start(running.url + "#tab=%22answer%22") as page:
         page.page.fill("#param-beta", "-3")
         page.page.press("#param-beta", "Tab")

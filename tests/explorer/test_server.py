@@ -124,12 +124,12 @@ def test_many_moves_give_what_the_library_gives_from_the_start():
         assert np.array_equal(answer.row_confidence, own.confidence), move
 
 
-def test_a_number_of_clusters_asked_for_does_not_become_the_automatic_one(client, bench):
+def test_a_requested_number_of_clusters_does_not_become_the_automatic_one(client, bench):
     asked(client, "answer", {"query": {"method": "eac", "k": 3}})
     assert asked(client, "answer", {"query": {"method": "eac"}})["k"] == own_answer(bench, "eac").n_clusters
 
 
-def test_weights_by_hand_count_beside_those_of_the_crowd(client, bench):
+def test_manual_weights_are_combined_with_automatic_ones(client, bench):
     found = asked(client, "answer", {"query": {"k": 3, "weights": {"1": 0.25}}})
     influence = own_answer(bench, k=3).member_weights
     influence = influence / influence.max()
@@ -209,7 +209,7 @@ def test_tree_eigenvalues_and_matrix(client, bench):
     assert sum(matrix["rows"]) == bench.ensemble.n_rows
 
 
-def test_two_members_beside_each_other(client, bench):
+def test_two_members_next_to_each_other(client, bench):
     labels, _ = labels_and_truth()
     found = asked(client, "contingency", {"one": 0, "other": 2})
     assert found["table"] == pd.crosstab(labels[:, 0], labels[:, 2]).to_numpy().tolist()
@@ -241,7 +241,7 @@ def _matched(table):
     return table[linear_sum_assignment(-table)].sum()
 
 
-def test_rows_are_listed_found_and_told(client, bench):
+def test_rows_are_listed_found_and_described(client, bench):
     result = own_answer(bench, k=4)
     found = asked(client, "rows", {"query": {"k": 4}, "limit": 7})
     order = np.lexsort((np.arange(240), result.confidence))
@@ -313,7 +313,7 @@ def test_missing_labels_and_a_method_without_dendrogram(bench):
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_strangers_get_nothing(client, path, headers, method):
+def test_requests_without_the_token_get_nothing(client, path, headers, method):
     response = client.request(method, path, headers=headers, json={"tab": "t"} if method == "POST" else None)
     assert response.status_code == 404
     assert response.json() == {"error": "Not found."}
@@ -399,7 +399,7 @@ def working(ended):
 
 
 @pytest.mark.parametrize("how", ["cancelled", "newer", "gone"])
-def test_work_ends_when_nobody_waits_for_it(bench, monkeypatch, how):
+def test_work_ends_when_no_client_waits_for_it(bench, monkeypatch, how):
     ended = []
     monkeypatch.setitem(VIEWS, "answer", working(ended))
     with Explorer(bench).start() as running, httpx.Client(timeout=60) as client, ThreadPoolExecutor(1) as pool:

@@ -36,7 +36,7 @@ def adata():
     return anndata.AnnData(X=np.zeros((60, 2), dtype=np.float32), obs=obs, var=pd.DataFrame(index=as_objects("gh")))
 
 
-def test_the_answer_is_written_beside_the_members(adata):
+def test_the_answer_is_written_next_to_the_members(adata):
     result = qt.consensus(adata, 3, keys=KEYS, key_added="joint")
     plain = qt.consensus(adata.obs[KEYS], 3)
     assert (result.labels == plain.labels).all()
@@ -116,7 +116,7 @@ def test_abstaining_leaves_doubtful_cells_without_a_cluster(adata):
     assert 0 < adata.obs["consensus"].isna().sum() < 60
 
 
-def test_cells_that_nobody_labels_have_no_cluster(adata):
+def test_cells_without_labels_have_no_cluster(adata):
     adata.obs.loc["cell_5", KEYS] = np.nan
     with warns("rows-without-labels"):
         qt.consensus(adata, 3, keys=KEYS)

@@ -213,7 +213,7 @@ def test_exactly_k_clusters_where_k_points_are_distinct(seed, k, start):
 
 
 @pytest.mark.parametrize("start", [*INITS, "random"])
-def test_copies_of_points_are_no_further_clusters(start):
+def test_copies_of_points_are_not_further_clusters(start):
     points, weights = np.array([[0.0], [5.0], [0.0], [5.0], [0.0]]), np.arange(1.0, 6.0)
     found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(5), random_state=0)
     assert oracles.partition(found.labels) == oracles.partition(points[:, 0])
@@ -221,7 +221,7 @@ def test_copies_of_points_are_no_further_clusters(start):
 
 
 @pytest.mark.parametrize("start", [*INITS, "random"])
-def test_near_points_are_clusters_of_their_own_where_so_many_are_asked_for(start):
+def test_near_points_are_separate_clusters_if_as_many_are_requested(start):
     points, weights = np.array([[0.0], [0.001], [0.002], [0.003]]), np.full(4, 0.1)
     found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(4), random_state=0)
     assert len(np.unique(found.labels)) == 4
@@ -363,7 +363,7 @@ def test_ward_is_that_of_all_pairs_for_any_weights(seed):
         np.testing.assert_allclose(found, dense_ward(means, weights, k), atol=1e-9)
 
 
-def test_it_is_told_that_clusters_are_looked_for():
+def test_progress_reports_the_search_for_clusters():
     heard = []
     with qt.progress(lambda what, share: heard.append((what, share))):
         weighted_kmeans(np.eye(4), np.ones(4), 2)

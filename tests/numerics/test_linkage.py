@@ -116,7 +116,7 @@ def test_groups_that_are_equally_near_to_a_third_are_left_to_the_chain(monkeypat
     assert groups.matrix()[0] == pytest.approx([1.0, 0.9, 0.9, 0.1])
 
 
-def test_patterns_are_joined_where_a_matrix_of_all_has_no_room():
+def test_patterns_are_merged_if_a_full_matrix_exceeds_memory():
     ens = Ensemble(np.random.default_rng(0).integers(0, 9, (3000, 6)))
     similarity, patterns = similar_through_clusters(ens, np.full(6, 1 / 6))
     assert len(patterns) > 2900
@@ -333,7 +333,7 @@ def test_a_member_that_labels_no_row_gives_a_tree_without_leaves(link):
     assert tree.cut(2).tolist() == [-1, -1]
 
 
-def test_that_all_rows_are_apart_is_no_number_of_clusters():
+def test_all_rows_apart_is_not_a_number_of_clusters():
     """Only where no two rows share a pattern: else the patterns may well be the clusters."""
     apart = link_coassociation(Ensemble([[0, 0, 1, 1], [0, 1, 2, 3]]), np.array([0.5, 0.5]), "average")
     together = link_coassociation(Ensemble([[0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]), np.array([0.5, 0.5]), "average")
@@ -364,7 +364,7 @@ def test_complete_link_is_refused_where_memory_does_not_allow_it():
         assert qt.WEAC(n_clusters=2).fit(labels).n_clusters_ == 2
 
 
-def test_a_long_tree_is_announced_and_told(monkeypatch):
+def test_a_long_tree_warns_and_reports_progress(monkeypatch):
     """By a clock that goes a minute at each look, the tree takes minutes."""
     clock = itertools.count(0, 60)
     monkeypatch.setattr("quorate._runtime.time_limit.perf_counter", lambda: next(clock))
@@ -398,7 +398,7 @@ def test_a_slow_beginning_is_not_taken_for_the_pace(monkeypatch):
     slow.at(0.04)  # said once
 
 
-def test_whoever_listens_can_end_the_work():
+def test_a_progress_listener_can_end_the_work():
     def listen(what, share):
         raise TimeoutError(what)
 

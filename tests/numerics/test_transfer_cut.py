@@ -121,7 +121,7 @@ def test_eigenvalues_of_zero_do_not_bring_back_the_trivial_eigenvectors(monkeypa
     assert np.allclose(vectors.T @ vectors, np.eye(5), atol=1e-9)
 
 
-def test_many_equal_eigenvalues_are_no_obstacle():
+def test_many_equal_eigenvalues_are_handled():
     # On this ensemble LAPACK's solver for some of the eigenpairs gives up.
     members = ["233333323333", "300233331323", "332312333300", "000000000000"]
     labels = np.array([list(map(int, member)) for member in members]).T
@@ -204,7 +204,7 @@ def test_one_label_is_evidence():
     assert cut.cut(2)[ens.row_pattern].tolist() == [1, 1, 0, 0, 0]
 
 
-def test_long_work_is_announced_and_told(monkeypatch):
+def test_long_work_warns_and_reports_progress(monkeypatch):
     """By a clock that goes ten seconds at each look, some thirty steps take minutes."""
     monkeypatch.setattr(transfer_cut, "DENSE_LINKED_NODES", 10)
     clock = itertools.count(0, 10)

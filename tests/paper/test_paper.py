@@ -208,7 +208,7 @@ def test_a_failing_method_is_a_status_and_does_not_stop_the_others(tmp_path):
     assert "Failed: 1 x InputError" in paper.write_report(tmp_path).read_text()
 
 
-def test_ill_members_are_those_of_the_pool_functions(tmp_path):
+def test_corrupted_members_are_those_of_the_pool_functions(tmp_path):
     pool = DatasetPool(TINY, "iris", tmp_path, 1)
     whole = features.draw_pool("iris", 5, TINY.generators, scale=TINY.scale, random_state=TINY.seed)
     assert np.array_equal(pool.with_ill(0.0), whole.labels)
@@ -440,7 +440,7 @@ def test_the_page_has_every_table_and_figure(tiny, tmp_path):
         assert path.read_bytes() == (tmp_path / "again" / "page" / path.name).read_bytes(), path.name
 
 
-def test_the_time_of_the_pools_is_told(tiny, tmp_path):
+def test_the_time_of_the_pools_is_reported(tiny, tmp_path):
     drawn = sum(member["seconds"] for path in (tiny / "pools").iterdir() for member in peek(path)[1].values())
     assert drawing_seconds(tiny) == pytest.approx(drawn)
     assert drawn > 0
@@ -449,7 +449,7 @@ def test_the_time_of_the_pools_is_told(tiny, tmp_path):
     assert drawing_seconds(tmp_path) == 0
 
 
-def test_other_choices_stand_beside(tiny, tmp_path):
+def test_other_choices_are_shown(tiny, tmp_path):
     other = replace(TINY, scale="standard", runs=2)
     paper.reproduce(tmp_path, other, experiments=["compare"], datasets=["iris"], methods=["GP-MGLA"], n_jobs=1)
     text = paper.write_report(tiny, tmp_path / "page.md", compare_with=[tmp_path]).read_text()
@@ -472,7 +472,7 @@ def test_other_choices_stand_beside(tiny, tmp_path):
     assert (far_off in text) == (abs(shown[0]) > 0.05)
 
 
-def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
+def test_claims_are_shown_only_for_the_same_methods(tiny):
     results = read_results(tiny)
     summaries = summarize(results)
 
@@ -492,7 +492,7 @@ def test_claims_stand_beside_only_where_the_methods_are_the_same(tiny):
     assert stable not in without("WEAC-AL beta=4")
 
 
-def test_reasons_stand_only_beside_the_numbers_they_were_measured_on():
+def test_reasons_are_shown_only_with_the_numbers_they_were_measured_on():
     def page(spec, best_k="run"):
         summaries = {name: [] for name in EXPERIMENTS}
         for method, seconds in {"GP-MGLA": 2.0, "EAC-AL": 1.0}.items():

@@ -98,7 +98,7 @@ def test_uspec_comes_back(points, tmp_path):
     np.testing.assert_array_equal(loaded.predict(points), fitted.labels_)
 
 
-def test_what_cannot_be_saved_is_said(points, tmp_path):
+def test_what_cannot_be_saved_is_reported(points, tmp_path):
     from sklearn.cluster import KMeans
 
     with raises("not-savable"):

@@ -129,7 +129,7 @@ def test_all_rows_where_the_consensus_was_found_on_a_sample():
 
 
 @pytest.mark.filterwarnings("ignore:Left out")
-def test_a_clustered_file_is_told_in_numbers_of_all_rows(tmp_path):
+def test_the_view_of_a_clustered_file_counts_all_rows(tmp_path):
     random = np.random.default_rng(0)
     group = random.integers(3, size=3000)
     values = random.normal(size=(3000, 2)) + 9 * group[:, None]

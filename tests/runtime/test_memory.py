@@ -55,7 +55,7 @@ def test_elsewhere_it_is_all_memory(machine, monkeypatch):
     assert memory.available_memory() == 4096 * 1000
 
 
-def test_where_nobody_knows_there_is_no_bound_and_everything_works(machine):
+def test_without_a_known_memory_size_there_is_no_bound(machine):
     assert memory.available_memory() == sys.maxsize
     assert qt.consensus([[1, 1, 2, 2], [1, 1, 2, 3]], 2).labels.tolist() == [0, 0, 1, 1]
 
@@ -117,7 +117,7 @@ def test_agreement_is_the_same_where_overlaps_are_not_kept(monkeypatch, weighted
     np.testing.assert_array_equal(parts.cooccurrence.toarray(), whole.cooccurrence.toarray())
 
 
-def test_overlaps_are_told_by_some_clusters(monkeypatch):
+def test_overlaps_are_estimated_from_some_clusters(monkeypatch):
     labels = [np.arange(3000) // 3, np.arange(3000) // 5, np.arange(3000) // 7]
     ens = qt.Ensemble(labels)
     assert ensemble_size(ens).overlaps == pytest.approx(ens.cooccurrence.nnz, rel=0.1)
@@ -174,7 +174,7 @@ def test_three_blocks_of_stored_patterns_are_counted():
     assert ensemble_size(stored).rows == 0
 
 
-def test_nobody_looks_how_much_is_left_for_a_small_need(monkeypatch):
+def test_available_memory_is_not_read_for_a_small_need(monkeypatch):
     looks = []
     monkeypatch.setattr(memory, "available_memory", lambda: looks.append(1) or GB)
     memory.require_memory(10.0 * 2**20, "A small matrix", "")

@@ -54,13 +54,13 @@ def test_work_that_is_to_end_ends_between_two_tasks(n_threads):
     assert 5 <= len(begun) < 10_000
 
 
-def test_a_task_may_ask_for_threads_itself(n_threads):
+def test_a_task_may_use_threads_itself(n_threads):
     found = threads.in_threads(lambda item: sum(threads.in_threads(lambda other: item * other, range(4))), range(4))
     assert found == [0, 6, 12, 18]
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
-def test_the_thread_that_asks_works_along_with_another():
+def test_the_calling_thread_works_along():
     both = threading.Barrier(2, timeout=60)
 
     def task(item):

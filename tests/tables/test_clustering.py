@@ -295,7 +295,7 @@ def agreeing_labels():
     return labels.mask(np.add.outer(rows // 20, np.arange(6)) % 12 == 0)
 
 
-def test_labels_in_place_of_features_are_told_once(tmp_path, capsys):
+def test_labels_used_as_features_warn_once(tmp_path, capsys):
     labels = agreeing_labels().fillna(0).astype(int)
     assert len(labels.drop_duplicates()) < 60
     labels.insert(0, "id", range(300))
@@ -311,7 +311,7 @@ def test_labels_in_place_of_features_are_told_once(tmp_path, capsys):
         assert {one.filename for one in said} == {__file__}
 
 
-def test_decimal_commas_are_told(rows, tmp_path):
+def test_decimal_commas_are_reported(rows, tmp_path):
     commas = pd.DataFrame(rows[0][:60], columns=NAMES).map(lambda number: f"{number:.3f}".replace(".", ","))
     commas.to_csv(tmp_path / "rows.csv", sep=";", index=False, encoding="utf-8-sig")
     for features, code in ((None, "no-features"), (["b"], "not-numeric")):
@@ -325,7 +325,7 @@ def test_decimal_commas_are_told(rows, tmp_path):
         qt.cluster_file(tmp_path / "rows.csv", tmp_path / "out.csv", n_clusters=2, n_members=3)
 
 
-def test_answers_to_questions_are_features_without_a_word():
+def test_answers_to_questions_are_features_without_a_warning():
     rng = np.random.default_rng(0)
     answers = np.clip(np.round(3 + rng.normal(size=(200, 1)) + 0.6 * rng.normal(size=(200, 6))), 1, 5)
     with warnings.catch_warnings():

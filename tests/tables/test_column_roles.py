@@ -36,7 +36,7 @@ def run(*arguments, capsys, code=0):
     return printed
 
 
-def test_ids_and_known_classes_are_no_members_of_a_file(frame, tmp_path, capsys):
+def test_ids_and_known_classes_are_not_members_of_a_file(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "t.csv", index=False)
     expected = qt.consensus(frame[MEMBERS], 3)
     with warns("id-column", "class-columns"):
@@ -57,7 +57,7 @@ def test_known_classes_are_found_by_a_word_of_their_name(frame, name):
 
 
 @pytest.mark.parametrize("name", ["construed", "km_classic", "targeted"])
-def test_parts_of_words_are_no_names_of_classes(frame, name):
+def test_parts_of_words_are_not_names_of_classes(frame, name):
     ens = qt.ensemble_from_frame(frame.drop(columns="cell").rename(columns={"class": name}))
     assert name in ens.names
 
@@ -69,7 +69,7 @@ def test_members_decide(frame, tmp_path):
 
 
 @pytest.mark.parametrize("native", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, "duckdb"])
-def test_ids_and_known_classes_are_no_members_of_a_frame(frame, native):
+def test_ids_and_known_classes_are_not_members_of_a_frame(frame, native):
     held = duckdb.from_df(frame) if native == "duckdb" else native(dict(frame))
     with warns("id-column", "class-columns"):
         ens = qt.ensemble_from_frame(held)
@@ -90,7 +90,7 @@ def test_ids_anywhere_in_many_rows_are_found_without_reading_all(tmp_path):
     assert result.names == ("a", "b")
 
 
-def test_features_among_clusterings_are_left_out_with_a_word(tmp_path, frame, capsys):
+def test_features_among_clusterings_are_ignored_with_a_warning(tmp_path, frame, capsys):
     expected = qt.consensus(frame[MEMBERS], 3)
     rng = np.random.default_rng(1)
     frame[["x", "y"]] = rng.normal(size=(60, 2)).round(3)
@@ -127,7 +127,7 @@ def test_a_frame_of_labels_is_judged_alike_wherever_it_is_passed(frame):
         np.testing.assert_array_equal(qt.trust(messy), qt.trust(frame[MEMBERS]))
 
 
-def test_features_beside_few_clusterings_are_refused_wherever_they_are_passed(frame):
+def test_features_among_few_clusterings_are_refused_everywhere(frame):
     rng = np.random.default_rng(1)
     few = pd.DataFrame({"id": range(60), "m0": frame["m0"], "x": rng.normal(size=60), "serial": rng.permutation(60)})
     for combine in (qt.consensus, qt.consensus_frame):
@@ -151,7 +151,7 @@ def test_a_table_of_features_is_refused_and_all_are_named(tmp_path, frame, capsy
         qt.ensemble_from_frame(frame[["m0", "x"]])
 
 
-def test_an_earlier_answer_is_no_member(tmp_path, frame, capsys):
+def test_an_earlier_answer_is_not_a_member(tmp_path, frame, capsys):
     frame[["cell", *MEMBERS]].to_csv(tmp_path / "t.csv", index=False)
     keep = ["--members", "m*", "--keep", ",".join(MEMBERS), "--confidence", "-q"]
     run("combine", tmp_path / "t.csv", "-k", 3, "-o", tmp_path / "first.csv", *keep, capsys=capsys)
@@ -205,7 +205,7 @@ def test_every_entry_point_gives_columns_the_same_roles(tmp_path, frame, capsys)
     assert all(found == labels[0] for found in labels)
 
 
-def test_dates_among_clusterings_are_left_out_with_a_word(tmp_path, frame):
+def test_dates_among_clusterings_are_ignored_with_a_warning(tmp_path, frame):
     frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60) % 5, unit="D")
     frame.to_parquet(tmp_path / "t.parquet")
     with warns("date-columns"):
@@ -215,7 +215,7 @@ def test_dates_among_clusterings_are_left_out_with_a_word(tmp_path, frame):
             assert qt.ensemble_from_frame(held).names == tuple(MEMBERS)
 
 
-def test_fractions_are_said_to_be_no_labels(tmp_path, frame, capsys):
+def test_fractions_warn_that_they_are_not_labels(tmp_path, frame, capsys):
     frame["price"] = np.arange(60) % 9 + 0.5
     frame.to_csv(tmp_path / "t.csv", index=False)
     printed = run("weigh", tmp_path / "t.csv", capsys=capsys)
@@ -234,7 +234,7 @@ def test_features_that_begin_like_labels_are_found_when_counted(tmp_path):
         qt.consensus_file(tmp_path / "t.parquet", tmp_path / "out.parquet")
 
 
-def test_odd_tables_are_said_to_be(tmp_path, capsys):
+def test_odd_tables_warn(tmp_path, capsys):
     lines = [",".join([f"m{j}", *("012"[(i * j) % 3] for i in range(61))]) for j in range(4)]
     (tmp_path / "transposed.csv").write_text("\n".join([",".join(["id", *(f"r{i}" for i in range(61))]), *lines]))
     assert "looks transposed" in run("combine", tmp_path / "transposed.csv", "-k", 2, capsys=capsys).err
@@ -265,7 +265,7 @@ def test_odd_columns_of_frames_in_memory_are_named(frame):
     qt.Ensemble({"class": frame["class"], "m0": frame["m0"]})
 
 
-def test_series_in_different_orders_are_told(frame):
+def test_series_in_different_orders_warn(frame):
     series = [frame[name] for name in MEMBERS]
     expected = qt.consensus(series, 3).labels.tolist()
     with warns("different-indexes"):
@@ -273,7 +273,7 @@ def test_series_in_different_orders_are_told(frame):
     assert shifted.labels.tolist() == expected
 
 
-def test_a_list_of_rows_is_said_to_be_one(frame):
+def test_a_list_of_rows_warns(frame):
     with warns("list-of-rows"):
         qt.Ensemble(frame[MEMBERS].to_numpy().tolist())
 
@@ -385,7 +385,7 @@ def test_a_text_table_can_be_described_to_the_library(tmp_path):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", delimiter="::")
 
 
-def test_frames_that_are_hardly_ensembles_are_told():
+def test_frames_that_are_unlikely_ensembles_warn():
     column = [0, 1, 2] * 10
     copies = pd.DataFrame({"a": column, "b": column, "c": column, "d": column[::-1]})
     with warns("identical-members"):
@@ -396,7 +396,7 @@ def test_frames_that_are_hardly_ensembles_are_told():
         qt.Ensemble(copies.T)
 
 
-def test_columns_of_a_matrix_that_are_hardly_members_are_told_by_their_places():
+def test_unlikely_members_of_a_matrix_are_named_by_position():
     column = np.arange(30) % 3
     with warns("identical-members"):
         qt.Ensemble(np.stack([column, column[::-1], column, column], axis=1))
@@ -407,7 +407,7 @@ def test_columns_of_a_matrix_that_are_hardly_members_are_told_by_their_places():
 
 
 @pytest.mark.parametrize("kind", [int, float, str, object])
-def test_a_matrix_of_any_kind_that_looks_transposed_is_told(kind):
+def test_a_matrix_of_any_kind_that_looks_transposed_warns(kind):
     labels = np.stack([np.arange(40) // k % 4 for k in (1, 4, 10)]).astype(kind)
     with warns("transposed"):
         qt.Ensemble(labels)
@@ -417,7 +417,7 @@ def test_a_matrix_of_any_kind_that_looks_transposed_is_told(kind):
             qt.Ensemble(labels)
 
 
-def test_one_hot_codes_are_told_from_labels(tmp_path, capsys):
+def test_one_hot_codes_are_distinguished_from_labels(tmp_path, capsys):
     members = [np.arange(60) % 3, np.arange(60) // 15, np.arange(60) % 7 // 2]
     codes = np.hstack([np.eye(5, dtype=int)[labels] for labels in members])  # some columns hold zeros alone
     frame = pd.DataFrame(codes, columns=[f"c{j}" for j in range(15)])
@@ -442,7 +442,7 @@ def test_a_member_without_information_is_ignored(label, reason, tmp_path, frame,
     assert next(member for member in members if member["name"] == "same")["reason"].startswith(reason)
 
 
-def test_features_among_members_are_named_all_at_once():
+def test_features_among_members_are_named_in_one_message():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=40), "a": np.arange(40) % 2, "y": rng.normal(size=40)})
     with raises("features"):
@@ -452,7 +452,7 @@ def test_features_among_members_are_named_all_at_once():
     assert type(raised.value) is InputError
 
 
-def test_lists_among_few_rows_are_no_labels(tmp_path, capsys):
+def test_lists_among_few_rows_are_not_labels(tmp_path, capsys):
     pl.DataFrame({f"m{j}": [[1, 2], [3]] for j in range(4)}).write_parquet(tmp_path / "t.parquet")
     assert (
         "Labels must be numbers, text or categories"
@@ -460,7 +460,7 @@ def test_lists_among_few_rows_are_no_labels(tmp_path, capsys):
     )
 
 
-def test_what_is_no_feature_is_said_in_words_of_the_command(frame, tmp_path, capsys):
+def test_the_command_names_columns_that_are_not_features(frame, tmp_path, capsys):
     frame.assign(x=np.arange(60) % 7, y=np.arange(60) % 11)[["cell", "x", "y"]].assign(t="NL").to_csv(
         tmp_path / "f.csv"
     )

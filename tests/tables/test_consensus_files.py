@@ -125,7 +125,7 @@ def test_what_cannot_work_is_refused_before_any_work(tmp_path, labels):
     assert not (tmp_path / "out.parquet").exists()
 
 
-def test_an_existing_file_is_replaced_only_when_asked(tmp_path, labels):
+def test_an_existing_file_is_replaced_only_on_request(tmp_path, labels):
     source, out = tmp_path / "labels.parquet", tmp_path / "out.parquet"
     write(source, labels)
     out.write_text("mine")

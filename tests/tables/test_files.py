@@ -136,7 +136,7 @@ def test_dialects(text, delimiter, header, columns):
     assert (found.delimiter, found.header, found.columns) == (delimiter, header, columns)
 
 
-def test_text_that_is_no_number_stays_text_and_ids_stay_as_they_are(tmp_path):
+def test_text_that_is_not_a_number_and_ids_stay_unchanged(tmp_path):
     (tmp_path / "t.csv").write_text("id,a,b,c,d\n007,1,1.0,0.5,1\n008,2,2.0,0.5,x\n009,NA,,1.5,NaN\n")
     found, kinds = contents(tmp_path / "t.csv")
     assert kinds == {"id": "integer", "a": "integer", "b": "integer", "c": "number", "d": "text"}
@@ -154,7 +154,7 @@ def test_a_kind_that_changes_late_in_the_file_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("type", ["VARCHAR", "BIGINT", "UBIGINT", "DECIMAL(38, 0)"])
 @pytest.mark.parametrize("large", [2**53, 2**63 - 2, 2**64 - 4])
-def test_large_whole_numbers_are_told_apart(type, large, tmp_path):
+def test_large_whole_numbers_are_distinguished(type, large, tmp_path):
     if type == "BIGINT" and large >= 2**63:
         pytest.skip("does not fit")
     cells = ", ".join(f"(CAST('{large + step}' AS {type}))" for step in (0, 1, 0, 1))
@@ -265,7 +265,7 @@ def test_numbers_for_names_are_names(tmp_path, names):
 
 
 @pytest.mark.parametrize("table", [",0,1,2\na,0,1,1\nb,1,0,1\n", ",0,1\na,0,1\nb,1,0\n"])
-def test_numbered_columns_beside_named_rows(table):
+def test_numbered_columns_with_named_rows(table):
     """What pandas writes for a frame that was transposed."""
     with warns("header-guess"):
         found = find_dialect(table, "table")
@@ -366,7 +366,7 @@ def test_lines_of_json_are_read(tmp_path, name):
 
 
 @pytest.mark.parametrize("ending", ["mat", "pkl", "rds"])
-def test_what_is_not_read_is_told_the_way(tmp_path, ending):
+def test_unreadable_formats_are_refused_with_advice(tmp_path, ending):
     (tmp_path / f"t.{ending}").write_bytes(b"anything")
     with raises("foreign-format"):
         open_table(tmp_path / f"t.{ending}")
@@ -470,7 +470,7 @@ def test_an_endless_line_of_a_text_table(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "npz"])
-def test_folders_whose_name_is_no_text(tmp_path, ending, capsys):
+def test_folders_whose_name_is_not_text(tmp_path, ending, capsys):
     source, folder = tmp_path / "labels.csv", tmp_path / os.fsdecode(b"out-\xff")
     source.write_text("a,b\n" + "0,0\n1,1\n" * 10)
     folder.mkdir()
@@ -493,7 +493,7 @@ def test_columns_named_by_their_number_of_labels_that_are_counted_from_one(tmp_p
         assert table.n_rows == 100
 
 
-def test_a_first_line_that_may_be_names_but_is_taken_for_data(tmp_path):
+def test_a_first_line_that_may_be_names_but_is_read_as_data(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("\n".join(["2,3,4", *(f"{i % 2 + 1},{i % 3 + 1},{i % 4 + 1}" for i in range(50))]))
     with warns("header-guess"):
@@ -515,7 +515,7 @@ def test_json_by_columns(tmp_path, text):
         open_table(tmp_path / "labels.json")
 
 
-def test_an_output_that_is_no_path(tmp_path):
+def test_an_output_that_is_not_a_path(tmp_path):
     (tmp_path / "labels.csv").write_text("a,b\n" + "0,0\n1,1\n" * 10)
     with raises("output-path"):
         qt.consensus_file(tmp_path / "labels.csv", 3)

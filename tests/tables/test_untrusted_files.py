@@ -122,7 +122,7 @@ def test_text_that_is_not_utf8(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e-13, 1e13, 1e308])
-def test_weights_whose_sums_are_no_numbers(weight):
+def test_weights_whose_sums_are_not_finite(weight):
     with raises("weight-range"):
         qt.Ensemble([A, B], row_weights=[weight] * 12)
     with raises("weight-range"):
@@ -216,7 +216,7 @@ def test_archives_are_checked_wherever_they_are_read(tmp_path, capsys):
         load_model(path)
 
 
-def test_column_names_that_are_no_text(tmp_path, capsys):
+def test_column_names_that_are_not_text(tmp_path, capsys):
     path = tmp_path / "labels.parquet"
     pd.DataFrame({"abcdefgh": A, "b": B}).to_parquet(path, index=False)
     path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abc\xff\xfefgh"))

@@ -1,6 +1,7 @@
 """Camps of members, and the credible ball around a consensus."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import quorate as qt
@@ -29,10 +30,11 @@ def test_two_planted_camps_are_found(sizes):
             list(range(sizes[0])),
             list(range(sizes[0], sum(sizes))),
         ]
-    assert groups.sentence.startswith(
-        f"The members fall into 2 groups: {sizes[0]} support 3 clusters, {sizes[1]} support 7 clusters."
+    found = (
+        f"The members fall into two groups: {sizes[0]} support 3 clusters, {sizes[1]} support 7 clusters that split "
     )
-    assert "the second splits clusters" in groups.sentence
+    assert groups.sentence.startswith(found)
+    assert len(groups.differences[0].split) == 2
 
 
 def test_members_of_one_opinion_are_one_camp():
@@ -43,6 +45,29 @@ def test_members_of_one_opinion_are_one_camp():
         assert len(groups.camps) == 1
     assert groups.sentence == "The 20 members form one group: no subgroups with different partitions."
     assert np.isnan(groups.silhouette)
+
+
+def test_camps_need_no_rows():
+    """Counted tables have patterns only; the camps and their comparison are the same."""
+    random = np.random.default_rng(4)
+    coarse, fine = nested_classes(random, 300)
+    members = [noisy(random, coarse, 0.1) for _ in range(6)] + [noisy(random, fine, 0.1) for _ in range(4)]
+    with_rows = qt.camps(members)
+    counted = qt.camps(qt.ensemble_from_frame(pl.DataFrame(dict(zip("abcdefghij", members, strict=True))).lazy()))
+    assert counted.sentence == with_rows.sentence
+    assert counted.differences[0].split == with_rows.differences[0].split
+    labels = with_rows.camps[1].pattern_labels[qt.Ensemble(members).row_pattern]
+    np.testing.assert_array_equal(labels, with_rows.camps[1].consensus.labels)
+
+
+def test_the_weight_of_camps_is_that_of_the_result():
+    random = np.random.default_rng(5)
+    coarse, fine = nested_classes(random, 300)
+    members = [noisy(random, coarse, 0.1) for _ in range(6)] + [noisy(random, fine, 0.1) for _ in range(4)]
+    result = qt.consensus(members, 3)
+    weights = [camp.weight for camp in qt.camps(result).camps]
+    np.testing.assert_allclose(weights, [result.member_weights[:6].sum(), result.member_weights[6:].sum()])
+    assert [camp.weight for camp in qt.camps(members).camps] == pytest.approx([0.6, 0.4])
 
 
 def test_random_members_are_outliers_and_no_camp():

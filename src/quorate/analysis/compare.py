@@ -209,6 +209,14 @@ class EarlierPartition:
         cells = sp.coo_array((np.ones(int(labeled.sum())), (pattern[labeled], common[labeled])), shape=shape)
         return cls(column.levels, sp.csr_array(cells), n_added, len(old) - len(in_old))
 
+    @classmethod
+    def of_patterns(cls, groups: Labels, counts: Floats) -> EarlierPartition:
+        """Return a partition (m,) of the patterns, of which each has a number (m,) of rows, as the earlier one."""
+        labeled = np.flatnonzero(groups >= 0)
+        n_groups = int(groups.max(initial=-1)) + 1
+        cells = sp.csr_array((counts[labeled], (labeled, groups[labeled])), shape=(len(groups), n_groups))
+        return cls(np.arange(n_groups), cells)
+
     def compare(self, groups: Labels, ids: Sequence[int]) -> PartitionComparison:
         """Compare with a partition of the patterns whose clusters have these ids, by counts; `moved` stays empty."""
         crossed = replace(self._crossed(groups, len(ids)), second_labels=np.asarray(ids))

@@ -10,14 +10,16 @@ credible partial partitions (CHIPS, arXiv 2511.16040).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from quorate._utils.array_types import Bools, Floats, Ints, Labels
+from quorate._utils.array_types import Bools, Floats, Labels
 from quorate._utils.checks import check_number
+from quorate.algorithms.answer import Answer
 from quorate.algorithms.registry import ConsensusResult, consensus
 from quorate.ensemble import Ensemble
 from quorate.row_similarity import group_sizes, shared_rows
@@ -33,6 +35,8 @@ class CoreStep:
     """Share of the rows kept."""
     set_aside: str | None
     """The member that was set aside to get here; None at the first point."""
+    cluster_shares: tuple[float, ...] = field(repr=False)
+    """(k,) share of each consensus cluster that is kept."""
 
 
 @dataclass(frozen=True)
@@ -77,22 +81,31 @@ def core(labels: Any, agreement: float = 0.9, **options: Any) -> Core:
     """
     agreement = check_number("agreement", agreement, above=0, high=1)
     result = labels if isinstance(labels, ConsensusResult) else consensus(labels, **options)
-    ens, groups = result.ensemble, result.estimator.pattern_labels_
-    opposed = oppositions(ens, groups) & (result.member_weights > 0)  # members without weight do not count
-    path = _set_aside_in_turn(ens, groups, opposed, result.member_weights)
-    step = max(i for i, point in enumerate(path) if point.agreement >= agreement - 1e-12)
-    aside = np.array([ens.names.index(str(point.set_aside)) for point in path[1 : step + 1]], dtype=np.int64)
-    in_core = _not_opposed(groups, opposed, aside)
-    kept = np.where(in_core, groups, -1)
-    sizes = group_sizes(ens, groups, result.n_clusters)
+    return core_of(result.estimator.answer_, agreement)
+
+
+def core_of(answer: Answer, agreement: float) -> Core:
+    """Return the core of a consensus at a required agreement."""
+    ens = answer.ensemble
+    curve, in_core = [], np.zeros(0, dtype=np.bool_)
+    for step, kept in _set_aside_in_turn(answer):
+        curve.append(step)
+        if step.agreement >= agreement - 1e-12:
+            in_core = kept.copy()
+    used = [step for step in curve if step.agreement >= agreement - 1e-12]
     return Core(
-        labels=kept[ens.row_pattern],
-        share=path[step].share,
-        cluster_shares=group_sizes(ens, kept, result.n_clusters) / sizes,
-        agreement=path[step].agreement,
-        set_aside=tuple(ens.names[j] for j in aside),
-        curve=tuple(path),
+        labels=np.where(in_core, answer.labels, -1)[ens.row_pattern],
+        share=used[-1].share,
+        cluster_shares=np.array(used[-1].cluster_shares),
+        agreement=used[-1].agreement,
+        set_aside=tuple(str(step.set_aside) for step in used[1:]),
+        curve=tuple(curve),
     )
+
+
+def core_curve(answer: Answer) -> tuple[CoreStep, ...]:
+    """Return the share of the rows kept against the required agreement."""
+    return tuple(step for step, _ in _set_aside_in_turn(answer))
 
 
 def oppositions(ens: Ensemble, groups: Labels) -> Bools:
@@ -110,28 +123,32 @@ def oppositions(ens: Ensemble, groups: Labels) -> Bools:
     return opposed
 
 
-def _set_aside_in_turn(ens: Ensemble, groups: Labels, opposed: Bools, weights: Floats) -> list[CoreStep]:
-    """Set members aside one after the other, each time the one whose absence adds most rows per weight."""
-    n_rows = float(ens.counts.sum())
+def _set_aside_in_turn(answer: Answer) -> Iterator[tuple[CoreStep, Bools]]:
+    """Set members aside one after the other, each time the one whose absence adds most rows per weight.
+
+    Yields each step with the patterns (m,) in the core.
+    """
+    ens, groups, weights = answer.ensemble, answer.labels, answer.weights
+    opposed = oppositions(ens, groups) & (weights > 0)  # members without weight do not count
     counts = np.where(groups >= 0, ens.counts, 0).astype(np.float64)
+    sizes = group_sizes(ens, groups, answer.n_clusters)
+    dissent = counts @ opposed  # breaks ties: the member that opposes most rows
+    n_opposed = opposed.sum(axis=1)
     left = np.flatnonzero(weights > 0)
-    opposed = opposed.copy()
-    path = [CoreStep(1.0, float(counts[~opposed.any(axis=1)].sum()) / n_rows, None)]
-    agreeing = float(weights.sum())
+
+    def step(set_aside: str | None) -> tuple[CoreStep, Bools]:
+        in_core = (groups >= 0) & (n_opposed == 0)
+        kept = np.bincount(groups[in_core], weights=counts[in_core], minlength=len(sizes))
+        share = float(kept.sum() / ens.counts.sum())
+        agreeing = float(weights[left].sum() / weights.sum())
+        return CoreStep(agreeing, share, set_aside, tuple((kept / sizes).tolist())), in_core
+
+    yield step(None)
     while len(left) > 1:
-        n_opposed = opposed[:, left].sum(axis=1)
-        only = counts * (n_opposed == 1)  # rows that one member alone keeps out
-        gains = only @ opposed[:, left]
-        dissent = counts @ opposed[:, left]  # breaks ties: the member that opposes most rows
-        chosen = left[np.lexsort((left, -dissent, -gains / weights[left]))[0]]
+        alone = np.flatnonzero(n_opposed == 1)  # rows that one member alone keeps out
+        gains = np.bincount(opposed[alone].argmax(axis=1), weights=counts[alone], minlength=ens.n_members)
+        chosen = left[np.lexsort((left, -dissent[left], -gains[left] / weights[left]))[0]]
         left = left[left != chosen]
+        n_opposed = n_opposed - opposed[:, chosen]
         opposed[:, chosen] = False
-        agreeing -= float(weights[chosen])
-        share = float(counts[~opposed.any(axis=1)].sum()) / n_rows
-        path.append(CoreStep(agreeing / float(weights.sum()), share, ens.names[chosen]))
-    return path
-
-
-def _not_opposed(groups: Labels, opposed: Bools, aside: Ints) -> Bools:
-    rest = np.delete(opposed, aside, axis=1)
-    return (groups >= 0) & ~rest.any(axis=1)
+        yield step(ens.names[chosen])

@@ -1,13 +1,15 @@
 """Do the members share one opinion? Camps of members that agree with each other more than with the rest.
 
 A mean agreement hides that members may support different partitions: twelve of three clusters, eight of seven. Members
-are grouped by average link on 1 - AMI. A grouping counts only if almost every member is clearly nearer to its own camp
-than to any other: members whose resolution varies gradually, such as k-means with random k, form one camp.
+are grouped by average link on 1 - AMI. A grouping counts only if (almost) every member is clearly nearer to its own
+camp than to any other: members whose resolution varies gradually, such as k-means with random k, form one camp. Runs
+of k-means that end in a few local optima are camps: they support different partitions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,19 +19,19 @@ from scipy.spatial.distance import squareform
 
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.registry import ConsensusResult, consensus
-from quorate.analysis.compare import compare_partitions, listed
-from quorate.ensemble import Ensemble, as_ensemble
+from quorate.analysis.compare import EarlierPartition, PartitionComparison, listed
+from quorate.ensemble import Clusterings, Ensemble, as_ensemble, cached, find_patterns, member_codes
 from quorate.reliability import agreement, ratio, shared_information
 from quorate.row_similarity import shared_rows
 
-_MOST_CAMPS = 8
 _FEWEST_MEMBERS = 2
-_SMALLEST_SHARE = 0.1  # of the members, for a camp of its own
+_SMALLEST_SHARE = 0.15  # of the members, for a camp of its own
 _CLEAR = 0.08  # silhouette width that all but a few members must reach
-_GAP = 1.75  # and how much nearer its own camp must be, in standard deviations of the distances within camps
-_FEW = 0.1  # share of the members that may lie between camps
+_GAP = 1.4  # and how much nearer its own camp must be, in standard deviations of the distances within camps
+_FEW = 0.02  # share of the members that may lie between camps
 _NO_SPREAD = 1e-3  # keeps the gap finite where the members of each camp are copies
 _OUTLIER = 0.1  # AMI with the nearest member below which a member belongs to no camp
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,14 @@ class Camp:
     """The ensemble of these members alone."""
     members: Ints
     """Positions in the whole ensemble."""
-    share: float
-    """Share of all members."""
+    weight: float
+    """Share of the members' weight."""
     agreement: float
     """Mean AMI of two of its members; 1 for a single member."""
     most_central: str
     """The member with the largest mean AMI with the others of the camp."""
+    pattern: Labels = field(repr=False)
+    """(m,) pattern in `ensemble` of each pattern of the whole ensemble."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,6 +60,11 @@ class Camp:
     def consensus(self) -> ConsensusResult:
         """The consensus of these members, with an automatic number of clusters; computed when first read."""
         return consensus(self.ensemble)
+
+    @property
+    def pattern_labels(self) -> Labels:
+        """(m,) consensus of these members, for each pattern of the whole ensemble."""
+        return self.consensus.estimator.pattern_labels_[self.pattern]
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,15 @@ class Camps:
     """Mean AMI of two members of different camps; NaN if there is one camp."""
     silhouette: float
     """Mean silhouette width of the members (1 - AMI as distance); NaN if there is one camp."""
+    counts: Floats = field(repr=False)
+    """(m,) number of rows of each pattern of the ensemble."""
+
+    @cached_property
+    def differences(self) -> tuple[PartitionComparison, ...]:
+        """How the consensus of each other camp differs from that of the first. Computes the consensus of each camp."""
+        first, *others = self.camps
+        earlier = EarlierPartition.of_patterns(first.pattern_labels, self.counts)
+        return tuple(earlier.compare(camp.pattern_labels, range(camp.consensus.n_clusters)) for camp in others)
 
     @property
     def sentence(self) -> str:
@@ -77,17 +95,9 @@ class Camps:
         aside = f" {_members(len(self.outliers))} no other member." if self.outliers else ""
         if len(self.camps) <= 1:
             return f"The {n} members form one group: no subgroups with different partitions.{aside}"
-        parts = [_support(camp) for camp in self.camps]
-        first = self.camps[0].consensus
-        change = compare_partitions(first.labels, self.camps[1].consensus.labels)
-        how = []
-        if change.split:
-            how.append(f"splits clusters {listed(sorted(change.split))}")
-        if change.merged:
-            merged = sorted(old for group in change.merged.values() for old in group)
-            how.append(f"merges clusters {listed(merged)}")
-        difference = f" Compared with the first group, the second {' and '.join(how)}." if how else ""
-        return f"The members fall into {len(self.camps)} groups: {', '.join(parts)}.{difference}{aside}"
+        changes = ["", *(_difference(change) for change in self.differences)]
+        parts = [_support(camp) + change for camp, change in zip(self.camps, changes, strict=True)]
+        return f"The members fall into {_NUMBERS[len(self.camps)]} groups: {', '.join(parts)}.{aside}"
 
 
 def camps(ens: Any) -> Camps:
@@ -95,7 +105,8 @@ def camps(ens: Any) -> Camps:
 
     Parameters
     ----------
-    ens : Ensemble or anything `Ensemble` takes
+    ens : ConsensusResult, or an Ensemble or anything `Ensemble` takes
+        A result also gives the weights of the members; otherwise all weigh the same.
 
     Returns
     -------
@@ -110,33 +121,59 @@ def camps(ens: Any) -> Camps:
     >>> [camp.members.tolist() for camp in groups.camps]
     [[0, 1, 2], [3, 4]]
     """
-    ens = as_ensemble(ens)
+    weights = ens.member_weights if isinstance(ens, ConsensusResult) else None
+    ens = ens.ensemble if isinstance(ens, ConsensusResult) else as_ensemble(ens)
+    weights = np.full(ens.n_members, 1 / ens.n_members) if weights is None else weights
+    camp_of, width = member_camps(ens)
     ami = agreement(ens, measure="ami")
+    between = (camp_of[:, None] != camp_of) & (camp_of >= 0) & (camp_of[:, None] >= 0)
+    found = [np.flatnonzero(camp_of == camp) for camp in range(camp_of.max(initial=-1) + 1)]
+    return Camps(
+        camps=tuple(_camp(ens, members, ami, weights) for members in found),
+        outliers=tuple(ens.names[j] for j in np.flatnonzero(camp_of < 0)),
+        agreement_between=float(ami[between].mean()) if between.any() else float("nan"),
+        silhouette=width,
+        counts=ens.counts.astype(np.float64),
+    )
+
+
+def member_camps(ens: Clusterings) -> tuple[Ints, float]:
+    """Return (M,) the camp of each member, the largest is 0, -1 for outliers; and the mean silhouette width."""
+    return cached(ens, "camps", lambda: _find_camps(agreement(ens, measure="ami")))
+
+
+def _find_camps(ami: Floats) -> tuple[Ints, float]:
     others = ami - 2 * np.eye(len(ami))  # the diagonal must not count
-    lonely = others.max(axis=1) < _OUTLIER if len(ami) > 2 else np.zeros(len(ami), dtype=np.bool_)
-    placed = np.flatnonzero(~lonely)
+    alone = others.max(axis=1) < _OUTLIER if len(ami) > 2 else np.zeros(len(ami), dtype=np.bool_)
+    placed = np.flatnonzero(~alone)
     groups, width = _grouping(ami[np.ix_(placed, placed)])
     found = [placed[groups == g] for g in range(groups.max(initial=-1) + 1)]
     found.sort(key=lambda members: (-len(members), members[0]))
-    between = groups[:, None] != groups
-    return Camps(
-        camps=tuple(_camp(ens, members, ami) for members in found),
-        outliers=tuple(ens.names[j] for j in np.flatnonzero(lonely)),
-        agreement_between=float(ami[np.ix_(placed, placed)][between].mean()) if between.any() else float("nan"),
-        silhouette=width,
-    )
+    camp_of = np.full(len(ami), -1, dtype=np.int64)
+    for camp, members in enumerate(found):
+        camp_of[members] = camp
+    return camp_of, width
 
 
-def _camp(ens: Ensemble, members: Ints, ami: Floats) -> Camp:
+def _camp(ens: Ensemble, members: Ints, ami: Floats, weights: Floats) -> Camp:
     own = ami[np.ix_(members, members)]
     mean = (own.sum(axis=1) - 1) / max(len(members) - 1, 1)
+    selected = ens.select(members.tolist())
     return Camp(
-        ensemble=ens.select(members.tolist()),
+        ensemble=selected,
         members=members,
-        share=len(members) / ens.n_members,
+        weight=float(weights[members].sum()),
         agreement=float(mean.mean()) if len(members) > 1 else 1.0,
         most_central=ens.names[members[int(np.argmax(mean))]],
+        pattern=_patterns_in(selected, ens, members),
     )
+
+
+def _patterns_in(selected: Ensemble, ens: Ensemble, members: Sequence[int] | Ints) -> Labels:
+    """Return the pattern in an ensemble of some members of each pattern of the whole ensemble."""
+    codes = np.stack([member_codes(ens, j) for j in members], axis=1)
+    ids = np.where(codes >= 0, codes + selected.cluster_offsets[:-1], -1)
+    return find_patterns(selected, ids.astype(np.int32)).astype(np.int64)
 
 
 def _grouping(ami: Floats) -> tuple[Ints, float]:
@@ -149,7 +186,7 @@ def _grouping(ami: Floats) -> tuple[Ints, float]:
     distance = np.clip(1 - ami, 0, None)
     np.fill_diagonal(distance, 0)
     tree = linkage(squareform(distance, checks=False), method="average")
-    for number in range(2, min(_MOST_CAMPS, n // smallest) + 1):
+    for number in range(2, n // smallest + 1):
         groups = fcluster(tree, number, criterion="maxclust").astype(np.int64) - 1
         if groups.max() + 1 < number or np.bincount(groups).min() < smallest:
             continue
@@ -183,6 +220,20 @@ def _spread_within(distance: Floats, groups: Ints) -> float:
 def _support(camp: Camp) -> str:
     k = camp.consensus.n_clusters
     return f"{len(camp.members)} support {k} cluster{'s' * (k != 1)}"
+
+
+def _difference(change: PartitionComparison) -> str:
+    """Return which clusters of the first camp another one splits or merges."""
+    how = []
+    if change.split:
+        how.append(f"split {_clusters(change.split)}")
+    if change.merged:
+        how.append(f"merge {_clusters({old for group in change.merged.values() for old in group})}")
+    return f" that {' and '.join(how)}" if how else ""
+
+
+def _clusters(labels: Any) -> str:
+    return f"cluster{'s' * (len(labels) > 1)} {listed(sorted(labels))}"
 
 
 def _members(n: int) -> str:

@@ -3,9 +3,8 @@
     python -m benchmarks.median
 
 20 draws of 10 members from each pool: agreement with the known classes (ARI) and the number of clusters that the median
-finds with each loss, and LWGP cut into the same number of clusters as the one with variation of information. The first
-ten draws decided the default, the other ten confirm it. Finished draws are kept in .cache/median; run again to go on
-after an interruption.
+finds with each loss, and LWGP cut into the same number of clusters as the one with variation of information. Finished
+draws are kept in .cache/median; run again to go on after an interruption.
 """
 
 from __future__ import annotations

@@ -76,5 +76,8 @@ def test_the_table_and_the_figure_show_every_member(members):
     assert choice.to_frame()["key"].tolist() == list(members)
     matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
     ax = qt.plot.choose_member(choice)
     assert {text.get_text() for text in ax.texts} == set(members) - {"split_4"}
+    plt.close("all")

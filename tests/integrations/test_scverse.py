@@ -127,6 +127,8 @@ def test_scanpy_draws_the_consensus_in_its_colors():
     scanpy = pytest.importorskip("scanpy", reason="scanpy is not installed")
     matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
     adata = cells()
     adata.obsm["X_umap"] = np.asarray(adata.X)
     qt.consensus(adata, 3, keys=KEYS)
@@ -136,3 +138,4 @@ def test_scanpy_draws_the_consensus_in_its_colors():
     assert list(adata.uns["consensus_colors"]) == colors
     drawn = {matplotlib.colors.to_hex(color) for color in axes[0].collections[0].get_facecolors()}
     assert drawn == set(colors)
+    plt.close("all")

@@ -22,7 +22,7 @@ from quorate.integrations.anndata import clusterings_of, is_annotated
 from quorate.reliability import Reproduction, agreement, reproduction
 
 _FINER, _AS_FINE, _COARSER = 1.02, 0.95, 0.85  # bounds of the ratio of two entropies
-_SUPPORTED = 0.15  # excess that one in twenty ensembles without structure reaches (docs/how-to/single-cell.md)
+_SUPPORTED = 0.15  # excess that at most 4 % of ensembles without structure reach (docs/how-to/single-cell.md)
 
 
 @dataclass(frozen=True)

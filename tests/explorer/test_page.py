@@ -397,3 +397,16 @@ def test_errors_are_shown_until_they_are_fixed(chromium, running):
         page.answered(lambda: page.page.press("#param-beta", "Tab"))
         assert not page.page.is_visible("#error")
         assert [problem for problem in page.problems if "422" not in problem] == []
+
+
+def test_a_model_from_features_shows_the_agreement_of_its_kinds(chromium):
+    centers = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 40, axis=0)
+    model = qt.ConsensusClustering(random_state=0).fit(centers + np.random.default_rng(0).normal(size=centers.shape))
+    with qt.explore(model, open_browser=False) as running, Shown(chromium).start(running.url) as page:
+        assert tuple(page.column("members", 1)) == model.ensemble_.names
+        page.go("answer")
+        assert page.run("document.querySelectorAll('#by-k polyline').length") == 2
+        assert page.page.inner_text("#suggested") == model.choice_.sentence
+        assert page.page.is_visible("#score-of-kinds")
+        assert not page.page.is_visible("#score-of-labels")
+        page.clean(running.url)

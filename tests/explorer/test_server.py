@@ -294,6 +294,33 @@ def test_missing_labels_and_a_method_without_dendrogram(bench):
         assert post(client, "points", {"query": {}}).status_code == 422
 
 
+def test_a_model_from_features_keeps_its_choice_by_kinds():
+    centers = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 40, axis=0)
+    X = centers + np.random.default_rng(0).normal(size=centers.shape)
+    model = qt.ConsensusClustering(2, random_state=0).fit(X)
+    with (
+        qt.explore(model, open_browser=False) as running,
+        httpx.Client(base_url=running.url, timeout=60) as client,
+    ):
+
+        def view(part, query):
+            response = client.post(f"api/{part}", json={"tab": "t", "request": {"query": query}})
+            assert response.status_code == 200, response.text
+            return response.json()
+
+        choice = view("choice", {})
+        assert choice["kinds"]
+        assert (choice["k"], choice["sentence"]) == (3, model.choice_.sentence)
+        agreement = {candidate.n_clusters: candidate.agreement for candidate in model.choice_.curve}
+        assert {one["k"]: one["agreement"] for one in choice["curve"]} == pytest.approx(agreement, abs=1e-6)
+        assert view("answer", {})["k"] == 3
+        assert view("choice", {"method": "weac"})["sentence"] == choice["sentence"]
+        fewer = view("choice", {"members": [0, 1, 2, 3, 4]})
+        assert not fewer["kinds"]
+        own = qt.consensus(model.ensemble_.select([0, 1, 2, 3, 4]))
+        assert (fewer["k"], fewer["sentence"]) == (own.n_clusters, own.choice.sentence)
+
+
 # Who is let in ------------------------------------------------------------------------------------------------------
 
 

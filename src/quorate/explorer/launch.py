@@ -20,6 +20,7 @@ from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError, QuorateError, Setting
 from quorate.explorer.server import first_page, make_app
 from quorate.explorer.workbench import Workbench
+from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.reporting.feature_view import component_names, principal_components
 from quorate.reporting.fitted_input import ensemble_of
 
@@ -143,7 +144,8 @@ def explore(
     Parameters
     ----------
     labels : Ensemble, anything `Ensemble` accepts, or a result
-        The clusterings.
+        The clusterings. With a fitted `ConsensusClustering` of different kinds, these are the members, and the page
+        shows on which number of clusters they agree.
     features : (n, d) array or frame, optional
         Numeric features of the rows; their first two principal components are drawn.
     xy : (n, 2) array or frame, optional
@@ -164,6 +166,7 @@ def explore(
         Has `url` and `stop()`.
     """
     ens = ensemble_of(labels) if not isinstance(labels, Ensemble) else as_ensemble(labels)
+    from_kinds = isinstance(labels, ConsensusClustering) and labels.is_diverse
     bench = Workbench(
         ens,
         name=name,
@@ -171,6 +174,7 @@ def explore(
         id_name=None if ids is None else "id",
         truth=None if truth is None else tuple(_per_row("truth", _texts(truth), ens)),
         truth_name=None if truth is None else "known classes",
+        choose_by_features=(lambda: labels.choice_) if from_kinds else None,
         **coordinates(ens, features, xy),
     )
     explorer = Explorer(bench, port=port).start()

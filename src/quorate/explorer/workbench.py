@@ -87,6 +87,8 @@ class Workbench:
     """Returns the command that writes the labels of a query."""
     python: str = ""
     """Lines of Python that create `labels`, if available."""
+    choose_by_features: Callable[[], Choice] | None = None
+    """Returns the choice of the number of clusters by the features, if available; it holds for all members together."""
     _solved: RecentCache = field(default_factory=lambda: RecentCache(_SOLVED_CACHED), repr=False)
     _cuts: RecentCache = field(default_factory=lambda: RecentCache(_CUTS_CACHED), repr=False)
 
@@ -139,7 +141,7 @@ class Workbench:
         gap in the method's own index, so that the page has a result within a second.
         """
         solution = self.solution(query, job)
-        choosing = first_look and query.k is None and ("choice", query.solved_by) not in self._solved
+        choosing = first_look and query.k is None and self._choice_key(query) not in self._solved
         first = _largest_gap(solution) if choosing and is_large(solution.ensemble) else None
         k = min(query.k or first or self.choice(query, job).n_clusters, max(1, solution.max_clusters))
         report_stage(job, "cutting")
@@ -148,10 +150,17 @@ class Workbench:
         return Answer(solution, cut, None if caution is None else str(caution), first is not None)
 
     def choice(self, query: Query, job: Job | None = None) -> Choice:
-        """Return the automatic choice of the number of clusters."""
+        """Return the automatic choice of the number of clusters: by the features if all members are enabled."""
         solution = self.solution(query, job)
         report_stage(job, "choosing the number of clusters")
-        return self._solved.get(("choice", query.solved_by), lambda: solution.choice)
+        by_features = self._chooser_by_features(query)
+        return self._solved.get(self._choice_key(query), by_features or (lambda: solution.choice))
+
+    def _chooser_by_features(self, query: Query) -> Callable[[], Choice] | None:
+        return self.choose_by_features if len(query.members) == self.ensemble.n_members else None
+
+    def _choice_key(self, query: Query) -> tuple[str, Query | None]:
+        return "choice", None if self._chooser_by_features(query) else query.solved_by
 
     def structure(self, query: Query, job: Job | None = None) -> dict[str, Any]:
         """Return the check for cluster structure by the labels."""

@@ -231,7 +231,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         k_range = check_k_range(self.k_range, fit_rows)
         rows = SampledRows(sample, fit_rows or n_rows, k_range, is_part=fit_rows is not None)
         seed = check_random_state(self.random_state).randint(2**31)
-        if self._is_diverse():
+        if self.is_diverse:
             rows = rows.shared(seed)
         self.fitted_hashes_ = rows.sample.hashes
         clusters = self._combine(rows, None, seed)
@@ -242,7 +242,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self, rows: AllRows | SampledRows | SparseRows, scaling: Scaling | None, seed: int
     ) -> RowClusters | None:
         """Fit members and find their consensus; return what labels any row, or None if members do that themselves."""
-        if self._is_diverse():
+        if self.is_diverse:
             assert not isinstance(rows, SparseRows)
             return self._combine_kinds(rows, scaling, seed)
         names, consensus = self._names(), self._make_consensus(self.n_clusters)
@@ -325,7 +325,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "own_method": own_method,
             "n_features": self.n_features_in_,
             "features": [str(name) for name in getattr(self, "feature_names_in_", ())],
-            "choice": pack_choice(self.choice_) if self._is_diverse() else None,
+            "choice": pack_choice(self.choice_) if self.is_diverse else None,
         }
         arrays |= {"labels": self.labels_, "examined": self.examined_}
         if self._scaling is not None:
@@ -364,7 +364,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def choice_(self) -> Choice:
         """The number of clusters that the members support, independent of the requested number."""
         check_is_fitted(self)
-        if not self._is_diverse():
+        if not self.is_diverse:
             return self.consensus_.choice_
         if self._choice is None:
             assert self._clusterings is not None
@@ -376,13 +376,13 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the rows form clusters, and which are significantly separated; computed on first access."""
         check_is_fitted(self)
         members = Ensemble(list(Crew(tuple(self.members_), self._scaling).label(self.examined_)))
-        return structure_of(self._scaled(self.examined_), self.consensus_, members if self._is_diverse() else None)
+        return structure_of(self._scaled(self.examined_), self.consensus_, members if self.is_diverse else None)
 
     def _fit_rows(self, n_rows: int, n_columns: int) -> int | None:
         """Return how many rows members are fitted on: all of them where some member could not label any others."""
         if self.fit_rows == "auto" and not can_predict(self):
             return None
-        if self._is_diverse():
+        if self.is_diverse:
             fit_rows = kinds_fit_rows(self.fit_rows, n_rows, n_columns)
         else:
             fit_rows = check_fit_rows(self.fit_rows, n_rows)
@@ -436,8 +436,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sources = list(self.members) if isinstance(self.members, list | tuple) else [self.members]
         return ["uspec" if isinstance(source, str) and source == "spectral" else source for source in sources]
 
-    def _is_diverse(self) -> bool:
-        """Tell whether members are clusterings of different kinds."""
+    @property
+    def is_diverse(self) -> bool:
+        """Whether members are clusterings of different kinds."""
         return isinstance(self.members, str) and self.members == DIVERSE
 
     def _check_parameters(self) -> None:
@@ -451,7 +452,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 code="no-members",
                 parameter="members",
             )
-        if self._is_diverse():
+        if self.is_diverse:
             return
         if self.outliers:
             raise InputError(
@@ -479,7 +480,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _takes_sparse(self) -> bool:
         """Tell whether every member takes sparse features."""
-        return not self._is_diverse() and all(
+        return not self.is_diverse and all(
             source == "kmeans" if isinstance(source, str) else get_tags(source).input_tags.sparse
             for source in self._sources()
         )

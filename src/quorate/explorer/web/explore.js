@@ -5,7 +5,7 @@ import { count, decimals, many, percent, placement, share, shorten } from "./wor
 import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
-import { drawByK } from "./byk.js";
+import { drawByK, drawKinds } from "./byk.js";
 import { drawRiver } from "./river.js";
 import { drawContingency, drawEigenvalues, drawRowCoassociation, drawScatter, drawTree, saveDrawn } from "./figures.js";
 import { offerCandidates } from "./candidates.js";
@@ -283,8 +283,12 @@ function drawChoice() {
   if (!view || state.tab !== "answer") return;
   byId("suggested").textContent = view.sentence;
   byId("by-k-figure").hidden = !view.curve.length;
+  byId("score-of-kinds").hidden = !view.kinds;
+  byId("score-of-labels").hidden = view.kinds;
+  const selection = { k: shown.answer.k, pick: (k) => takeK(k) };
   const points = view.curve.map((one) => ({ k: one.k, values: { "split-half stability (ARI)": one.stability }, score: one.score }));
-  if (points.length) drawByK(byId("by-k"), points, [["split-half stability (ARI)", "orange", ""]], { k: shown.answer.k, pick: (k) => takeK(k) });
+  if (view.kinds) drawKinds(byId("by-k"), view.curve, selection);
+  else if (points.length) drawByK(byId("by-k"), points, [["split-half stability (ARI)", "orange", ""]], selection);
 }
 function drawDiagnostics() {
   const view = shown.diagnostics;

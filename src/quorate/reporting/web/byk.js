@@ -3,6 +3,13 @@ import { el, hover, press, shape, svgOf } from "./dom.js";
 import { INKS, css } from "./colors.js";
 import { decimals } from "./words.js";
 
+// The agreement of different kinds of clusterings by number of clusters.
+export function drawKinds(box, curve, options) {
+  const kinds = "agreement of kinds (ARI)", density = "agreement with HDBSCAN (ARI)";
+  const points = curve.map((one) => ({ k: one.k, score: one.score, values: { [kinds]: one.agreement, [density]: one.density } }));
+  drawByK(box, points, [[kinds, "blue", ""], [density, "orange", "6 3"]], options);
+}
+
 // points: [{k, values: {name: number|null}, score: number|null}]; series: [[name, ink, dash]].
 export function drawByK(box, points, series, { k, pick }) {
   const drawn = points.some((point) => point.score !== null && point.score !== undefined);

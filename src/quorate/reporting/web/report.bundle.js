@@ -435,6 +435,13 @@ function drawHistogram(box, bins, { chosen = null, pick, chance = null } = {}) {
 
 // Scores by number of clusters: lines, and bars of the score of the automatic choice.
 
+// The agreement of different kinds of clusterings by number of clusters.
+function drawKinds(box, curve, options) {
+  const kinds = "agreement of kinds (ARI)", density = "agreement with HDBSCAN (ARI)";
+  const points = curve.map((one) => ({ k: one.k, score: one.score, values: { [kinds]: one.agreement, [density]: one.density } }));
+  drawByK(box, points, [[kinds, "blue", ""], [density, "orange", "6 3"]], options);
+}
+
 // points: [{k, values: {name: number|null}, score: number|null}]; series: [[name, ink, dash]].
 function drawByK(box, points, series, { k, pick }) {
   const drawn = points.some((point) => point.score !== null && point.score !== undefined);
@@ -858,17 +865,12 @@ function drawChoice() {
     values: { "mean confidence": a.mean_confidence, "random rows": a.chance_confidence, "agreement with the members (AMI)": a.agreement, "AMI with the known classes": a.scores && a.scores.ami },
   }));
   if (S.choice.candidates.length) drawCandidates();
-  if (S.choice.kinds) drawKinds();
+  if (S.choice.kinds) drawKinds(byId("kinds"), S.choice.curve, { k: state.k, pick: (k) => { if (ks.includes(k)) choose(k); } });
   drawByK(byId("by-k"), points, series, { k: state.k, pick: (k) => choose(k) });
   const layers = S.answers.map((a) => ({ title: String(a.k), key: a.k, clusters: a.clusters }));
   drawRiver(byId("river"), layers, S.steps, { now: ks.indexOf(state.k), cluster: state.cluster, pick: (k, c) => { if (k === state.k) pick(c); else choose(k, c); } });
 }
 
-function drawKinds() {
-  const series = [["agreement of kinds (ARI)", "blue", ""], ["agreement with HDBSCAN (ARI)", "orange", "6 3"]];
-  const points = S.choice.curve.map((one) => ({ k: one.k, score: one.score, values: { "agreement of kinds (ARI)": one.agreement, "agreement with HDBSCAN (ARI)": one.density } }));
-  drawByK(byId("kinds"), points, series, { k: state.k, pick: (k) => { if (ks.includes(k)) choose(k); } });
-}
 function drawCandidates() {
   const largest = Math.max(1e-12, ...S.choice.candidates.map((candidate) => candidate.score));
   const orNone = (value) => (value === null ? "not available" : decimals(value));

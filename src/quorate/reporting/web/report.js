@@ -5,7 +5,7 @@ import { count, csvCell, decimals, figure, many, percent, placement, share, shor
 import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
-import { drawByK } from "./byk.js";
+import { drawByK, drawKinds } from "./byk.js";
 import { drawRiver } from "./river.js";
 import { drawDistinctive, drawPlane, signed } from "./plane.js";
 
@@ -193,17 +193,12 @@ function drawChoice() {
     values: { "mean confidence": a.mean_confidence, "random rows": a.chance_confidence, "agreement with the members (AMI)": a.agreement, "AMI with the known classes": a.scores && a.scores.ami },
   }));
   if (S.choice.candidates.length) drawCandidates();
-  if (S.choice.kinds) drawKinds();
+  if (S.choice.kinds) drawKinds(byId("kinds"), S.choice.curve, { k: state.k, pick: (k) => { if (ks.includes(k)) choose(k); } });
   drawByK(byId("by-k"), points, series, { k: state.k, pick: (k) => choose(k) });
   const layers = S.answers.map((a) => ({ title: String(a.k), key: a.k, clusters: a.clusters }));
   drawRiver(byId("river"), layers, S.steps, { now: ks.indexOf(state.k), cluster: state.cluster, pick: (k, c) => { if (k === state.k) pick(c); else choose(k, c); } });
 }
 
-function drawKinds() {
-  const series = [["agreement of kinds (ARI)", "blue", ""], ["agreement with HDBSCAN (ARI)", "orange", "6 3"]];
-  const points = S.choice.curve.map((one) => ({ k: one.k, score: one.score, values: { "agreement of kinds (ARI)": one.agreement, "agreement with HDBSCAN (ARI)": one.density } }));
-  drawByK(byId("kinds"), points, series, { k: state.k, pick: (k) => { if (ks.includes(k)) choose(k); } });
-}
 function drawCandidates() {
   const largest = Math.max(1e-12, ...S.choice.candidates.map((candidate) => candidate.score));
   const orNone = (value) => (value === null ? "not available" : decimals(value));

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
+from quorate.analysis.structure.consensus_cuts import cuts_of_rows
 from quorate.analysis.structure.dip_test import dip, dip_p_value, holm, simes
+from quorate.analysis.structure.feature_structure import examine
 from quorate.analysis.structure.separation import discriminant_axis, pooled_covariance, separation_p_value, spread_ties
 from support import raises
 
@@ -274,6 +277,27 @@ def test_small_groups_far_away_are_found():
     found = qt.structure(X, np.repeat([0, 1, 2], sizes))
     assert found.p_value < 0.01
     assert {node.verdict for node in found.nodes} == {"separated"}
+
+
+def test_a_family_of_partitions_that_separates_a_small_group_is_enough():
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1], [980, 20])
+    X = random.normal(size=(1000, 2)) + 8 * truth[:, None]
+    halves, thirds = (np.arange(1000) % k for k in (2, 3))
+    graph = {2: halves, 3: thirds}
+    assert examine(X, [graph], thirds).p_value > 0.05
+    separate = qt.structure(X, truth).p_value
+    assert examine(X, [graph, {2: truth}], thirds).p_value == pytest.approx(3 * separate)
+    assert 3 * separate < 0.01
+
+
+def test_the_tree_finds_rare_groups_that_graph_cuts_miss():
+    random, truth = np.random.default_rng(0), np.repeat(range(4), [1440, 30, 15, 15])
+    members = [np.where(random.random(1500) < 0.03, random.integers(0, 4, 1500), truth) for _ in range(10)]
+    graph, tree = cuts_of_rows(qt.Ensemble(members))
+    assert list(graph) == list(tree) == list(range(2, 9))
+    assert adjusted_rand_score(truth, graph[4]) < 0.8
+    assert adjusted_rand_score(truth, tree[4]) > 0.98
 
 
 def test_ties_are_spread_over_their_cells_and_gaps_between_groups_of_values_remain():

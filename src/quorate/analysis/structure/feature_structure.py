@@ -107,8 +107,8 @@ def structure(X: Any, labels: Any) -> Structure:
     X : array of shape (n_rows, n_features)
         Features of the rows, or any embedding of them.
     labels : (n_rows,) labels, Ensemble, or anything `Ensemble` takes
-        One clustering (-1 marks rows without a cluster); or members, whose consensus is tested at 2 to 8 clusters (the
-        tree has the most of these).
+        One clustering (-1 marks rows without a cluster); or members, whose consensus by a graph cut (GP-MGLA) and
+        by a tree (WEAC) is tested at 2 to 8 clusters (`nodes` are those of the finest graph cut).
 
     Examples
     --------
@@ -129,11 +129,11 @@ def structure(X: Any, labels: Any) -> Structure:
     if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
         one = Ensemble([labels])
         clusters: Labels = one.patterns[one.row_pattern, 0].astype(np.int64)
-        return examine(check_rows(X, one.n_rows), {}, clusters, one.levels[0].tolist())
+        return examine(check_rows(X, one.n_rows), [], clusters, one.levels[0].tolist())
     ens = as_ensemble(labels)
-    partitions = cuts_of_rows(ens)
-    finest = partitions.pop(max(partitions))
-    return examine(check_rows(X, ens.n_rows), partitions, finest)
+    graph, tree = cuts_of_rows(ens)
+    finest = graph.pop(max(graph))
+    return examine(check_rows(X, ens.n_rows), [graph, tree], finest)
 
 
 def structure_of(X: Floats, fitted: ConsensusMethod, members: Ensemble | None = None) -> Structure:
@@ -148,31 +148,31 @@ def structure_of(X: Floats, fitted: ConsensusMethod, members: Ensemble | None = 
 
 
 def examine(
-    X: Floats, partitions: Mapping[int, Labels], answer: Labels, names: Sequence[Any] | None = None
+    X: Floats, families: Sequence[Mapping[int, Labels]], answer: Labels, names: Sequence[Any] | None = None
 ) -> Structure:
     """Test whether the rows of X form clusters, with the tree of an answer.
 
-    The hypothesis of no clusters is tested on the answer and on other partitions, half of the level each, so that a
-    poor answer does not hide clusters.
+    The hypothesis of no clusters is tested on the answer and on families of other partitions, with equal parts of the
+    level, so that a poor answer does not hide clusters.
 
     Parameters
     ----------
     X : (n, d)
-    partitions : mapping from numbers of clusters to (n,) labels
-        Other partitions of the same rows; -1 marks rows without a cluster.
+    families : mappings from numbers of clusters to (n,) labels
+        Other partitions of the same rows, one family per method; -1 marks rows without a cluster.
     answer : (n,) labels
         The clusters of the tree, from 0 on.
     names : the caller's labels of these clusters, by number; the numbers by default
     """
     sample = _Sample(X)
     tree = _tested_tree(sample, answer)
-    of_answer = [p for *_, p in tree if p is not None]
-    of_others = [p for labels in partitions.values() for *_, p in _tested_tree(sample, labels) if p is not None]
-    families = [simes(p_values) for p_values in (of_answer, of_others) if p_values]
-    p_value = min(1.0, len(families) * min(families)) if families else 1.0
+    trees = [[tree], *([_tested_tree(sample, labels) for labels in family.values()] for family in families)]
+    p_values = [[p for edges in family for *_, p in edges if p is not None] for family in trees]
+    combined = [simes(of_family) for of_family in p_values if of_family]
+    p_value = min(1.0, len(combined) * min(combined)) if combined else 1.0
     names = range(int(answer.max(initial=-1)) + 1) if names is None else names
-    nodes = _nodes(tree, np.bincount(answer[answer >= 0]), max(len(families), 1), names)
-    return Structure(p_value, nodes, tuple(names), sample.partial, bool(families))
+    nodes = _nodes(tree, np.bincount(answer[answer >= 0]), max(len(combined), 1), names)
+    return Structure(p_value, nodes, tuple(names), sample.partial, bool(combined))
 
 
 _Edge = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int], float | None]

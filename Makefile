@@ -65,13 +65,15 @@ test-oldest:
 	.cache/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
 	.cache/oldest/bin/python -m pytest -p no:cacheprovider -W ignore::DeprecationWarning
 
-# Build the package and try it outside the repository, without extras.
+# Build the package and try it outside the repository: first the core, then the command with its extra.
 wheel: $(INSTALLED)
 	rm -rf dist .cache/wheel
 	$(BIN)/python -m build --outdir dist .
 	$(PYTHON) -m venv .cache/wheel/venv
 	.cache/wheel/venv/bin/python -m pip install --quiet --constraint $(CONSTRAINTS) dist/quorate-*.whl
-	cd .cache/wheel && PATH="$$PWD/venv/bin:$$PATH" sh $(CURDIR)/tools/try_wheel.sh
+	cd .cache/wheel && PATH="$$PWD/venv/bin:$$PATH" sh $(CURDIR)/tools/try_wheel.sh core
+	.cache/wheel/venv/bin/python -m pip install --quiet --constraint $(CONSTRAINTS) "$$(echo dist/quorate-*.whl)[cli]"
+	cd .cache/wheel && PATH="$$PWD/venv/bin:$$PATH" sh $(CURDIR)/tools/try_wheel.sh command
 
 # Comparisons with dense implementations; less than 15 minutes. Results are written as they come.
 bench: $(INSTALLED)

@@ -1,6 +1,6 @@
-# Try the `quorate` on PATH from Python and by the command. `make wheel` runs this in an empty folder.
+# Try the `quorate` on PATH: "core" from Python, "command" by the command. `make wheel` runs this in an empty folder.
 set -eu
-quorate --version
+if [ "$1" = core ]; then
 python - <<'PYTHON'
 import pathlib
 import sys
@@ -14,6 +14,11 @@ for name in qt.__all__:
         getattr(qt, name)
 print(qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2).labels)
 PYTHON
+! message=$(quorate --version 2>&1)
+test "$message" = 'Error: The quorate command needs the package typer: pip install "quorate[cli]"'
+exit
+fi
+quorate --version
 quorate generate seeds -m 6 --seed 0 -o labels.csv --quiet --force
 quorate combine labels.csv -k 3 --truth class -o answer.parquet --force
 quorate weigh labels.csv

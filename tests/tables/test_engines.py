@@ -163,7 +163,7 @@ def test_dask_keeps_the_pattern_table_out_of_the_graph(dask_cluster, frame):
 @pytest.mark.parametrize("n_members", [3, 60])
 def test_dask_finds_lines_by_one_number(n_members):
     """Sixty members of 20 clusters do not fit into one number of 64 bits."""
-    import dask.dataframe as dd
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed", exc_type=ImportError)
 
     rng = np.random.default_rng(0)
     values = rng.integers(0, 20, (40, n_members)).astype(object)

@@ -306,6 +306,10 @@ def test_signs_that_break_lines_elsewhere_are_part_of_a_name(tmp_path, sign):
 def test_a_last_line_of_many_megabytes_is_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"id,a,b\n" + LABELS.encode() + b"\nr30,1," + b"x" * (33 << 20))
+    if duckdb.__version__.startswith("1."):  # it would drop the line
+        with raises("endless-line"):
+            open_table(path)
+        return
     with open_table(path) as table:
         assert table.profiled(["a"])["a"].n_rows == 31
 

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from quorate._utils.optional_imports import has_package, require_extra
+
 Item = TypeVar("Item")
 Listener = Callable[[str, float | None], None]
 
@@ -20,7 +22,8 @@ def progress(listener: Listener | None = None) -> Iterator[None]:
     ----------
     listener : callable, optional
         Called with what is being done and the completed fraction, in [0, 1]; None if that is unknown. An exception that
-        it raises ends the computation. Default: a bar on standard error with the remaining time.
+        it raises ends the computation. Default: a bar on standard error with the remaining time, which needs
+        `pip install "quorate[cli]"`.
 
     Examples
     --------
@@ -54,6 +57,7 @@ def report_progress(what: str, share: float | None = None) -> None:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Listener]:
     """Show a bar with the remaining time until the end of the block, and give the function that updates it."""
+    require_extra("rich", "A progress bar")
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -71,10 +75,11 @@ def progress_bar(what: str) -> Iterator[Listener]:
 
 
 def track(items: Iterable[Item], total: int, what: str, show: bool | None) -> Iterator[Item]:
-    """Yield the items and show a progress bar; `show` None: only if standard error is a terminal."""
-    if total == 0 or not (sys.stderr.isatty() if show is None else show):
+    """Yield the items and show a progress bar; `show` None: if standard error is a terminal and rich is there."""
+    if total == 0 or not (sys.stderr.isatty() and has_package("rich") if show is None else show):
         yield from items
         return
+    require_extra("rich", "A progress bar")
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""Optional packages: imported when used; a missing one raises an error that names the extra to install."""
+"""Optional packages: imported when used; a missing one raises an error with the command that installs its extra."""
 
 import importlib
 import importlib.util
@@ -7,6 +7,11 @@ from typing import Any
 from quorate.errors import MissingPackageError
 
 EXTRAS = {
+    "duckdb": "tables",
+    "jinja2": "report",
+    "markupsafe": "report",
+    "typer": "cli",
+    "rich": "cli",
     "matplotlib": "plot",
     "starlette": "explore",
     "uvicorn": "explore",
@@ -34,13 +39,18 @@ def import_extra(module: str, purpose: str) -> Any:
 
 def require_extra(package: str, purpose: str) -> None:
     """Raise the error of `import_extra` without importing the package, because another process will import it."""
-    if importlib.util.find_spec(package) is None:
+    if not has_package(package):
         raise _missing(package, purpose)
+
+
+def has_package(package: str) -> bool:
+    """Return whether an optional package is installed, without importing it."""
+    return importlib.util.find_spec(package) is not None
 
 
 def _missing(package: str, purpose: str) -> MissingPackageError:
     return MissingPackageError(
-        f"{purpose} needs the package {package}, which is not installed.",
+        f"{purpose} needs the package {package}:",
         code="missing-package",
-        hint=f'Install it with: pip install "quorate[{EXTRAS[package]}]"',
+        hint=f'pip install "quorate[{EXTRAS[package]}]"',
     )

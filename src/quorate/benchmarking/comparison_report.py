@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._utils.optional_imports import import_extra
 from quorate.benchmarking import comparison_tables
 from quorate.benchmarking.comparison_tables import SCORES, Comparison, Ranking, Table
 from quorate.benchmarking.results_folder import clear_disk_errors
@@ -153,9 +154,8 @@ def _markdown(found: Comparison, sections: list[Section]) -> str:
 
 
 def _html(found: Comparison, sections: list[Section], folder: Path) -> str:
-    import jinja2
-    from markupsafe import Markup
-
+    jinja2 = import_extra("jinja2", "The HTML report")
+    markup = import_extra("markupsafe", "The HTML report").Markup
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((files("quorate.benchmarking") / "page.html").read_text(encoding="utf-8"))
 
@@ -163,9 +163,9 @@ def _html(found: Comparison, sections: list[Section], folder: Path) -> str:
         if section.figure is None:
             return ""
         text = (folder / f"{section.name}.svg").read_text(encoding="utf-8")
-        return Markup(text[text.index("<svg") :])
+        return markup(text[text.index("<svg") :])
 
-    return template.render(introduction=_introduction(found), sections=sections, drawn=drawn)
+    return str(template.render(introduction=_introduction(found), sections=sections, drawn=drawn))
 
 
 def _slug(title: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from quorate._runtime.memory import require_address_space
 from quorate.cli.flags import command_tree, flag_writer
 from quorate.cli.interrupts import INTERRUPT_MESSAGE, INTERRUPTED, exit_on_interrupt, ignore_interrupts
-from quorate.errors import QuorateError, QuorateWarning
+from quorate.errors import MissingPackageError, QuorateError, QuorateWarning
 
 BAD_INPUT, FAILURE = 2, 1
 _ADDRESS_SPACE = 2600 << 20  # measured: what the libraries of a command map until its kernels are compiled
@@ -77,6 +77,8 @@ def _explain(error: BaseException, arguments: Sequence[str]) -> int:
     """Print what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
         return _complain(INTERRUPT_MESSAGE, INTERRUPTED)
+    if isinstance(error, MissingPackageError):  # perhaps of the package that reads the flags
+        return _complain(str(error), BAD_INPUT)
     if isinstance(error, QuorateError):
         return _complain(error.render(flag_writer(arguments)), BAD_INPUT)
     if isinstance(error, MemoryError):

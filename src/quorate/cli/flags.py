@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from quorate._utils.optional_imports import require_extra
 from quorate.errors import Setting
 
 
 @cache
 def command_tree() -> Any:
     """Return the command with its subcommands, built once."""
+    require_extra("typer", "The quorate command")
     from typer.main import get_command
 
     from quorate.cli.app import app

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._utils.checks import nearest_name
+from quorate._utils.optional_imports import import_extra
 from quorate.columns.column_messages import quoted
 from quorate.datasets.catalog import CATALOG, LICENSE, NAMES
 from quorate.errors import DamagedFileError, InputError, Setting
@@ -104,8 +105,7 @@ def _read_file(path: Path) -> dict[str, NDArray[Any]]:
             code="no-file",
             hint=f"Check the path; it is relative to {str(Path.cwd())!r}.",
         )
-    import duckdb
-
+    duckdb = import_extra("duckdb", "Reading a data set from a file")
     try:
         return duckdb.execute(f"SELECT * FROM {reader}(?)", [str(path)]).fetchnumpy()
     except duckdb.Error as error:

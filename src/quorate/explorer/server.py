@@ -365,13 +365,12 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
     kind = fields.get("format", "csv")
     if kind not in ("csv", "parquet"):
         raise InputError("must be csv or parquet.", code="choice", parameter="format")
-    import duckdb
-
     from quorate.columns.column_roles import ANSWER_COLUMNS
     from quorate.tables.io import quote_name, write_table
 
     name = bench.id_name or "row"
     ids = np.arange(bench.ensemble.n_rows) if bench.ids is None else np.asarray(bench.ids, dtype=object)
+    duckdb = import_extra("duckdb", "Downloading labels")
     with duckdb.connect() as connection, temporary_folder() as folder:
         of_rows = (answer.row_labels, answer.row_confidence, answer.row_margin, answer.row_runner_up)
         columns = {

@@ -15,11 +15,12 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
+from quorate._utils.optional_imports import import_extra
 from quorate.ensemble import Ensemble, counted_labels, from_counted_labels
 from quorate.errors import DamagedFileError, InputError
 from quorate.labels import CountedLabels, Noise
 from quorate.tables.engines.frame_engine import unused_name
-from quorate.tables.io import escaped, explained, make_folder, quote_name, writing
+from quorate.tables.io import escaped, explained, make_folder, quote_name, quote_text, writing
 
 PATTERNS = "patterns.parquet"
 _FORMAT = "1"
@@ -38,8 +39,7 @@ def read_ensemble(folder: str | Path) -> Ensemble:
 
 def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
     """Write counted labels to a folder, which is created if necessary; a saved ensemble is replaced atomically."""
-    import duckdb
-
+    duckdb = import_extra("duckdb", "Saving an ensemble")
     target = make_folder(folder)
     arrays: dict[str, Any] = {f"m{j}": vector for j, vector in enumerate(lines.vectors)}
     types = ["VARCHAR" if vector.dtype.kind == "O" else "" for vector in lines.vectors]
@@ -57,19 +57,18 @@ def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
         "quorate_noise": noise,
         "quorate_weight_unit": repr(lines.weight_unit),
     }
-    options = ", ".join(f"{key}: {_text(value)}" for key, value in metadata.items())
+    options = ", ".join(f"{key}: {quote_text(value)}" for key, value in metadata.items())
     with duckdb.connect() as connection, writing(target / PATTERNS) as temporary, explained(str(target / PATTERNS)):
         connection.register("lines", arrays)
         connection.execute(
-            f"COPY (SELECT {', '.join(columns)} FROM lines) TO {_text(str(temporary))} "
+            f"COPY (SELECT {', '.join(columns)} FROM lines) TO {quote_text(str(temporary))} "
             f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{options}}})"
         )
 
 
 def read_lines(folder: str | Path) -> tuple[CountedLabels, Noise]:
     """Return the counted labels saved in a folder, and how negative labels are treated."""
-    import duckdb
-
+    duckdb = import_extra("duckdb", "Loading an ensemble")
     file = Path(folder) / PATTERNS
     if not file.is_file():
         raise InputError(
@@ -130,8 +129,3 @@ def _are_counts(column: Any) -> bool:
 
 def _damaged(file: Path, why: str) -> DamagedFileError:
     return DamagedFileError(f"{file} is damaged: {why}.", code="damaged-file", hint="Save the ensemble again.")
-
-
-def _text(value: str) -> str:
-    """Return text quoted for SQL."""
-    return "'" + value.replace("'", "''") + "'"

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import page_colors
 from quorate.errors import InputError, Setting
 from quorate.features.consensus_clustering import ConsensusClustering
@@ -139,9 +140,8 @@ def render_report(summary: dict[str, Any]) -> str:
             parameter="summary",
             hint="Create it again with this version of Quorate.",
         )
-    import jinja2
-    from markupsafe import Markup
-
+    jinja2 = import_extra("jinja2", "The HTML report")
+    markup = import_extra("markupsafe", "The HTML report").Markup
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -152,11 +152,11 @@ def render_report(summary: dict[str, Any]) -> str:
     return str(
         page.render(
             summary=summary,
-            data=Markup(_embedded(summary)),
-            colors=Markup(_embedded(colors)),
-            style=Markup(web_text("look.css")),
-            script=Markup(script),
-            script_hash=Markup("sha256-" + b64encode(sha256(script.encode()).digest()).decode()),
+            data=markup(_embedded(summary)),
+            colors=markup(_embedded(colors)),
+            style=markup(web_text("look.css")),
+            script=markup(script),
+            script_hash=markup("sha256-" + b64encode(sha256(script.encode()).digest()).decode()),
         )
     )
 

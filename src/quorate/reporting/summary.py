@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import quorate
 from quorate._utils.array_types import Floats, Ints
+from quorate._utils.optional_imports import has_package
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.graph import GraphMethod
 from quorate.algorithms.portfolio import Portfolio
@@ -53,7 +54,7 @@ _MEMBERS_IN_HEATMAP = 150
 _CLASSES_SHOWN = 40
 # The largest number of figures per member and cluster in a summary.
 _MOST_SEPARATED = 20_000
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "duckdb")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def summarize(
@@ -390,8 +391,9 @@ def _rounded(values: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _versions() -> dict[str, str]:
+    packages = (*_PACKAGES, "duckdb") if has_package("duckdb") else _PACKAGES
     return {
         "quorate": quorate.__version__,
         "python": platform.python_version(),
-        **{package: version(package) for package in _PACKAGES},
+        **{package: version(package) for package in packages},
     }

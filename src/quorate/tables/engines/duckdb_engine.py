@@ -24,7 +24,7 @@ from quorate.tables.engines.frame_engine import (
     unused_name,
 )
 from quorate.tables.feature_profile import FeatureProfile
-from quorate.tables.io import quote_name
+from quorate.tables.io import quote_name, quote_text
 
 _WIDE = ("HUGEINT", "UHUGEINT", "DECIMAL", "BIGNUM", "VARINT")
 """Numbers without a NumPy type; they are fetched as text."""
@@ -35,12 +35,29 @@ def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
     keys = _keys(native, len(members))
     columns = ", ".join(f"{label} AS {key}" for label, key in zip(_labels(native, members), keys[1:], strict=True))
     counted = f"SELECT {columns}, count(*) AS n FROM quorate_rows GROUP BY ALL LIMIT {limit}"
-    lines = native.query("quorate_rows", f"SELECT row_number() OVER () AS {keys[0]}, * FROM ({counted})").materialize()
+    lines = _held(native, native.query("quorate_rows", f"SELECT row_number() OVER () AS {keys[0]}, * FROM ({counted})"))
     wide = [str(kind).startswith(_WIDE) for kind in lines.types[1:-1]]
     shown = ", ".join(f"CAST({key} AS VARCHAR) AS {key}" if w else key for key, w in zip(keys[1:], wide, strict=True))
     fetched = lines.project(f"{shown}, n, {keys[0]}").order(keys[0]).fetchnumpy()
     vectors = [_exact(fetched[key]) if w else fetched[key] for key, w in zip(keys[1:], wide, strict=True)]
     return CountedLines(lines, vectors, np.asarray(fetched["n"], dtype=np.int64))
+
+
+def _held(native: Any, relation: Any) -> Any:
+    """Return a relation over the rows that a relation on the connection of `native` has now.
+
+    DuckDB before 2.0 cannot hold them, so they are text inside a query; and there, a query leaves the view it names.
+    """
+    if hasattr(type(relation), "materialize"):
+        return relation.materialize()
+    rows = relation.project(", ".join(f"CAST({quote_name(name)} AS VARCHAR)" for name in relation.columns)).fetchall()
+    columns = []
+    for j, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True)):
+        cells = ", ".join("NULL" if row[j] is None else quote_text(row[j]) for row in rows)
+        columns.append(f"CAST(unnest(CAST([{cells}] AS VARCHAR[])) AS {kind}) AS {quote_name(name)}")
+    held = native.query("quorate_rows", f"SELECT {', '.join(columns)}")
+    native.query("quorate_rows", "DROP VIEW quorate_rows")
+    return held
 
 
 def _keys(native: Any, n_keys: int) -> list[str]:
@@ -77,7 +94,7 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
     distinct = lines.project(", ".join(keys[1:])).distinct()
     require_distinct(lines.shape[0] != distinct.shape[0])
     number = unused_name("quorate_answer", [name.lower() for name in native.columns])
-    answers = native.query("quorate_rows", _as_query(answer, number)).materialize()
+    answers = _held(native, native.query("quorate_rows", _as_query(answer, number)))
     right = lines.set_alias("quorate_lines").join(answers.set_alias("quorate_answers"), f"{keys[0]} = {number}")
     return _joined(native, right, _labels(native, members), keys[1:], list(answer))
 
@@ -86,7 +103,7 @@ def _joined(native: Any, right: Any, cells: Sequence[str], keys: Sequence[str], 
     """Return the rows with some columns of a small relation, joined where cells equal its keys."""
     on = " AND ".join(f"{cell} IS NOT DISTINCT FROM quorate_right.{key}" for cell, key in zip(cells, keys, strict=True))
     columns = ", ".join([*(f"quorate_rows.{quote_name(name)}" for name in native.columns), *map(quote_name, names)])
-    small = right.project(", ".join([*keys, *names])).materialize().set_alias("quorate_right")
+    small = _held(native, right.project(", ".join([*keys, *names]))).set_alias("quorate_right")
     return native.set_alias("quorate_rows").join(small, on, how="left").project(columns)
 
 

@@ -6,7 +6,16 @@ labels: numbers where the whole column is numeric, NULL where a label is missing
 """
 
 from quorate.tables.io.formats import FORMATS, STREAM, FileFormat, explained, find_format
-from quorate.tables.io.label_table import ROW, Column, ColumnProfile, LabelTable, match_columns, quote_name, resolve
+from quorate.tables.io.label_table import (
+    ROW,
+    Column,
+    ColumnProfile,
+    LabelTable,
+    match_columns,
+    quote_name,
+    quote_text,
+    resolve,
+)
 from quorate.tables.io.reading import connect, escaped, find_files, open_table
 from quorate.tables.io.writing import (
     check_ending,
@@ -38,6 +47,7 @@ __all__ = [
     "open_table",
     "output_format",
     "quote_name",
+    "quote_text",
     "resolve",
     "write_table",
     "write_text",

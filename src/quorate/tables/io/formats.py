@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from quorate._utils.checks import check_choice
+from quorate._utils.optional_imports import import_extra
 from quorate.errors import DamagedFileError, InputError, MemoryLimitError, QuorateError, Setting
 
 FORMATS = {
@@ -115,8 +116,7 @@ def damaged(problem: str) -> DamagedFileError:
 @contextmanager
 def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[None]:
     """Turn DuckDB's errors about a file into errors of this package; `what` happened to the file when they occurred."""
-    import duckdb
-
+    duckdb = import_extra("duckdb", "Reading and writing tables")
     try:
         yield
     except duckdb.InterruptException:

@@ -266,6 +266,11 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def quote_text(value: str) -> str:
+    """Return text quoted for SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
 def no_rows(path: str) -> InputError:
     """Return the error for a table without rows."""
     return InputError(f"{path} has columns but no rows.", code="no-rows", hint="Pass one row per instance.")

@@ -27,7 +27,7 @@ from quorate._utils.optional_imports import import_extra
 from quorate.errors import DamagedFileError, InputError, Setting, warn
 from quorate.tables.io.dialect import DELIMITERS, Dialect, find_dialect
 from quorate.tables.io.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
-from quorate.tables.io.label_table import NUMBERED, ROW, VIEW, Column, LabelTable, is_glob
+from quorate.tables.io.label_table import NUMBERED, ROW, VIEW, Column, LabelTable, is_glob, quote_text
 from quorate.tables.io.untrusted_files import check_arrow, copy_sheet, load_npy, load_npz, load_obs
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 1 << 18
 # DuckDB may silently drop a line that is longer than its limit, and everything after it. Its buffer holds sixteen such
 # lines, which costs memory only for compressed tables; so the lengths of lines are checked before it reads them.
-_LONGEST_LINE, _LONGEST_PACKED_LINE = 1 << 29, 1 << 21
+_LONGEST_LINE, _LONGEST_LINE_1, _LONGEST_PACKED_LINE = 1 << 29, 1 << 22, 1 << 21
 # DuckDB spills to disk beyond this much memory, so that tables larger than memory can be read.
 _ENGINE_MEMORY = "800MB"
 
@@ -126,8 +126,7 @@ def connect(
     resources: ExitStack, *, memory_limit: int | float | str | None = None, threads: int | None = None
 ) -> duckdb.DuckDBPyConnection:
     """Return a new DuckDB connection with bounded memory and a temporary folder, closed with `resources`."""
-    import duckdb
-
+    duckdb = import_extra("duckdb", "Reading and writing tables")
     limit = _ENGINE_MEMORY if memory_limit is None else f"{parse_bytes(memory_limit)}B"
     folder = resources.enter_context(temporary_folder())
     config: dict[str, Any] = {
@@ -299,6 +298,14 @@ def _recode(source: _Source) -> _Source:
     return replace(source, files=[recoded], format=FileFormat(source.format.name))
 
 
+def _longest_line(source: _Source) -> int:
+    """Return the longest line to read; DuckDB before 2.0 allocates sixteen times as much for every file."""
+    if source.format.compression:
+        return _LONGEST_PACKED_LINE
+    allocates = import_extra("duckdb", "Reading and writing tables").__version__.startswith("1.")
+    return _LONGEST_LINE_1 if allocates else _LONGEST_LINE
+
+
 def _read_csv(source: _Source, dialect: Dialect) -> Any:
     connection: Any = source.connection
     return connection.read_csv(
@@ -308,7 +315,7 @@ def _read_csv(source: _Source, dialect: Dialect) -> Any:
         delimiter=dialect.delimiter,
         header=dialect.header,
         skiprows=dialect.skipped,
-        max_line_size=_LONGEST_PACKED_LINE if source.format.compression else _LONGEST_LINE,
+        max_line_size=_longest_line(source),
         quotechar='"',
         escapechar='"',
         na_values="",  # other words for missing labels are data in ids and kept columns
@@ -351,7 +358,8 @@ def _read_head(source: _Source) -> str:
 def _refuse_endless_lines(source: _Source) -> None:
     """Refuse a text table with a line that DuckDB may drop."""
     if source.format.compression is None:
-        bound, endless = _LONGEST_LINE // 2, _has_endless_window(source.file)
+        bound = _longest_line(source) // 2
+        endless = _has_endless_window(source.file, bound)
     else:
         bound, endless = _LONGEST_PACKED_LINE, _has_endless_line(source)
     if endless:
@@ -362,9 +370,9 @@ def _refuse_endless_lines(source: _Source) -> None:
         )
 
 
-def _has_endless_window(file: Path) -> bool:
-    """Return whether some window of half the longest line holds no line end: every longer line covers such a window."""
-    window, size = _LONGEST_LINE // 2, file.stat().st_size
+def _has_endless_window(file: Path, window: int) -> bool:
+    """Return whether some window of this many bytes holds no line end: every line of twice its size covers one."""
+    size = file.stat().st_size
     with open(file, "rb") as text:
         for start in range(0, size - window, window):
             text.seek(start)
@@ -425,10 +433,9 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
     if not all(str(file) in lengths for file in source.files):
         return None  # DuckDB reports a file under another name
     before = np.cumsum([0, *(lengths[str(file)] for file in source.files)])[:-1]
-    relation = source.connection.read_parquet(source.patterns)
-    relation.project(
-        f"*, file_row_number + ({before.tolist()}::BIGINT[])[file_index::BIGINT + 1] AS {ROW}"
-    ).create_view(NUMBERED)
+    files = ", ".join(map(quote_text, source.patterns))
+    number = f"file_row_number + ({before.tolist()}::BIGINT[])[file_index::BIGINT + 1]"
+    source.connection.sql(f"SELECT *, {number} AS {ROW} FROM read_parquet([{files}])").create_view(NUMBERED)
     return NUMBERED
 
 
@@ -521,7 +528,7 @@ def _excel_view(source: _Source) -> list[Column]:
 def _json_view(source: _Source) -> list[Column]:
     """Open JSON lines, or one list of records; the columns are detected from the whole file."""
     connection: Any = source.connection
-    options = {"maximum_depth": 2, "compression": source.format.compression or "none"}
+    options = {"maximum_depth": 2, "compression": source.format.compression or "uncompressed"}
     relation = connection.read_json(source.pattern, sample_size=-1, **options)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     if all(kind.endswith("]") or kind.startswith("STRUCT") for kind in types.values()):

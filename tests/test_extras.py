@@ -89,7 +89,7 @@ def test_the_core_combines_arrays(tmp_path):
     assert (done.stdout, done.returncode) == ("[0, 0, 0, 0, 1, 1]\n", 0), done.stderr
 
 
-def test_bars_are_left_out_where_they_are_not_requested(core_only, monkeypatch):
+def test_no_bar_is_shown_unless_requested_or_possible(core_only, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert list(track([1, 2], 2, "Working", None)) == [1, 2]
 

@@ -153,16 +153,20 @@ def test_engines_keep_every_cell(cells):
 
 
 def test_duckdb_keeps_the_types_of_columns():
-    relation = duckdb.sql(
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE typed AS "
         "SELECT i % 2 AS a, i % 2 * 9 + i / 100 AS x, i::HUGEINT * 10::HUGEINT ** 30 AS huge, uuid() AS u, "
         "('v' || i % 3)::ENUM('v0', 'v1', 'v2') AS kind, INTERVAL (i) DAY AS span, i::DECIMAL(38, 2) AS money, "
         "{'k': i} AS pair, TIME '10:00' AS t FROM range(30) r(i)"
-    ).materialize()
+    )
+    relation = connection.table("typed")
     for answered in (qt.consensus_frame(relation, ["a"], 2), qt.cluster_frame(relation, ["x", "a"], 2, n_members=4)):
         assert answered.types[: len(relation.types)] == relation.types
         assert sorted(map(str, answered.project(", ".join(relation.columns)).fetchall())) == sorted(
             map(str, relation.fetchall())
         )
+    assert connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() == []
 
 
 # Line ends inside quoted cells -------------------------------------------------------------------------------------

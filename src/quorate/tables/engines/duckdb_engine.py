@@ -6,12 +6,14 @@ name that the connection could already have.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from quorate.columns.column_roles import ANSWER_COLUMNS
+from quorate.errors import InputError
 from quorate.labels import Vector
 from quorate.persistence.feature_models import FeatureModel
 from quorate.tables.engines.frame_engine import (
@@ -34,8 +36,8 @@ def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
     """Return up to `limit` distinct rows of labels with their counts; the lines stay in DuckDB, in their own types."""
     keys = _keys(native, len(members))
     columns = ", ".join(f"{label} AS {key}" for label, key in zip(_labels(native, members), keys[1:], strict=True))
-    counted = f"SELECT {columns}, count(*) AS n FROM quorate_rows GROUP BY ALL LIMIT {limit}"
-    lines = _held(native, native.query("quorate_rows", f"SELECT row_number() OVER () AS {keys[0]}, * FROM ({counted})"))
+    counted = native.set_alias("quorate_rows").aggregate(f"{columns}, count(*) AS n").limit(limit)
+    lines = _held(native, counted.project(f"row_number() OVER () AS {keys[0]}, *"))
     wide = [str(kind).startswith(_WIDE) for kind in lines.types[1:-1]]
     shown = ", ".join(f"CAST({key} AS VARCHAR) AS {key}" if w else key for key, w in zip(keys[1:], wide, strict=True))
     fetched = lines.project(f"{shown}, n, {keys[0]}").order(keys[0]).fetchnumpy()
@@ -46,18 +48,30 @@ def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
 def _held(native: Any, relation: Any) -> Any:
     """Return a relation over the rows that a relation on the connection of `native` has now.
 
-    DuckDB before 2.0 cannot hold them, so they are text inside a query; and there, a query leaves the view it names.
+    DuckDB before 2.0 cannot hold them, so they are text inside a query.
     """
-    if hasattr(type(relation), "materialize"):
+    if _holds_rows(native):
         return relation.materialize()
     rows = relation.project(", ".join(f"CAST({quote_name(name)} AS VARCHAR)" for name in relation.columns)).fetchall()
     columns = []
     for j, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True)):
         cells = ", ".join("NULL" if row[j] is None else quote_text(row[j]) for row in rows)
         columns.append(f"CAST(unnest(CAST([{cells}] AS VARCHAR[])) AS {kind}) AS {quote_name(name)}")
-    held = native.query("quorate_rows", f"SELECT {', '.join(columns)}")
-    native.query("quorate_rows", "DROP VIEW quorate_rows")
-    return held
+    return _constant(native, ", ".join(columns))
+
+
+def _holds_rows(native: Any) -> bool:
+    """Return whether this version of DuckDB can hold the rows of a relation, as 2.0 does."""
+    return hasattr(type(native), "materialize")
+
+
+def _constant(native: Any, columns: str) -> Any:
+    """Return a relation of columns that depend on no table, on the connection of `native`.
+
+    It starts from a count of no rows, which is one row. `native.query` would need a name for a view, and DuckDB before
+    2.0 creates that view.
+    """
+    return native.limit(0).aggregate("count(*)").project(columns)
 
 
 def _keys(native: Any, n_keys: int) -> list[str]:
@@ -72,6 +86,12 @@ def _labels(native: Any, members: Sequence[str]) -> list[str]:
     labels = []
     for name in members:
         cell = f"quorate_rows.{quote_name(name)}"
+        if types[name] == "VARIANT" and not _holds_rows(native):
+            raise InputError(
+                f"Member {name!r} has type VARIANT, which needs DuckDB 2.0 or newer.",
+                code="label-type",
+                hint="Update DuckDB, or cast the column to VARCHAR.",
+            )
         if types[name] in ("FLOAT", "DOUBLE"):
             cell = f"CASE WHEN isnan({cell}) THEN NULL ELSE {cell} END"
         elif types[name].startswith(("ENUM", "UUID")):
@@ -94,7 +114,7 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
     distinct = lines.project(", ".join(keys[1:])).distinct()
     require_distinct(lines.shape[0] != distinct.shape[0])
     number = unused_name("quorate_answer", [name.lower() for name in native.columns])
-    answers = _held(native, native.query("quorate_rows", _as_query(answer, number)))
+    answers = _held(native, _constant(native, _as_columns(answer, number)))
     right = lines.set_alias("quorate_lines").join(answers.set_alias("quorate_answers"), f"{keys[0]} = {number}")
     return _joined(native, right, _labels(native, members), keys[1:], list(answer))
 
@@ -107,15 +127,15 @@ def _joined(native: Any, right: Any, cells: Sequence[str], keys: Sequence[str], 
     return native.set_alias("quorate_rows").join(small, on, how="left").project(columns)
 
 
-def _as_query(answer: Answer, number: str) -> str:
-    """Return the query whose rows are the answer, line by line, and the number of the line."""
+def _as_columns(answer: Answer, number: str) -> str:
+    """Return the SQL of columns whose rows are the answer, line by line, and the number of the line."""
     columns = []
     for name, values in answer.items():
         kind = "DOUBLE" if values.dtype.kind == "f" else "BIGINT"
         cells = ",".join(map(repr, values.tolist()))
         columns.append(f"CAST(unnest(string_split('{cells}', ',')) AS {kind}) AS {name}")
     n_lines = len(next(iter(answer.values())))
-    return f"SELECT {', '.join(columns)}, unnest(range(1, {n_lines + 1})) AS {number}"
+    return f"{', '.join(columns)}, unnest(range(1, {n_lines + 1})) AS {number}"
 
 
 def profile(native: Any, names: Sequence[str], new: NewProfile) -> FeatureProfile:
@@ -137,7 +157,7 @@ def label(native: Any, model: FeatureModel) -> Any:
     keys = _keys(native, len(model.features))[1:]
     cells = [f"CAST(quorate_rows.{quote_name(name)} AS DOUBLE)" for name in model.features]
     columns = ", ".join(f"{cell} AS {key}" for cell, key in zip(cells, keys, strict=True))
-    distinct = native.query("quorate_rows", f"SELECT DISTINCT {columns} FROM quorate_rows")
+    distinct = native.set_alias("quorate_rows").project(columns).distinct()
     parts = []
     for batch in distinct.to_arrow_reader(BLOCK):
         assigned = model.assign(arrow_values(batch))
@@ -146,5 +166,9 @@ def label(native: Any, model: FeatureModel) -> Any:
     schema = [*((key, pa.float64()) for key in keys), *zip(ANSWER_COLUMNS, kinds, strict=True)]
     quorate_labeled = pa.Table.from_batches(parts, pa.schema(schema))
     assert quorate_labeled is not None  # DuckDB finds the local variable by its name
-    right = native.query("quorate_rows", "SELECT * FROM quorate_labeled")
-    return _joined(native, right, cells, keys, ANSWER_COLUMNS)
+    view = f"quorate_{uuid.uuid4().hex}"
+    right = native.query(view, "SELECT * FROM quorate_labeled")
+    labeled = _joined(native, right, cells, keys, ANSWER_COLUMNS)
+    if not _holds_rows(native):  # then the query has created its view
+        native.query(view, f"DROP VIEW {view}")
+    return labeled

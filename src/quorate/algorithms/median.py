@@ -261,7 +261,7 @@ class MedianPartition(GroupMethod):
     >>> import quorate as qt
     >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
     >>> qt.MedianPartition().fit_predict(members)
-    array([0, 0, 0, 1, 1, 1])
+    array([0, 0, 0, 0, 1, 1])
     >>> qt.MedianPartition(loss="binder").fit_predict(members)
     array([0, 0, 0, 2, 1, 1])
     """

@@ -33,7 +33,7 @@ from quorate.families import Families, families
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
 Measure = Literal["nmi", "ami"]
 Verdict = Literal["beyond chance", "no more than chance", "too few rows to tell"]
-Word = Literal["reliable", "partly reliable", "unreliable", "ignored"]
+Word = Literal["reliable", "partly reliable", "unreliable", "not tested", "ignored"]
 Reason = Literal[
     "agrees",
     "agrees in part",
@@ -614,7 +614,8 @@ class MemberReliability:
 def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[MemberReliability, ...]:
     """Return a word for each member by its trust and its weight (M,), with the reason.
 
-    Where no two members agree more than chance would, or rows are too few to tell, no member is reliable.
+    Where no two members agree more than chance would, no member is reliable. Where rows are too few to tell, members
+    are "not tested".
     """
     ens = as_clusterings(ens)
     labeled = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members)
@@ -631,13 +632,13 @@ def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[Me
         elif len(ens.levels[j]) == 1:
             word, reason = "unreliable", "one cluster"
         elif crowd.verdict == "too few rows to tell":
-            word, reason = "unreliable", "too few rows"
+            word, reason = "not tested", "too few rows"
         elif not crowd.agrees[j]:
             word, reason = "unreliable", "no agreement"
         elif alone[j] and word == "unreliable":
             reason = "agrees with copies only"
         if weights[j] == 0:
-            reason = reason if word == "unreliable" else "weight 0"
+            reason = "weight 0" if word in ("reliable", "partly reliable") else reason
             word = "ignored"
         return MemberReliability(word, reason, copies.get(j, ()))
 

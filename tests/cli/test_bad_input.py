@@ -85,6 +85,7 @@ BAD_REQUESTS = [
     (["combine", "{labels}", "-k", "5:2"], "k", "-k"),
     (["combine", "{labels}", "-k", "1:999999999"], "too-many-k", "-k"),
     (["combine", "{labels}", "--method", "kmeans"], "generator-as-method", "--method"),
+    (["cluster", "{labels}", "--method", "kmeans"], "generator-as-method", "--method"),
     (["combine", "{labels}", "--set", "theta"], "name-value", "--set"),
     (["combine", "{labels}", "--set", "beta=-1"], "number", "--set beta"),
     (["combine", "{labels}", "--noise", "loud"], "choice", "--noise"),

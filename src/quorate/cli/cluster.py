@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate._utils.optional_imports import import_extra
-from quorate.cli.combine import print_summary
+from quorate.cli.combine import check_consensus_method, print_summary
 from quorate.cli.output import count, note, print_json
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import cluster_command
@@ -45,6 +45,7 @@ def run_cluster(
     source: Source, recipe: Recipe, outputs: Outputs, plane: str | None, *, quiet: bool, json: bool
 ) -> None:
     """Read features, cluster, write and print; `plane` are the two columns of the axes of the report's plot."""
+    check_consensus_method(recipe.estimator.method)
     outputs.check(source.file, json=json)
     import_extra("pyarrow", "Clustering files")
     with source.open() as opened, row_progress(quiet=quiet) as progress:

@@ -61,7 +61,7 @@ class Request:
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     """Read, combine, write and print."""
     ks = parse_ks(request.k)
-    _check_method(request.method)
+    check_consensus_method(request.method)
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
     outputs.check(request.source.file, *request.source.others, json=json)
@@ -102,7 +102,7 @@ def _earlier(request: Request, columns: ColumnRoles) -> StoredPartition | None:
     return old
 
 
-def _check_method(method: str) -> None:
+def check_consensus_method(method: str) -> None:
     """Raise an error for a generator of members, which users of other packages may expect here."""
     if method in GENERATORS:
         raise InputError(

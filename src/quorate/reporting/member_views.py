@@ -73,7 +73,7 @@ class MemberRow:
     """Its weight over the largest of all members, in [0, 1]."""
     weight: float
     status: str
-    """Its reliability by agreement and weight: reliable, partly reliable, unreliable or ignored."""
+    """Its reliability by agreement and weight: reliable, partly reliable, unreliable, not tested or ignored."""
     reason_code: str
     """The reason for the status (`quorate.reliability.MemberReliability`)."""
 

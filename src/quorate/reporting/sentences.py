@@ -96,7 +96,8 @@ def member_sentences(members: Sequence[dict[str, Any]]) -> list[str]:
     if unreliable:
         verb = "is" if len(unreliable) == 1 else "are"
         sentences.append(f"{_named(unreliable, len(members))} {verb} unreliable but {_counts(len(unreliable))} weight.")
-    return sentences or ["No member is an outlier."]
+    tested = all(member["status"] != "not tested" for member in members)
+    return sentences or (["No member is an outlier."] if tested else [])
 
 
 def _counts(n: int) -> str:

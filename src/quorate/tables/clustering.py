@@ -355,7 +355,7 @@ def cluster_table(
 def read_blocks(table: LabelTable, names: Sequence[str], kept: Sequence[str]) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Yield the rows in order, in blocks: the columns to keep as an Arrow batch, and the features as a matrix."""
     cells = [f"{table.raw(name)} AS k{j}" for j, name in enumerate(kept)]
-    cells += [f"TRY_CAST({table.raw(name)} AS DOUBLE) AS f{j}" for j, name in enumerate(names)]
+    cells += [f"{table.number(name)} AS f{j}" for j, name in enumerate(names)]
     with explained(table.path):
         for batch in table.sql(f"SELECT {', '.join(cells)} FROM {table.view}").to_arrow_reader(BLOCK):
             yield batch.select(range(len(kept))), arrow_values(batch.select(range(len(kept), batch.num_columns)))

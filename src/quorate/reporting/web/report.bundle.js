@@ -221,7 +221,7 @@ function clusterName(c, pick) {
   button.addEventListener("click", () => pick(c));
   return button;
 }
-// How reliable a member is: reliable, partly reliable, unreliable or ignored.
+// How reliable a member is: reliable, partly reliable, unreliable, not tested or ignored.
 const statusLabel = (status) => el("span", { class: `status ${status.split(" ")[0]}` }, status);
 // The methods that the default compared.
 function drawMethodTable(table, candidates) {
@@ -752,7 +752,8 @@ function drawFeatures() {
 // Members: unreliable ones first, reliable ones folded if they are many.
 function drawMembers() {
   const low = S.members.filter((member) => member.status === "ignored" || member.status === "unreliable");
-  byId("members-note").textContent = low.length === 0 ? "No member is an outlier."
+  const untested = S.members.some((member) => member.status === "not tested");
+  byId("members-note").textContent = low.length === 0 ? (untested ? "There are too few rows to test the members." : "No member is an outlier.")
     : `${low.length} of ${many(S.members.length, "member")} ${low.length === 1 ? "is" : "are"} unreliable or ignored: ` +
       shorten(low.map((member) => member.name).join(", "), 160) + ".";
   const split = state.cluster === null ? null : answerAt(state.k).separated;

@@ -61,7 +61,7 @@ export function clusterName(c, pick) {
   button.addEventListener("click", () => pick(c));
   return button;
 }
-// How reliable a member is: reliable, partly reliable, unreliable or ignored.
+// How reliable a member is: reliable, partly reliable, unreliable, not tested or ignored.
 export const statusLabel = (status) => el("span", { class: `status ${status.split(" ")[0]}` }, status);
 // The methods that the default compared.
 export function drawMethodTable(table, candidates) {

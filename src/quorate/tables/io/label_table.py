@@ -190,8 +190,25 @@ class LabelTable:
         """Return whether a column holds numbers: by its type or, in a text table, by all of its cells."""
         kind = self.column(name).sql_type
         if kind == "VARCHAR":
-            return self.profile[name].kind in ("integer", "number", "boolean")
+            return self.profile[name].kind in ("integer", "number", "boolean") or self._holds_booleans(name)
         return kind == "BOOLEAN" or _family(kind) in (*_INTEGERS, *_NUMBERS)
+
+    def number(self, name: str) -> str:
+        """Return the SQL expression of a column's cells as DOUBLE; true is 1 and false is 0, also as text."""
+        column = self.column(name)
+        number = f"TRY_CAST({column.raw} AS DOUBLE)"
+        if column.sql_type != "VARCHAR":
+            return number
+        return f"coalesce({number}, CASE lower({column.raw}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END)"
+
+    def _holds_booleans(self, name: str) -> bool:
+        """Return whether all cells of a text column that are present are true or false."""
+        cell = self.column(name).present
+        if self.profile[name].n_distinct > _MOST_SPELLINGS:
+            return False
+        query = f"SELECT bool_and(lower({cell}) IN ('true', 'false')) FROM {self.view}"
+        with explained(self.path):
+            return bool(self.connection.execute(query).fetchall()[0][0])
 
     @cached_property
     def profile(self) -> dict[str, ColumnProfile]:
@@ -214,6 +231,7 @@ class LabelTable:
         self.close()
 
 
+_MOST_SPELLINGS = 8  # of true and false; the count is approximate
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _FLOATS = ("FLOAT", "DOUBLE")
 _NUMBERS = (*_FLOATS, "UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL")

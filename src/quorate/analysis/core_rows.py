@@ -43,7 +43,7 @@ class CoreStep:
 class Core:
     """The rows on which the required share of the members' weight agrees exactly with the consensus."""
 
-    labels: Labels
+    labels: Labels = field(repr=False)
     """(n,) the consensus label of the rows of the core, -1 elsewhere."""
     share: float
     """Share of the rows in the core."""
@@ -53,7 +53,7 @@ class Core:
     """Share of the members' weight that agrees exactly on the core; at least what was required."""
     set_aside: tuple[str, ...]
     """The members that may disagree on the core."""
-    curve: tuple[CoreStep, ...]
+    curve: tuple[CoreStep, ...] = field(repr=False)
     """Rows kept against the required agreement, from all members down to a single one."""
 
 

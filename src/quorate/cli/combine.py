@@ -316,8 +316,11 @@ def size_line(rows: int, members: int, clusters: int) -> str:
     return f"{count(members, 'member')} of {count(rows, 'row')} ({count(clusters, 'cluster')} in total)"
 
 
-def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) -> Any:
-    """Return the table of members, most reliable first; of many, only the first and the last."""
+def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN, *, ncai: bool = False) -> Any:
+    """Return the table of members, most reliable first; of many, only the first and the last.
+
+    NCAI, the paper's index, is not corrected for chance, so it is shown only if requested.
+    """
     ranked = sorted(members, key=lambda member: -member["trust"])
     shown = ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-most // 2 :]
     rows = [
@@ -325,7 +328,7 @@ def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) 
             member["name"],
             f"{member['trust']:.3f} {bar(member['trust'])}",
             float(np.round(member["weight"], 3)),
-            float(np.round(member["ncai"], 3)),
+            *([float(np.round(member["ncai"], 3))] if ncai else []),
             f"{member['coverage']:.0%}",
             member["n_clusters"],
             member["status"],
@@ -333,4 +336,5 @@ def member_table(members: Sequence[dict[str, Any]], most: int = _MEMBERS_SHOWN) 
         for member in shown
     ]
     title = "Members" + ("" if len(shown) == len(ranked) else f" (the first and the last of {len(ranked)})")
-    return table(title, ("member", "agreement (AMI)", "weight", "NCAI", "rows", "clusters", "reliability"), rows)
+    columns = ("member", "agreement (AMI)", "weight", *(["NCAI"] if ncai else []), "rows", "clusters", "reliability")
+    return table(title, columns, rows)

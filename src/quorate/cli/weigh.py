@@ -35,6 +35,6 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
     print_structure(out, structure)
     if reliability["sentence"]:
         out.print(reliability["sentence"], markup=False)
-    out.print(member_table(members, most=len(members)))
+    out.print(member_table(members, most=len(members), ncai=True))
     for sentence in reliability["notes"]:
         out.print(sentence, markup=False)

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, QuorateWarning
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """The folder of published ensembles and reference answers, which is not part of the repository."""
+MIXED_MEMBERS = ("numbers", "text", "noisy")
 
 
 def with_published(*names: str) -> list[str]:
@@ -34,3 +37,28 @@ def warns(*expected: str) -> Iterator[None]:
         yield
     codes = [warning.message.code for warning in caught if isinstance(warning.message, QuorateWarning)]
     assert set(expected) <= set(codes), codes
+
+
+def mixed_labels(n_rows=400, seed=0):
+    """Draw a member of integers, one of text with missing labels, and one of integers with noise."""
+    rng = np.random.default_rng(seed)
+    text = np.array(["b", "a", "ä", None], dtype=object)[rng.integers(0, 4, n_rows)]
+    return [rng.integers(0, 3, n_rows), text, rng.integers(-2, 3, n_rows)]
+
+
+def assert_same_ensemble(first, second, rows=True):
+    """Check that two ensembles have equal patterns, counts and levels (and rows)."""
+    assert first.names == second.names
+    assert (first.n_rows, first.noise) == (second.n_rows, second.noise)
+    np.testing.assert_array_equal(first.patterns, second.patterns)
+    np.testing.assert_array_equal(first.row_counts, second.row_counts)
+    np.testing.assert_allclose(first.counts, second.counts, rtol=1e-7)  # weights without a unit have 24 bits
+    assert [levels.tolist() for levels in first.levels] == [levels.tolist() for levels in second.levels]
+    if rows:
+        np.testing.assert_array_equal(first.row_pattern, second.row_pattern)
+        np.testing.assert_array_equal(first.first_row, second.first_row)
+
+
+def mixed_ensemble(labels, rows, **options):
+    """Return the ensemble of some rows of mixed labels."""
+    return Ensemble([vector[rows] for vector in labels], names=MIXED_MEMBERS, **options)

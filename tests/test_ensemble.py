@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
+from hypothesis import strategies as st
 
 import oracles
 import quorate as qt
@@ -20,7 +21,7 @@ from quorate import _kernels
 from quorate.ensemble import Ensemble, cluster_ids, counted_labels, ensemble_blocks, find_patterns
 from quorate.errors import InputError
 from quorate.overlaps import Overlaps
-from support import raises, warns
+from support import MIXED_MEMBERS, assert_same_ensemble, mixed_ensemble, mixed_labels, raises, warns
 
 
 def test_running_example(running_example):
@@ -442,3 +443,80 @@ def test_what_was_derived_is_not_pickled(running_example):
 def test_an_ensemble_is_one_block(running_example):
     ens = Ensemble(running_example)
     assert [block is ens for block in ensemble_blocks(ens)] == [True]
+
+
+@pytest.mark.parametrize("noise", ["missing", "cluster", "singletons"])
+@given(cut=st.integers(1, 399))
+def test_merging_parts_gives_the_whole(noise, cut):
+    labels = mixed_labels()
+    whole = mixed_ensemble(labels, slice(None), noise=noise)
+    merged = mixed_ensemble(labels, slice(cut), noise=noise).merge(
+        mixed_ensemble(labels, slice(cut, None), noise=noise)
+    )
+    # Which of several equal rows of noise comes first is a matter of their order in the parts.
+    assert_same_ensemble(merged, whole, rows=noise != "singletons")
+
+
+def test_merged_ensembles_know_their_rows():
+    labels = mixed_labels()
+    merged = mixed_ensemble(labels, slice(100)).merge(mixed_ensemble(labels, slice(100, None)))
+    assert (
+        qt.WEAC(3).fit_predict(merged).tolist() == qt.WEAC(3).fit_predict(mixed_ensemble(labels, slice(None))).tolist()
+    )
+
+
+def test_merging_reorders_members_by_name():
+    labels = mixed_labels()
+    other = mixed_ensemble(labels, slice(100, None)).select(["noisy", "numbers", "text"])
+    assert_same_ensemble(mixed_ensemble(labels, slice(100)).merge(other), mixed_ensemble(labels, slice(None)))
+
+
+def test_merging_keeps_weights():
+    labels, weights = mixed_labels(), np.random.default_rng(1).random(400) + 0.1
+    whole = mixed_ensemble(labels, slice(None), row_weights=weights)
+    merged = mixed_ensemble(labels, slice(100), row_weights=weights[:100]).merge(
+        mixed_ensemble(labels, slice(100, None), row_weights=weights[100:])
+    )
+    assert_same_ensemble(merged, whole)
+
+
+def test_what_cannot_be_merged_is_refused():
+    labels = mixed_labels()
+    ens = mixed_ensemble(labels, slice(None))
+    with raises("different-members", parameter="other"):
+        ens.merge(qt.Ensemble(labels, names=["numbers", "text", "other"]))
+    with raises("different-noise", parameter="other"):
+        ens.merge(mixed_ensemble(labels, slice(None), noise="cluster"))
+    with raises("mixed-labels"):
+        ens.merge(qt.Ensemble([labels[1], labels[1], labels[2]], names=MIXED_MEMBERS))
+    with raises("not-an-ensemble", parameter="other"):
+        ens.merge(labels)
+
+
+def test_a_member_that_says_nothing_merges_with_any():
+    silent = qt.Ensemble([[1, 2], [None, None]], names=["a", "b"])
+    spoken = qt.Ensemble([[1, 3], ["x", "y"]], names=["a", "b"])
+    assert_same_ensemble(silent.merge(spoken), qt.Ensemble([[1, 2, 1, 3], [None, None, "x", "y"]], names=["a", "b"]))
+
+
+@pytest.mark.parametrize("noise", ["missing", "cluster", "singletons"])
+def test_adding_members_gives_the_whole(noise):
+    labels = mixed_labels()
+    grown = qt.Ensemble(labels[:1], names=MIXED_MEMBERS[:1], noise=noise).add_members(
+        labels[1:], names=MIXED_MEMBERS[1:]
+    )
+    assert_same_ensemble(grown, mixed_ensemble(labels, slice(None), noise=noise), rows=noise != "singletons")
+
+
+def test_added_members_count_on_and_take_names_of_frames():
+    import pandas as pd
+
+    ens = qt.Ensemble([[1, 1, 2], [1, 2, 2]])
+    assert ens.add_members([[1, 2, 3]]).names == ("member_0", "member_1", "member_2")
+    assert ens.add_members(pd.DataFrame({"new": [1, 2, 3]})).names == ("member_0", "member_1", "new")
+    with raises("row-count", parameter="labels"):
+        ens.add_members([[1, 2]])
+    with raises("repeated-name", parameter="names"):
+        ens.add_members([[1, 2, 3]], names=["member_0"])
+    with raises("weighted-ensemble"):
+        qt.Ensemble([[1, 1, 2]], row_weights=[1, 2, 3]).add_members([[1, 2, 3]])

@@ -116,3 +116,24 @@ def test_errors_keep_their_parts_between_processes():
     error = quorate.errors.InputError("must be 2.", code="number", parameter="beta", hint=("Set ", Setting("alpha")))
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.code, copy.parameter, copy.hint) == (str(error), "number", "beta", error.hint)
+
+
+CROSS_CUTTING = {
+    *("authors", "docs", "examples", "language", "package"),
+    *(f"algorithms/{name}" for name in ("all_methods", "counted_calls", "differential", "new_method", "solution")),
+    *("cli/bad_input", "cli/fuzz", "explorer/misuse", "explorer/page", "integrations/scverse", "kernels/comparisons"),
+    "tables/label_types",
+}
+"""Tests of several modules, by their place in `tests`."""
+
+
+def test_test_files_mirror_the_package():
+    """tests/features/test_pool.py tests features/pool.py; a file named like a package tests the package."""
+    folder = Path(__file__).parent
+    modules = {path.relative_to(SOURCE).with_suffix("") for path in SOURCE.rglob("*.py")}
+    modules |= {module.parent for module in modules}
+    known = {"/".join(part.lstrip("_") for part in module.parts) for module in modules}
+    for path in folder.rglob("test_*.py"):
+        name = (path.parent / path.stem.removeprefix("test_")).relative_to(folder).as_posix()
+        package, _, last = name.rpartition("/")
+        assert name in known | CROSS_CUTTING or last == package, f"{path} has no module {name}.py"

@@ -31,3 +31,9 @@ def test_other_edges_are_refused(edges):
 
 def test_no_edges_have_no_evidence():
     assert len(qt.edge_evidence(np.empty((0, 2), dtype=int), [[0, 1]])) == 0
+
+
+def test_coassociation_by_name_of_weights(running_example):
+    ens = qt.Ensemble(running_example)
+    assert np.array_equal(qt.coassociation(ens, "ncai"), qt.coassociation(ens, qt.member_weights(ens)))
+    assert np.array_equal(qt.coassociation(ens, "equal"), qt.coassociation(ens))

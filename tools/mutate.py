@@ -34,14 +34,14 @@ from numba.core import caching
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quorate"
 KMEANS = ["tests/numerics/test_kmeans.py"]
-BLOCKS = ["tests/test_tables.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
+BLOCKS = ["tests/tables/test_combining.py", "-k", "blocks_of_patterns or fit_into_memory or need_all_patterns"]
 METHODS = [f"tests/algorithms/test_{name}.py" for name in ("ecpcs_hc", "lce", "pta", "srs", "tree", "wct")]
-LINKAGE = ["tests/numerics/test_linkage.py", "tests/algorithms/test_lwea.py", "tests/test_notebooks.py"]
+LINKAGE = ["tests/numerics/test_linkage.py", "tests/algorithms/test_lwea.py", "tests/utils/test_notebook_html.py"]
 LINKAGE += ["-k", "test_linkage or (local and linked) or dendrogram"]
-CROWD = ["tests/test_crowd.py", "tests/algorithms/test_lwea.py", "-k", "test_crowd or certainty"]
+RELIABILITY = ["tests/test_reliability.py", "tests/algorithms/test_lwea.py", "-k", "test_reliability or certainty"]
 LINKS = ["tests/test_cluster_similarity.py", "tests/numerics/test_linkage.py", *METHODS]
 LINKS += ["-k", "test_cluster_similarity or rounds or nearest_group or walks or simrank or triples or dense_way"]
-PATTERNS = ["tests/test_ensemble.py", "tests/test_growing.py"]
+PATTERNS = ["tests/test_ensemble.py", "tests/persistence/test_ensemble_files.py"]
 TESTS = {
     "numerics/kmeans.py": KMEANS,
     "_kernels/lloyd.py": KMEANS,
@@ -51,9 +51,9 @@ TESTS = {
     "numerics/average_link.py": LINKAGE,
     "_kernels/merge_chain.py": ["tests/numerics/test_linkage.py"],
     "_kernels/nearest_groups.py": ["tests/numerics/test_linkage.py"],
-    "reliability.py": CROWD,
-    "_kernels/chance.py": CROWD,
-    "_kernels/contingency.py": ["tests/test_crowd.py", "tests/test_cluster_similarity.py", *PATTERNS],
+    "reliability.py": RELIABILITY,
+    "_kernels/chance.py": RELIABILITY,
+    "_kernels/contingency.py": ["tests/test_reliability.py", "tests/test_cluster_similarity.py", *PATTERNS],
     "random_walks.py": LINKS,
     "cluster_similarity.py": LINKS,
     "_kernels/neighbor_sums.py": LINKS,

@@ -1,5 +1,6 @@
 """Reference answers of the methods."""
 
+import numpy as np
 import pytest
 
 from quorate.ensemble import Ensemble
@@ -29,3 +30,18 @@ def baseline_reference(request, published):
     answers = published("oracle", request.param)
     pool = "generated" if request.param == "generated" else "lwea_VS"
     return answers, Ensemble(published("ensembles", pool)["labels"][:, answers["cols"]])
+
+
+@pytest.fixture(scope="session")
+def noisy_blobs():
+    """Members that mislabel some rows of five groups; missing labels here and there."""
+    random = np.random.default_rng(0)
+    truth = np.repeat(np.arange(5), [60, 50, 40, 30, 20])
+    columns = []
+    for k in (5, 7, 9, 5, 6):
+        column = (truth * k) // 5 + random.integers(0, 2, 200) * (random.random(200) < 0.3)
+        column[random.random(200) < 0.1] = random.integers(0, k)
+        column = column.astype(float)
+        column[random.random(200) < 0.05] = np.nan
+        columns.append(column)
+    return np.stack(columns, axis=1)

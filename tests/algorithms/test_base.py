@@ -1,10 +1,9 @@
-"""What WEAC, GP-MGLA and every estimator over labels promise."""
+"""What every estimator over labels promises, shown on WEAC and GP-MGLA."""
 
 import pickle
 import warnings
 from contextlib import contextmanager
 
-import joblib
 import numba
 import numpy as np
 import pandas as pd
@@ -29,21 +28,6 @@ def quiet():
 
 METHODS = [qt.WEAC, qt.GPMGLA]
 both = pytest.mark.parametrize("method", METHODS)
-
-
-@pytest.fixture(scope="module")
-def noisy_blobs():
-    """Members that mislabel some rows of five groups; missing labels here and there."""
-    random = np.random.default_rng(0)
-    truth = np.repeat(np.arange(5), [60, 50, 40, 30, 20])
-    columns = []
-    for k in (5, 7, 9, 5, 6):
-        column = (truth * k) // 5 + random.integers(0, 2, 200) * (random.random(200) < 0.3)
-        column[random.random(200) < 0.1] = random.integers(0, k)
-        column = column.astype(float)
-        column[random.random(200) < 0.05] = np.nan
-        columns.append(column)
-    return np.stack(columns, axis=1)
 
 
 @both
@@ -161,13 +145,6 @@ def test_unanimous_members_give_their_partition(method):
     assert fitted.confidence_.tolist() == [1.0] * 12
 
 
-def test_trivial_member_has_no_influence_in_weac(noisy_blobs):
-    trivial = np.column_stack([noisy_blobs, np.zeros(200)])
-    with_it, without = (qt.WEAC(n_clusters=5).fit(labels) for labels in (trivial, noisy_blobs))
-    assert with_it.ncai_[-1] == 0
-    assert np.array_equal(with_it.labels_, without.labels_)
-
-
 @both
 @pytest.mark.parametrize(
     "labels",
@@ -279,19 +256,6 @@ def test_all_weight_on_a_member_that_labels_nothing(method):
     assert fitted.predict([[0, 1], [5, None]]).tolist() == [-1, -1]
 
 
-def test_tree_needs_at_least_one_cluster(running_example):
-    tree = qt.WEAC(2).fit(running_example).dendrogram_
-    for k in (0, -3, 1.5):
-        with raises("integer", "k"):
-            tree.cut(k)
-
-
-def test_coassociation_by_name_of_weights(running_example):
-    ens = qt.Ensemble(running_example)
-    assert np.array_equal(qt.coassociation(ens, "ncai"), qt.coassociation(ens, qt.member_weights(ens)))
-    assert np.array_equal(qt.coassociation(ens, "equal"), qt.coassociation(ens))
-
-
 @pytest.mark.parametrize(
     ("params", "code"),
     [
@@ -329,64 +293,6 @@ def test_invalid_parameters_raise(running_example, method, params, code):
 def test_invalid_parameters_of_one_method_raise(running_example, method, parameter, value, code):
     with raises(code, parameter):
         method(n_clusters=2, **{parameter: value}).fit(running_example)
-
-
-def test_graph_methods_are_limited_by_the_number_of_clusters():
-    labels = [[0, 0, 0, 1, 1, 1]]
-    with raises("more-clusters-than-members-have", "n_clusters"):
-        qt.GPMGLA(n_clusters=3).fit(labels)
-
-
-def test_consensus_in_one_call(noisy_blobs):
-    result = qt.consensus(noisy_blobs, 5, method="weac", linkage="single")
-    fitted = qt.WEAC(n_clusters=5, linkage="single").fit(noisy_blobs)
-    assert np.array_equal(result.labels, fitted.labels_)
-    assert np.array_equal(result.confidence, fitted.confidence_)
-    assert result.n_clusters == 5
-    assert result.clusters == fitted.clusters_
-    assert result.method == "weac"
-    assert result.params == {"linkage": "single"}
-    assert qt.consensus(noisy_blobs).n_clusters == qt.GPMGLA(n_clusters="auto").fit(noisy_blobs).n_clusters_
-    with raises("choice", "method"):
-        qt.consensus(noisy_blobs, method="gpmgla")
-    with raises("unknown-parameter"):
-        qt.consensus(noisy_blobs, method="weac", link="single")
-
-
-def test_registry_describes_every_method():
-    for info in qt.methods():
-        assert info.estimator(n_clusters=2).get_params().keys() == {*info.parameters, "n_clusters"}
-        assert info.citation
-        assert info.cost
-
-
-def test_scores_of_a_clustering():
-    labels, truth = [0, 0, 1, 1, 1, -1], ["a", "a", "a", "b", "b", "b"]
-    scores = qt.evaluate(labels, truth)
-    assert scores.purity == pytest.approx(5 / 6)
-    from sklearn import metrics
-
-    assert scores.ari == pytest.approx(metrics.adjusted_rand_score(truth, labels))
-    assert scores.ami == pytest.approx(metrics.adjusted_mutual_info_score(truth, labels))
-    assert scores.nmi_sqrt == pytest.approx(
-        metrics.normalized_mutual_info_score(truth, labels, average_method="geometric")
-    )
-    assert scores.nmi_max == pytest.approx(metrics.normalized_mutual_info_score(truth, labels, average_method="max"))
-    assert qt.evaluate([0, 1, None], ["a", "b", "c"]).ari == 1.0
-    with raises("no-common-rows"):
-        qt.evaluate([0, None], [None, 1])
-
-
-def test_result_can_be_swept_predicted_and_pickled(tmp_path):
-    ens = qt.Ensemble([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
-    result = qt.consensus(ens, 2, "weac", linkage="single")
-    assert np.array_equal(result.estimator.labels_, result.labels)
-    assert np.array_equal(result.sweep([2])[:, 0], result.labels)
-    joblib.dump(result, tmp_path / "result.joblib")
-    loaded = joblib.load(tmp_path / "result.joblib")
-    new = np.array([[0, 0, 0], [1, 2, 1]])
-    assert np.array_equal(loaded.predict(new), result.estimator.predict(new))
-    assert np.array_equal(loaded.sweep([2, 3]), result.sweep([2, 3]))
 
 
 def test_warnings_point_at_the_users_line():

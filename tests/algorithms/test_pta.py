@@ -1,4 +1,4 @@
-"""PTA and PTGP."""
+"""PTA."""
 
 import numpy as np
 import pytest
@@ -28,15 +28,11 @@ def test_trajectories_on_the_running_example(running_example):
         tree = qt.PTA(n_clusters=2, linkage=link, n_neighbors=2, n_steps=2).fit(ens)
         assert tree.dendrogram_.heights == pytest.approx(heights[link], abs=5e-5)
     assert qt.PTA(n_clusters=2, n_neighbors=2, n_steps=2).fit_predict(ens).tolist() == [0, 0, 1, 0, 1, 1]
-    cut = qt.PTGP(n_clusters=3, n_neighbors=2, n_steps=2).fit(ens)
-    assert cut.eigenvalues_[:3] == pytest.approx([1, 0.0955, 0.0279], abs=5e-5)
-    assert cut.labels_.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_patterns_without_links_are_almost_dissimilar():
     ens = Ensemble([[0, 0, 1, 2]])
     assert np.all(pattern_trajectory_similarity(ens, np.ones(1), np.arange(3), None, None) == 1e-20)
-    assert qt.PTGP(n_clusters=3).fit_predict(ens).tolist() == [0, 0, 1, 2]
 
 
 def test_patterns_are_weighted_by_rows_on_request(running_example):
@@ -56,12 +52,3 @@ def test_trajectories_agree_with_the_authors_program(authors_reference):
         assert_same_partitions(
             tree.sweep(answers["ks"]), answers[f"pta_{link}_labels"], answers[f"pta_{link}_labels_tiefree"]
         )
-    cut = qt.PTGP(n_clusters=2, init="first-row").fit(ens)
-    eigenvalues = answers["ptgp_eigenvalues"]
-    assert cut.solution_.cuts.spectrum(len(eigenvalues)).values[: len(eigenvalues)] == pytest.approx(
-        eigenvalues, abs=1e-9
-    )
-    for k in answers["ks"]:
-        points = cut.solution_.cuts.embedding(k)
-        assert points @ points[0] == pytest.approx(answers[f"ptgp_gram_pattern0_k{k}"], abs=1e-7)
-    assert_same_partitions(cut.sweep(answers["ks"]), answers["ptgp_first_pattern_labels"])

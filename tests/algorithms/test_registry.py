@@ -1,5 +1,6 @@
 """`consensus`, its result, and the list of methods."""
 
+import joblib
 import numpy as np
 import pytest
 
@@ -77,3 +78,38 @@ def test_default_method_takes_part_in_comparisons():
     contestant = make_contestant("auto")
     labels = np.stack(LABELS, axis=1)
     np.testing.assert_array_equal(contestant.answer(labels, [3], 0)[:, 0], qt.consensus(labels, 3).labels)
+
+
+def test_consensus_in_one_call(noisy_blobs):
+    result = qt.consensus(noisy_blobs, 5, method="weac", linkage="single")
+    fitted = qt.WEAC(n_clusters=5, linkage="single").fit(noisy_blobs)
+    assert np.array_equal(result.labels, fitted.labels_)
+    assert np.array_equal(result.confidence, fitted.confidence_)
+    assert result.n_clusters == 5
+    assert result.clusters == fitted.clusters_
+    assert result.method == "weac"
+    assert result.params == {"linkage": "single"}
+    assert qt.consensus(noisy_blobs).n_clusters == qt.GPMGLA(n_clusters="auto").fit(noisy_blobs).n_clusters_
+    with raises("choice", "method"):
+        qt.consensus(noisy_blobs, method="gpmgla")
+    with raises("unknown-parameter"):
+        qt.consensus(noisy_blobs, method="weac", link="single")
+
+
+def test_registry_describes_every_method():
+    for info in qt.methods():
+        assert info.estimator(n_clusters=2).get_params().keys() == {*info.parameters, "n_clusters"}
+        assert info.citation
+        assert info.cost
+
+
+def test_result_can_be_swept_predicted_and_pickled(tmp_path):
+    ens = qt.Ensemble([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
+    result = qt.consensus(ens, 2, "weac", linkage="single")
+    assert np.array_equal(result.estimator.labels_, result.labels)
+    assert np.array_equal(result.sweep([2])[:, 0], result.labels)
+    joblib.dump(result, tmp_path / "result.joblib")
+    loaded = joblib.load(tmp_path / "result.joblib")
+    new = np.array([[0, 0, 0], [1, 2, 1]])
+    assert np.array_equal(loaded.predict(new), result.estimator.predict(new))
+    assert np.array_equal(loaded.sweep([2, 3]), result.sweep([2, 3]))

@@ -12,6 +12,7 @@ import quorate as qt
 from method_checks import scipy_heights, similarity_of
 from quorate.ensemble import Ensemble
 from quorate.numerics.linkage import LINKS
+from support import raises
 
 
 @pytest.mark.parametrize(("key", "method"), [("eac", qt.EAC), ("cts", qt.WCT), ("srs", qt.SRS)])
@@ -80,3 +81,10 @@ def test_heights_equal_those_over_all_rows(generated, method, link):
         rounded = np.round(expected, 9)
         expected, tree = expected[rounded == 0], tree[rounded == 0]
     assert np.allclose(tree[:, 2], expected, rtol=0, atol=1e-9)
+
+
+def test_tree_needs_at_least_one_cluster(running_example):
+    tree = qt.WEAC(2).fit(running_example).dendrogram_
+    for k in (0, -3, 1.5):
+        with raises("integer", "k"):
+            tree.cut(k)

@@ -1,7 +1,5 @@
 """U-SPEC: hand-computed neighbors, the authors' own answers, and labels for new rows."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -12,9 +10,9 @@ from quorate import USPEC, ConsensusClustering
 from quorate.features.clusterers.uspec import LandmarkLabeler, Landmarks, embed_landmarks, link_weights, link_width
 from quorate.features.labeling import Crew, Scaling
 from quorate.numerics.kmeans import weighted_kmeans
-from support import raises
+from support import SHARED, raises
 
-ORACLES = sorted((Path(__file__).parents[2] / "shared" / "oracle").glob("uspec_*.npz"))
+ORACLES = sorted((SHARED / "oracle").glob("uspec_*.npz"))
 
 
 def rings(n, seed=0):

@@ -14,7 +14,7 @@ from quorate._runtime.progress import track
 from quorate._utils.optional_imports import EXTRAS
 from quorate.errors import MissingPackageError
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MEMBERS = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
 
 

@@ -12,7 +12,6 @@ import pytest
 import quorate as qt
 from quorate._runtime import memory
 from quorate.cli import main
-from quorate.errors import InputError
 from quorate.tables.io import reading
 from support import raises, warns
 
@@ -256,37 +255,6 @@ def test_a_comma_in_the_name_of_a_column(frame, tmp_path, capsys):
         assert [member["name"] for member in found["members"]] == ["k, small", "m1", "m2"]
 
 
-def test_odd_columns_of_frames_in_memory_are_named(frame):
-    with warns("id-column", "class-columns"):
-        assert qt.Ensemble(frame).names == tuple(MEMBERS)
-    with warns("class-columns"):
-        qt.consensus(pl.DataFrame(frame[["class", *MEMBERS]]), 3)
-    qt.consensus(frame[MEMBERS], 3)
-    qt.Ensemble({"class": frame["class"], "m0": frame["m0"]})
-
-
-def test_series_in_different_orders_warn(frame):
-    series = [frame[name] for name in MEMBERS]
-    expected = qt.consensus(series, 3).labels.tolist()
-    with warns("different-indexes"):
-        shifted = qt.consensus([series[0].set_axis(range(1, 61)), *series[1:]], 3)
-    assert shifted.labels.tolist() == expected
-
-
-def test_a_list_of_rows_warns(frame):
-    with warns("list-of-rows"):
-        qt.Ensemble(frame[MEMBERS].to_numpy().tolist())
-
-
-def test_dictionaries_and_generators_of_label_vectors(frame):
-    expected = qt.consensus(frame[MEMBERS], 3)
-    named = qt.consensus({name: frame[name].to_list() for name in MEMBERS}, 3)
-    assert named.ensemble.names == tuple(MEMBERS)
-    assert named.labels.tolist() == expected.labels.tolist()
-    drawn = qt.consensus((frame[name].to_numpy() for name in MEMBERS), 3)
-    assert drawn.labels.tolist() == expected.labels.tolist()
-
-
 # How often a file is read ------------------------------------------------------------------------------------------
 
 
@@ -385,38 +353,6 @@ def test_a_text_table_can_be_described_to_the_library(tmp_path):
         qt.consensus_file(tmp_path / "t.dat", tmp_path / "new.csv", delimiter="::")
 
 
-def test_frames_that_are_unlikely_ensembles_warn():
-    column = [0, 1, 2] * 10
-    copies = pd.DataFrame({"a": column, "b": column, "c": column, "d": column[::-1]})
-    with warns("identical-members"):
-        qt.Ensemble(copies)
-    with warns("one-member"):
-        qt.Ensemble(copies[["a"]])
-    with warns("transposed"):
-        qt.Ensemble(copies.T)
-
-
-def test_unlikely_members_of_a_matrix_are_named_by_position():
-    column = np.arange(30) % 3
-    with warns("identical-members"):
-        qt.Ensemble(np.stack([column, column[::-1], column, column], axis=1))
-    with warns("not-clusterings"):
-        qt.Ensemble(np.stack([column, np.arange(30), column // 2], axis=1))
-    qt.Ensemble(column[:, None])
-    qt.Ensemble(np.stack([column, np.arange(30)], axis=1), names=["groups", "rows"])  # named, so they are meant
-
-
-@pytest.mark.parametrize("kind", [int, float, str, object])
-def test_a_matrix_of_any_kind_that_looks_transposed_warns(kind):
-    labels = np.stack([np.arange(40) // k % 4 for k in (1, 4, 10)]).astype(kind)
-    with warns("transposed"):
-        qt.Ensemble(labels)
-    if kind is float:
-        labels[:, ::3] = np.nan
-        with warns("transposed"):
-            qt.Ensemble(labels)
-
-
 def test_one_hot_codes_are_distinguished_from_labels(tmp_path, capsys):
     members = [np.arange(60) % 3, np.arange(60) // 15, np.arange(60) % 7 // 2]
     codes = np.hstack([np.eye(5, dtype=int)[labels] for labels in members])  # some columns hold zeros alone
@@ -440,16 +376,6 @@ def test_a_member_without_information_is_ignored(label, reason, tmp_path, frame,
     members = json.loads(run("weigh", tmp_path / "t.csv", "--json", capsys=capsys).out)["members"]
     assert [member["name"] for member in members if member["status"] == "ignored"] == ["same"]
     assert next(member for member in members if member["name"] == "same")["reason"].startswith(reason)
-
-
-def test_features_among_members_are_named_in_one_message():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=40), "a": np.arange(40) % 2, "y": rng.normal(size=40)})
-    with raises("features"):
-        qt.consensus(frame, 2)
-    with raises("features") as raised:
-        qt.consensus(frame[["x", "a"]], 2)
-    assert type(raised.value) is InputError
 
 
 def test_lists_among_few_rows_are_not_labels(tmp_path, capsys):

@@ -5,7 +5,6 @@ const browser = [
 ];
 
 export default [
-  { ignores: ["**/*.bundle.js"] },
   {
     files: ["src/quorate/**/web/*.js"],
     languageOptions: { ecmaVersion: 2022, sourceType: "module", globals: Object.fromEntries(browser.map((name) => [name, "readonly"])) },

@@ -12,6 +12,7 @@ from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import page_colors
 from quorate.errors import InputError, Setting
 from quorate.features.consensus_clustering import ConsensusClustering
+from quorate.reporting.bundling import bundle
 from quorate.reporting.clustered_files import summarize_clusters
 from quorate.reporting.feature_view import FeatureRows, features_of
 from quorate.reporting.fitted_input import Fitted, fitted_method
@@ -146,7 +147,7 @@ def render_report(summary: dict[str, Any]) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["count"] = rows
-    script = web_text(BUNDLE)
+    script = bundle("report.js", web_text)
     colors = page_colors(max(answer["k"] for answer in summary["answers"]))
     page = environment.from_string(web_text("report.html"))
     return str(
@@ -159,10 +160,6 @@ def render_report(summary: dict[str, Any]) -> str:
             script_hash=markup("sha256-" + b64encode(sha256(script.encode()).digest()).decode()),
         )
     )
-
-
-BUNDLE = "report.bundle.js"
-"""The report's script with all its modules in one file; `tools/bundle_report.py` builds it."""
 
 
 def web_text(name: str) -> str:

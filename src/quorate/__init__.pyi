@@ -17,6 +17,7 @@ from .algorithms.gp_mgla import GPMGLA
 from .algorithms.hard_voting import HardVoting
 from .algorithms.hbgf import HBGF
 from .algorithms.kcc import KCC
+from .algorithms.layers import Layers
 from .algorithms.lce import LCE
 from .algorithms.lwea import LWEA
 from .algorithms.lwgp import LWGP
@@ -130,6 +131,7 @@ __all__ = [
     "HardVoting",
     "LabelMatch",
     "LabelStructure",
+    "Layers",
     "Majority",
     "MedianPartition",
     "MemberChoice",

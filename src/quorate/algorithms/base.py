@@ -20,12 +20,14 @@ from quorate._utils.array_types import Floats, Labels
 from quorate._utils.checks import brief_repr, check_choice, check_integer, check_number
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.forecasts import require_fit
+from quorate.algorithms.layers import Layers, check_layers, merge_clusters
 from quorate.algorithms.method_docs import complete_docstring
 from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, Split, next_split
 from quorate.certainty import Certainty
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble, ensemble_size
 from quorate.errors import InputError, QuorateWarning, Setting, issue
+from quorate.numerics.linkage import Dendrogram
 from quorate.persistence.archive import write_archive
 from quorate.persistence.method_arrays import pack_method
 from quorate.reliability import (
@@ -125,6 +127,21 @@ class Solution:
     def _answer(self, k: int) -> Answer:
         labels, learned = self.cuts.cut(k), self.method._learned_weights(self.cuts, k)
         return Answer(self.ensemble, k, labels, self.weights if learned is None else learned, self.cuts.caution)
+
+    def layers(self, n_clusters: Iterable[int]) -> Layers:
+        """Return nested partitions, the finest first, of these numbers of clusters, or as many as possible.
+
+        Cuts of a tree are nested, so the layers of a linkage method are its answers. Other methods solve every number
+        separately: the finest layer is their answer, and its clusters are merged by average link on the co-association
+        of their rows.
+        """
+        ks = check_layers(n_clusters)
+        if isinstance(self.cuts, Dendrogram):
+            nested = tuple(self.cut(k) for k in ks)
+        else:
+            finest = self.answer(ks[0])
+            nested = merge_clusters(self.ensemble, finest.weights, finest.labels, ks)
+        return Layers(self.ensemble, nested, exact=isinstance(self.cuts, Dendrogram))
 
     def split(self, k: int) -> Split | None:
         """Return which cluster of the answer for k the answer for one more cluster splits; None if there is none."""
@@ -457,6 +474,11 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.ensemble_.row_pattern
         answers = self.solution_.answers(ks)
         return np.stack([answers[k].labels[rows] for k in ks], axis=1) if ks else np.empty((len(rows), 0), np.int64)
+
+    def layers(self, n_clusters: Iterable[int]) -> Layers:
+        """Return nested partitions of these numbers of clusters, the finest first (`Solution.layers`)."""
+        check_is_fitted(self)
+        return self.solution_.layers(n_clusters)
 
     def predict(self, X: Any) -> Labels:
         """Return the consensus label of new rows labeled by the same members (`Answer.predict`)."""

@@ -26,6 +26,7 @@ from quorate.algorithms.gp_mgla import GPMGLA
 from quorate.algorithms.hard_voting import HardVoting
 from quorate.algorithms.hbgf import HBGF
 from quorate.algorithms.kcc import KCC
+from quorate.algorithms.layers import Layers
 from quorate.algorithms.lce import LCE
 from quorate.algorithms.lwea import LWEA
 from quorate.algorithms.lwgp import LWGP
@@ -252,6 +253,22 @@ class ConsensusResult:
     def sweep(self, n_clusters: int | Iterable[int]) -> Labels:
         """Return (n, number of ks) labels, one column for each number of clusters, without solving again."""
         return self.estimator.sweep(n_clusters)
+
+    def layers(self, n_clusters: Iterable[int]) -> Layers:
+        """Return nested partitions of these numbers of clusters, the finest first.
+
+        Every cluster is part of one cluster of the next layer. For linkage methods a layer is the answer for its number
+        of clusters. For other methods the finest layer is, and its clusters are merged by average link on the
+        co-association of their rows. Clusters are numbered by size, whatever `like` is.
+
+        Examples
+        --------
+        >>> import quorate as qt
+        >>> result = qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2)
+        >>> result.layers([2, 3]).cluster_layers_
+        [array([0, 0, 1, 1, 2, 2]), array([0, 0, 0, 0, 1, 1])]
+        """
+        return self.estimator.layers(n_clusters)
 
     def predict(self, labels: Any) -> Labels:
         """Return the consensus label of new rows labeled by the same members."""

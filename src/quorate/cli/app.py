@@ -63,6 +63,7 @@ def combine(
     groups: opt.Groups = None,
     like: opt.Like = None,
     abstain: opt.Abstain = None,
+    layers: opt.Layers = None,
     members: opt.Members = None,
     id: opt.Id = None,
     truth: opt.Truth = None,
@@ -120,7 +121,7 @@ def combine(
     )
     outputs = Outputs(out, output_format, report, summary, force=force)
     request = Request(
-        source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs, groups, like, abstain
+        source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs, groups, like, abstain, layers
     )
     run_combine(request, quiet=quiet, json=json)
 

@@ -56,11 +56,13 @@ class Request:
     groups: str | None = None
     like: str | None = None
     abstain: float | None = None
+    layers: str | None = None
 
 
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     """Read, combine, write and print."""
     ks = parse_ks(request.k)
+    layers = () if request.layers is None else _listed_ks(request.layers, "layers", "be numbers such as 5,20,80")
     check_consensus_method(request.method)
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
@@ -76,6 +78,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
             with_confidence=request.confidence,
             like=_earlier(request, columns),
             abstain=None if request.abstain is None else check_number("abstain", request.abstain, low=0, high=1),
+            layers=layers,
             whole="report=" if outputs.report else "summary=" if outputs.summary else None,
         )
         if outputs.output is not None:
@@ -117,6 +120,11 @@ def parse_ks(text: str) -> Sequence[int]:
     """Parse numbers of clusters: "3", "2:20" (both ends included) or "2,5,9"; return none for "auto"."""
     if text.strip().lower() == "auto":
         return ()
+    return _listed_ks(text, "n_clusters", "be a number of clusters such as 3, several such as 2:20 or 2,5,9, or auto")
+
+
+def _listed_ks(text: str, parameter: str, required: str) -> Sequence[int]:
+    """Parse the numbers of clusters of an option: a number, a range or a list."""
     ks: Sequence[int] = ()
     with suppress(ValueError):
         if ":" in text:
@@ -128,14 +136,10 @@ def parse_ks(text: str) -> Sequence[int]:
         raise InputError(
             f"must list at most {_MOST_KS:,} numbers of clusters; {text!r} lists {len(ks):,}.",
             code="too-many-k",
-            parameter="n_clusters",
+            parameter=parameter,
         )
     if not ks or min(ks) < 1 or len(set(ks)) < len(ks):
-        raise InputError(
-            f"must be a number of clusters such as 3, several such as 2:20 or 2,5,9, or auto; got {text!r}.",
-            code="k",
-            parameter="n_clusters",
-        )
+        raise InputError(f"must {required}; got {text!r}.", code="k", parameter=parameter)
     return ks
 
 
@@ -213,7 +217,12 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
             request.settings,
             request.seed,
             k,
-            {"--groups": request.groups, "--like": request.like, "--abstain": request.abstain},
+            {
+                "--groups": request.groups,
+                "--like": request.like,
+                "--abstain": request.abstain,
+                "--layers": request.layers,
+            },
         ),
         row_facts=row_facts
         if request.outputs.described

@@ -180,6 +180,14 @@ Abstain = Annotated[
     float | None,
     typer.Option("--abstain", metavar="SHARE", help="Write -1 for rows with a lower confidence, such as 0.9."),
 ]
+Layers = Annotated[
+    str | None,
+    typer.Option(
+        "--layers",
+        metavar="K,K,...",
+        help="Also write nested partitions of these numbers of clusters, such as 5,20,80, one column each.",
+    ),
+]
 Groups = Annotated[
     str | None,
     typer.Option(

@@ -102,7 +102,7 @@ class Dendrogram:
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         tree = self.pattern_tree
         if self.max_clusters:
-            groups[tree.leaf_pattern] = _kernels.merge_chain.cut(tree.merges, min(k, self.max_clusters) - 1)
+            groups[tree.leaf_pattern] = cut_merges(tree.merges, k)
         return number_by_size(groups, self.ensemble.counts)
 
     @cached_property
@@ -274,6 +274,22 @@ def link_patterns(
         return _dendrogram(ens, leaves, join_rest([], [], leaves))
     pairs, merged_at = _kernels.merge_chain.chain_link(similarity, sizes, LINKS.index(link))
     return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights)
+
+
+def link_groups(similarity: Floats, sizes: Floats) -> Ints:
+    """(groups - 1, 2) the nodes that average link joins, in order: groups are 0, 1, ..., merge i creates groups + i.
+
+    The similarity (groups, groups) and the sizes (groups,) are overwritten.
+    """
+    if len(sizes) == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    return _in_order(Merges(*_kernels.merge_chain.chain_link(similarity, sizes, LINKS.index("average"))))[0]
+
+
+def cut_merges(merges: Ints, k: int) -> Ints:
+    """(leaves,) the top node of each leaf after undoing the last k - 1 merges, or all of them."""
+    cut: Ints = _kernels.merge_chain.cut(merges, min(k - 1, len(merges)))
+    return cut
 
 
 def link_through_clusters(ens: Ensemble, similarity: ThroughClusters, link: Link, leaves: Ints) -> Dendrogram:

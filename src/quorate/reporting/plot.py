@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
+from quorate.algorithms.layers import Layers
 from quorate.analysis.choose_member import MemberChoice
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
@@ -337,6 +338,41 @@ def flow(fitted: Fitted, member: int | str, *, n_clusters: int | None = None, ax
     return ax
 
 
+def layers(nested: Layers, *, ax: Any = None) -> Any:
+    """Draw nested partitions, the coarsest on top; each cluster is as wide as its rows and lies below its parent.
+
+    Parameters
+    ----------
+    nested : result of `ConsensusResult.layers`
+    ax : matplotlib axes, optional
+    """
+    n_layers = len(nested.n_clusters)
+    ax = _axes(ax, width=9.0, height=min(0.7 * n_layers + 1.4, 8.0))
+    # Ancestors of the clusters of each layer, the coarsest last: sorting by them puts clusters below their parents.
+    ancestors = [np.arange(nested.n_clusters[-1])[None]]
+    for parents in nested.parents[::-1]:
+        ancestors.insert(0, np.concatenate([np.arange(len(parents))[None], ancestors[0][:, parents]]))
+    colors = cluster_colors(nested.n_clusters[-1])
+    total = max(float(nested.sizes[-1].sum()), 1e-300)
+    for layer, (lineage, sizes) in enumerate(zip(ancestors, nested.sizes, strict=True)):
+        order = np.lexsort(lineage)
+        widths = sizes[order] / total
+        starts = np.concatenate([[0.0], np.cumsum(widths)[:-1]])
+        inks = [colors[c] for c in lineage[-1, order]]
+        ax.barh(np.full(len(order), layer), widths, left=starts, height=0.9, color=inks, alpha=0.5, ec="white")
+        for cluster, start, width in zip(order, starts, widths, strict=True):
+            if width > _WIDTH_OF_NUMBER:
+                ax.text(start + width / 2, layer, str(cluster), ha="center", va="center", fontsize=8, color=_INK)
+    ax.set_yticks(range(n_layers), [f"{k} clusters" if k != 1 else "1 cluster" for k in nested.n_clusters])
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the rows")
+    ax.set_title("Layers")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+_WIDTH_OF_NUMBER = 0.025  # share of the rows for which a cluster's number is written
 _BANDS = 0.9  # share of the height for bands; the rest are gaps between them
 
 

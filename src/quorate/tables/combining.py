@@ -108,6 +108,7 @@ def combine_table(
     with_confidence: bool = True,
     like: StoredPartition | None = None,
     abstain: float | None = None,
+    layers: Sequence[int] = (),
     whole: str | None = None,
 ) -> TableConsensus:
     """Combine the members of a table, and store the answer of its rows next to them.
@@ -127,10 +128,12 @@ def combine_table(
         An earlier partition; clusters take its ids as in `relabel`.
     abstain : float in [0, 1], optional
         The consensus is -1 where the confidence is lower.
+    layers : sequence of int
+        Numbers of clusters of nested partitions, for one more column each.
     whole : str, optional
         A requested result that needs all patterns in memory, for the message where they do not fit.
     """
-    names = answer_names(n_clusters, with_confidence=with_confidence)
+    names = answer_names(n_clusters, with_confidence=with_confidence) + tuple(map(layer_name, layers))
     refuse_answers(table.path, columns.keep, names)
     counted = CountedTable(table, columns.members, columns.truth, noise)
     if not columns.listed:
@@ -139,10 +142,10 @@ def combine_table(
     if counted.bytes_needed <= available:
         fitted = fit_best(estimator, counted.ensemble, n_clusters)
         earlier = None if like is None else counted.earlier(like, columns.id)
-        counted.store(
-            answer_columns(fitted, n_clusters, with_confidence=with_confidence, earlier=earlier, abstain=abstain)
-        )
+        answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence, earlier=earlier, abstain=abstain)
+        counted.store(answers | _layer_columns(fitted, layers))
         return TableConsensus(counted, columns, fitted.ensemble_, names, fitted, earlier)
+    whole = "layers=" if layers else whole
     whole = "several numbers of clusters" if len(n_clusters) > 1 else "like=" if like is not None else whole
     if whole is not None:
         raise MemoryLimitError(
@@ -200,6 +203,19 @@ def answer_columns(
         columns += [answer.certainty.margin for answer in answers]
         columns += [_with_ids(answer, earlier, answer.certainty.runner_up) for answer in answers]
     return dict(zip(answer_names(n_clusters, with_confidence=with_confidence), columns, strict=True))
+
+
+def layer_name(k: int) -> str:
+    """Return the name of the column of a layer."""
+    return f"consensus_layer_{k}"
+
+
+def _layer_columns(fitted: ConsensusMethod, layers: Sequence[int]) -> dict[str, Any]:
+    """Return the columns of nested partitions, pattern by pattern, in the order of their numbers of clusters."""
+    if not layers:
+        return {}
+    nested = dict(zip(sorted(layers, reverse=True), fitted.layers(layers).pattern_layers, strict=True))
+    return {layer_name(k): nested[k] for k in layers}
 
 
 def _with_ids(answer: Answer, earlier: EarlierPartition | None, labels: Labels) -> Labels:

@@ -275,10 +275,18 @@ class ConsensusResult:
         return self._with_ids(self.estimator.predict(labels))
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with one line per row: consensus, confidence, margin and runner_up."""
+        """Return a pandas frame with one line per row: consensus, confidence, margin and runner_up.
+
+        If members have text labels, the column `name` holds the commonest one of the row's cluster.
+        """
         pandas = import_extra("pandas", "to_frame")
         columns = ("consensus", self.labels), ("confidence", self.confidence), ("margin", self.margin)
-        return pandas.DataFrame(dict([*columns, ("runner_up", self.runner_up)]))
+        frame = pandas.DataFrame(dict([*columns, ("runner_up", self.runner_up)]))
+        names = [cluster.name for cluster in self.clusters]
+        if any(names):
+            cluster = np.where(self.labels < 0, -1, self.estimator.labels_)  # -1 takes the last
+            frame["name"] = np.array([*names, None], dtype=object)[cluster]
+        return frame
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file (NPZ, arrays only); `quorate.load` reads it."""

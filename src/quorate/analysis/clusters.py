@@ -7,9 +7,11 @@ exact, and without a matrix of rows or patterns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
@@ -19,6 +21,7 @@ from quorate.reliability import ratio
 from quorate.row_similarity import group_sums, shared_rows
 
 _OPPONENTS_SHOWN = 3
+_TEXTS_SHOWN = 3
 _GROUPS_AT_ONCE = 256
 _NO_EVIDENCE = 1e-12  # what rounding leaves of none
 
@@ -45,6 +48,13 @@ class ConsensusCluster:
 
     From 0, as often, to 1, never: 1 - E / min(cohesion of both), where E is the mean co-association between their rows.
     """
+    label_shares: tuple[tuple[str, float], ...] = ()
+    """The commonest text labels of its rows, with their share of the members' weight; empty if no member has text."""
+
+    @property
+    def name(self) -> str | None:
+        """The commonest text label of its rows; None if no member has text labels."""
+        return self.label_shares[0][0] if self.label_shares else None
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,7 @@ def cluster_table(
     cohesion = mean_coassociation(ens, weights, groups, alone)
     nearest, cost = cheapest_merges(ens, weights, groups, cohesion)
     chance = Votes.of(ens, weights, groups).by_chance
+    texts = text_shares(ens, weights, groups.shared)
     described = []
     for label, size in enumerate(groups.sizes):
         strongest = np.argsort(-separated[label], kind="stable")[:_OPPONENTS_SHOWN]
@@ -103,9 +114,43 @@ def cluster_table(
                 float(cohesion[label]),
                 int(nearest[label]),
                 float(cost[label]),
+                texts[label],
             )
         )
     return tuple(described)
+
+
+def text_shares(ens: Clusterings, weights: Floats, shared: Floats) -> list[tuple[tuple[str, float], ...]]:
+    """Return for each consensus cluster the commonest text labels of its rows, with their shares of the weight.
+
+    Equal texts of several members are added up. Members whose labels are numbers, or text that reads as numbers, do not
+    count. `shared` (k, n_clusters) are the rows that each consensus cluster shares with each cluster.
+    """
+    named = [j for j, levels in enumerate(ens.levels) if weights[j] > 0 and _are_texts(levels)]
+    if not named:
+        return [()] * len(shared)
+    clusters = np.flatnonzero(np.isin(ens.cluster_member, named))
+    texts, text = np.unique(np.concatenate([ens.levels[j].astype(str) for j in named]), return_inverse=True)
+    amounts = np.zeros((len(texts), len(shared)))
+    np.add.at(amounts, text, (shared[:, clusters] * weights[ens.cluster_member[clusters]]).T)
+    shares = amounts.T * ratio(1.0, amounts.sum(axis=0))[:, None]
+    order = np.argsort(-np.round(shares, 12), axis=1, kind="stable")[:, :_TEXTS_SHOWN]
+    return [
+        tuple((str(texts[t]), float(of_group[t])) for t in first if of_group[t] > 0)
+        for of_group, first in zip(shares, order, strict=True)
+    ]
+
+
+def _are_texts(levels: NDArray[Any]) -> bool:
+    """Return whether labels are text and at least one does not read as a number."""
+    if levels.dtype.kind not in "OUT":
+        return False
+    for level in levels:
+        try:
+            float(level)
+        except ValueError:
+            return True
+    return False
 
 
 def mean_coassociation(ens: Clusterings, weights: Floats, groups: Groups, alone: Floats) -> Floats:

@@ -299,6 +299,7 @@ def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
 
 def _cluster_table(answer: dict[str, Any]) -> Any:
     ids = {c["label"]: c["id"] for c in answer["clusters"]}
+    named = any(c["label_shares"] for c in answer["clusters"])
     rows = [
         (
             c["id"],
@@ -308,12 +309,19 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
             f"{c['chance']:.3f}",
             "" if c["nearest"] is None else ids[c["nearest"]],
             "" if c["nearest"] is None else f"{c['merge_cost']:.0%}",
+            *([_name(c["label_shares"])] if named else []),
         )
         for c in answer["clusters"][:_CLUSTERS_SHOWN]
     ]
     left = len(answer["clusters"]) - len(rows)
     title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
-    return table(title, ("cluster", "rows", "share", "stability", "by chance", "nearest", "cost to merge"), rows)
+    columns = ["cluster", "rows", "share", "stability", "by chance", "nearest", "cost to merge"]
+    return table(title, [*columns, "label"] if named else columns, rows)
+
+
+def _name(label_shares: Sequence[tuple[str, float]]) -> str:
+    """Return the commonest text label of a cluster's rows with its share."""
+    return f"{label_shares[0][0]} {label_shares[0][1]:.0%}" if label_shares else ""
 
 
 def _whole(size: float) -> int | float:

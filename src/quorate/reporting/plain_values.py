@@ -44,6 +44,7 @@ def cluster_values(cluster: ConsensusCluster, total: float, ids: Sequence[int] |
         "cohesion": round(cluster.cohesion, 4),
         "nearest": cluster.nearest if cluster.nearest >= 0 else None,
         "merge_cost": round(cluster.merge_cost, 4),
+        "label_shares": [[text, round(share, 4)] for text, share in cluster.label_shares],
         "opponents": [[name, round(share, 4)] for name, share in cluster.opponents],
     }
 

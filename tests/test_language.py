@@ -3,6 +3,7 @@
 `python tests/test_language.py FILES` lists them in any files.
 """
 
+import ast
 import io
 import re
 import sys
@@ -56,6 +57,14 @@ ALLOWED = {
     "docs/reproduction.md": ["ill clustering", "ill clusterings"],
 }
 
+# Names of variables, parameters and functions that say nothing about their content.
+VAGUE_NAMES = {"found", "some", "one", "told", "kept", "known", "place", "places", "said", "wanted", "lacking", "seen"}
+ALLOWED_NAMES = {
+    "analysis/compare.py": {"kept"},  # clusters that two partitions have in common: part of the public record
+    "features/out_of_sample.py": {"known"},  # rows of the training sample
+    "reliability.py": {"known", "one", "some"},
+}
+
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/how-to/*.md")
 
 
@@ -94,6 +103,19 @@ def test_texts_of_the_package_use_current_terms():
     files = sorted(SOURCE.rglob("*.py"))
     assert len(files) > 80
     assert [line for path in files for line in violations(path)] == []
+
+
+def test_names_of_variables_are_terms_of_the_domain():
+    files = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+    defined = {
+        (file, getattr(node, "id", "") or getattr(node, "arg", "") or getattr(node, "name", ""))
+        for file, tree in files.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg | ast.FunctionDef) or isinstance(getattr(node, "ctx", None), ast.Store)
+    }
+    assert len(defined) > 5000
+    vague = [(file, name) for file, name in defined if name.lower().strip("_") in VAGUE_NAMES]
+    assert [pair for pair in sorted(vague) if pair[1] not in ALLOWED_NAMES.get(pair[0], ())] == []
 
 
 def test_pages_use_current_terms():

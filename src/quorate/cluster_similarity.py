@@ -154,9 +154,11 @@ class NeighborLists:
         """
         n = len(self.order)
         new = renumbering(clusters, n)[self.order]
-        places = np.flatnonzero(new >= 0)
-        values, indices, indptr = select_entries(self.indptr, self.indices, self.values, places, renumbering(places, n))
-        return NeighborLists(new[places].astype(np.int64), indptr, indices, values)
+        positions = np.flatnonzero(new >= 0)
+        values, indices, indptr = select_entries(
+            self.indptr, self.indices, self.values, positions, renumbering(positions, n)
+        )
+        return NeighborLists(new[positions].astype(np.int64), indptr, indices, values)
 
     @cached_property
     def parts(self) -> list[slice]:

@@ -242,8 +242,8 @@ class Ensemble(Clusterings):
             raise _no_rows()
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
         if from_table and source_names is not None:
-            places = choose_members(source_names, vectors)
-            vectors, source_names = [vectors[j] for j in places], [source_names[j] for j in places]
+            positions = choose_members(source_names, vectors)
+            vectors, source_names = [vectors[j] for j in positions], [source_names[j] for j in positions]
         elif from_table:
             warn_if_transposed(vectors)
         names = check_names(names if names is not None else source_names, len(vectors))
@@ -636,9 +636,9 @@ def with_rows(ens: Ensemble, row_pattern: NDArray[np.int32]) -> Ensemble:
     np.minimum.at(first_row, row_pattern, np.arange(ens.n_rows))
     weights = ens.counts.astype(np.float64) if ens.weighted else None
     table = (ens.names, ens.noise, ens.levels, pattern_codes(ens), ens.row_counts, weights)
-    known = ensemble_of_patterns(*table, row_pattern, first_row)
-    known.weight_unit = ens.weight_unit
-    return known
+    copied = ensemble_of_patterns(*table, row_pattern, first_row)
+    copied.weight_unit = ens.weight_unit
+    return copied
 
 
 # The pattern table

@@ -207,8 +207,8 @@ def pattern_trajectory_similarity(
     links = np.round(pattern_coassociation(ens, weights), 12)
     links = links if n == len(links) else links[np.ix_(leaves, leaves)]
     np.fill_diagonal(links, 0.0)
-    n_kept = min(n_neighbors or default, n)
-    threshold = np.partition(links, n - n_kept, axis=1)[:, n - n_kept] if n else np.empty(0)
+    n_links = min(n_neighbors or default, n)
+    threshold = np.partition(links, n - n_links, axis=1)[:, n - n_links] if n else np.empty(0)
     links[links < threshold[:, None]] = 0.0
     links = np.maximum(links, links.T)
     similarity = trajectory_similarity(links, ens.counts[leaves].astype(np.float64), n_steps or default)

@@ -53,15 +53,15 @@ def warn_of_columns(
         )
     if names is not None:
         return
-    if all(len(some) <= 2 for some in levels):
+    if all(len(values) <= 2 for values in levels):
         thinned = codes[:: -(-len(codes) // head_rows(len(levels)))]
-        n_codes = one_hot_clusterings([labels_at(code, some) for code, some in zip(thinned.T, levels, strict=True)])
+        n_codes = one_hot_clusterings([labels_at(code, values) for code, values in zip(thinned.T, levels, strict=True)])
         if n_codes is not None:
             issue(role_message("one-hot", list(map(str, range(len(levels)))), "labels", n_codes=n_codes))
-    unique = [j for j, some in enumerate(levels) if len(some) > NEARLY_ALL * n_rows]
-    fractions = [j for j, some in enumerate(levels) if some.dtype.kind == "f"]
+    unique = [j for j, values in enumerate(levels) if len(values) > NEARLY_ALL * n_rows]
+    fractions = [j for j, values in enumerate(levels) if values.dtype.kind == "f"]
     reasons = {"unique in every row": unique, "numbers with fractions": fractions}
-    doubts = [f"column{'s' if len(some) > 1 else ''} {quoted(some)} ({why})" for why, some in reasons.items() if some]
+    doubts = [f"column{'s' if len(js) > 1 else ''} {quoted(js)} ({why})" for why, js in reasons.items() if js]
     if doubts:
         warn(
             f"These columns may not be clusterings: {'; '.join(doubts)}.",

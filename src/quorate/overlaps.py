@@ -54,8 +54,8 @@ class Overlaps:
     def _patterns_of_cluster(self) -> sp.csr_array:
         """(n_clusters, m) the patterns of each cluster; only the indices are used, so values take one byte."""
         clusters, first = self.pattern_clusters
-        ones = np.ones(len(clusters), dtype=np.int8)
-        return sp.csr_array((ones, clusters, first), shape=(len(self._patterns), self._n_clusters)).T.tocsr()
+        entries = np.ones(len(clusters), dtype=np.int8)
+        return sp.csr_array((entries, clusters, first), shape=(len(self._patterns), self._n_clusters)).T.tocsr()
 
     def dense(self, scale: Floats | Ints) -> sp.csr_array:
         """Return all overlaps, summed in the upper half of a dense matrix; a pattern counts `scale` (m,)."""

@@ -102,9 +102,9 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
     require_time(operations, f"Random walks over {n:,} nodes", USE_NO_MATRIX)
     degrees = links.sum(axis=1)
     order = order_by_overlap(links)
-    place = inverse_permutation(order)
+    position = inverse_permutation(order)
     steps = links[order]
-    indices = place[steps.indices]
+    indices = position[steps.indices]
     transposed = steps.data * ratio(1.0, degrees)[steps.indices]  # P', because links are symmetric
     similarity = np.zeros((n, n))
 
@@ -114,7 +114,7 @@ def trajectories_within(links: sp.csr_array, member: Ints, n_steps: int) -> Floa
         rows_of_eight = n * (_round_up(_LANES, len(starts)) // _kernels.vector_lanes.WIDTH)
         # One column per walk: `before` holds its distribution over clusters, `after` that of the next step.
         before, after = _kernels.vector_lanes.zero_rows(rows_of_eight), _kernels.vector_lanes.rows(rows_of_eight)
-        before.reshape(n, -1)[place[starts], np.arange(len(starts))] = 1.0
+        before.reshape(n, -1)[position[starts], np.arange(len(starts))] = 1.0
         inner = [np.zeros((len(clusters), len(clusters))) for clusters in own]
         for _ in range(n_steps):
             _kernels.neighbor_sums.step(steps.indptr, indices, transposed, before, after)

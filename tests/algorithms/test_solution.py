@@ -80,7 +80,7 @@ def test_automatic_number_of_clusters():
 
 
 def test_few_answers_are_kept_for_many_patterns(monkeypatch):
-    monkeypatch.setattr("quorate.algorithms.base._LABELS_KEPT", 1)
+    monkeypatch.setattr("quorate.algorithms.base._CACHED_LABELS", 1)
     solution = qt.WEAC().solve(LABELS)
     first = solution.answer(2)
     assert solution.answer(3) is solution.answer(3)

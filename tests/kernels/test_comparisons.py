@@ -82,7 +82,7 @@ def test_the_nearest_group_through_clusters_skips_groups(monkeypatch):
     np.fill_diagonal(matrix, -np.inf)
     counter = Counter(neighbor_sums._have_in_common)
     monkeypatch.setattr(neighbor_sums, "_have_in_common", counter)
-    monkeypatch.setattr(neighbor_sums, "_nearest_to_some", neighbor_sums._nearest_to_some.py_func)
+    monkeypatch.setattr(neighbor_sums, "_nearest_to_block", neighbor_sums._nearest_to_block.py_func)
     n = len(groups)
     partner, best, second = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
     neighbor_sums.nearest.py_func(np.arange(n), *groups._arrays, partner, best, second)

@@ -163,7 +163,7 @@ def test_kmeans_finds_separated_blobs(start):
     truth = np.repeat(np.arange(4), 30)
     points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[truth] + random.normal(scale=0.3, size=(120, 2))
     found = weighted_kmeans(
-        points, random.uniform(1, 5, 120), 4, init=start, first_seen=random.permutation(120), random_state=0
+        points, random.uniform(1, 5, 120), 4, init=start, first_row=random.permutation(120), random_state=0
     )
     assert oracles.partition(found.labels) == oracles.partition(truth)
 
@@ -183,7 +183,7 @@ def test_the_authors_start_is_the_point_seen_first(seed):
     order = np.argsort(seen)
     for k in (2, 5, 12, 40):
         expected = dense_lloyd(points[order], weights[order], dense_from_first(points[order], k))
-        found = weighted_kmeans(points, weights, k, init="first-row", first_seen=seen).labels
+        found = weighted_kmeans(points, weights, k, init="first-row", first_row=seen).labels
         assert found[order].tolist() == expected.tolist()
 
 
@@ -215,7 +215,7 @@ def test_exactly_k_clusters_where_k_points_are_distinct(seed, k, start):
 @pytest.mark.parametrize("start", [*INITS, "random"])
 def test_copies_of_points_are_not_further_clusters(start):
     points, weights = np.array([[0.0], [5.0], [0.0], [5.0], [0.0]]), np.arange(1.0, 6.0)
-    found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(5), random_state=0)
+    found = weighted_kmeans(points, weights, 4, init=start, first_row=np.arange(5), random_state=0)
     assert oracles.partition(found.labels) == oracles.partition(points[:, 0])
     assert found.inertia == 0
 
@@ -223,7 +223,7 @@ def test_copies_of_points_are_not_further_clusters(start):
 @pytest.mark.parametrize("start", [*INITS, "random"])
 def test_near_points_are_separate_clusters_if_as_many_are_requested(start):
     points, weights = np.array([[0.0], [0.001], [0.002], [0.003]]), np.full(4, 0.1)
-    found = weighted_kmeans(points, weights, 4, init=start, first_seen=np.arange(4), random_state=0)
+    found = weighted_kmeans(points, weights, 4, init=start, first_row=np.arange(4), random_state=0)
     assert len(np.unique(found.labels)) == 4
 
 

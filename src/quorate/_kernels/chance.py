@@ -126,16 +126,16 @@ def chance_of_sizes(sizes, n, start, stop, mean, variance):
 def distinct(values):
     """Return the distinct positive values, ascending, and how often each occurs."""
     ordered = np.sort(values)
-    found, times = np.empty(len(values)), np.zeros(len(values))
+    uniques, times = np.empty(len(values)), np.zeros(len(values))
     n = 0
     for value in ordered:
         if value <= 0.0:
             continue
-        if n == 0 or found[n - 1] != value:
-            found[n] = value
+        if n == 0 or uniques[n - 1] != value:
+            uniques[n] = value
             n += 1
         times[n - 1] += 1.0
-    return found[:n], times[:n]
+    return uniques[:n], times[:n]
 
 
 @jit
@@ -153,6 +153,6 @@ def chance_of_members(coverage, offsets, common, pairs, start, stop, mean, varia
         columns, occurs = distinct(coverage[offsets[j] : offsets[j + 1], i])
         for r in range(len(rows)):
             for c in range(len(columns)):
-                one, two = chance(rows[r], columns[c], common[i, j])
-                mean[e] += times[r] * occurs[c] * one
-                variance[e] += times[r] * occurs[c] * two
+                cell_mean, cell_variance = chance(rows[r], columns[c], common[i, j])
+                mean[e] += times[r] * occurs[c] * cell_mean
+                variance[e] += times[r] * occurs[c] * cell_variance

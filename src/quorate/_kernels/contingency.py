@@ -57,12 +57,12 @@ def select_entries(indptr, indices, values, rows, number, start, stop, new_ptr, 
     new_ptr, new_indices, new_values : the selected matrix in CSR form, new_ptr given
     """
     for r in range(start, stop):
-        place = new_ptr[r]
+        entry = new_ptr[r]
         for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
             if number[indices[e]] >= 0:
-                new_indices[place] = number[indices[e]]
-                new_values[place] = values[e]
-                place += 1
+                new_indices[entry] = number[indices[e]]
+                new_values[entry] = values[e]
+                entry += 1
 
 
 @jit

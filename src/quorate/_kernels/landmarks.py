@@ -28,20 +28,20 @@ def _distance(x, y):
 
 
 @jit_fused
-def _keep_nearest(x, points, some, index, distance):
+def _keep_nearest(x, points, candidates, index, distance):
     """Write the nearest of the given landmarks (ascending numbers), and their squared distances."""
     last = index.shape[0] - 1
     distance[:] = _LARGEST
-    for e in range(some.shape[0]):
-        value = _distance(x, points[some[e]])
+    for e in range(candidates.shape[0]):
+        value = _distance(x, points[candidates[e]])
         if value < distance[last]:
-            place = last
-            while place > 0 and distance[place - 1] > value:
-                distance[place] = distance[place - 1]
-                index[place] = index[place - 1]
-                place -= 1
-            distance[place] = value
-            index[place] = some[e]
+            rank = last
+            while rank > 0 and distance[rank - 1] > value:
+                distance[rank] = distance[rank - 1]
+                index[rank] = index[rank - 1]
+                rank -= 1
+            distance[rank] = value
+            index[rank] = candidates[e]
 
 
 @jit_fused
@@ -50,21 +50,21 @@ def _keep_nearest_in_plane(x, points, near, low, high, index, distance):
     most.
     """
     last = index.shape[0] - 1
-    for place in range(last + 1):
-        distance[place] = _LARGEST
+    for rank in range(last + 1):
+        distance[rank] = _LARGEST
     across, up = x[0], x[1]
     for e in range(low, high):
         j = near[e]
         a, b = points[j, 0] - across, points[j, 1] - up
         value = a * a + b * b
         if value < distance[last]:
-            place = last
-            while place > 0 and distance[place - 1] > value:
-                distance[place] = distance[place - 1]
-                index[place] = index[place - 1]
-                place -= 1
-            distance[place] = value
-            index[place] = j
+            rank = last
+            while rank > 0 and distance[rank - 1] > value:
+                distance[rank] = distance[rank - 1]
+                index[rank] = index[rank - 1]
+                rank -= 1
+            distance[rank] = value
+            index[rank] = j
 
 
 @jit_fused
@@ -78,53 +78,54 @@ def _cell(x, corner, per_unit):
 
 
 @jit
-def _near(points, some, n_some, x, y, half, nearest, squared, kept, found, most):
+def _near(points, candidates, n_candidates, x, y, half, nearest, squared, near_squared, near, most):
     """Write the landmarks that may be among the K nearest of any row in a square around (x, y); return their number.
 
     With h half the diagonal of the square and r the distance of its center to the K-th nearest landmark, the K nearest
     landmarks of any row in it are within r + 2 h of the center. If these are more than `most`, 0 is returned.
 
-    some : landmarks to examine, n_some of them; nearest (K,), squared, kept : scratch; found : written, nearest first
+    candidates : landmarks to examine, n_candidates of them; nearest (K,), squared, near_squared : scratch
+    near : written, nearest first
     """
     last = nearest.shape[0] - 1
     nearest[:] = _LARGEST
-    for e in range(n_some):
-        a, b = points[some[e], 0] - x, points[some[e], 1] - y
+    for e in range(n_candidates):
+        a, b = points[candidates[e], 0] - x, points[candidates[e], 1] - y
         squared[e] = a * a + b * b
         if squared[e] < nearest[last]:
-            place = last
-            while place > 0 and nearest[place - 1] > squared[e]:
-                nearest[place] = nearest[place - 1]
-                place -= 1
-            nearest[place] = squared[e]
+            rank = last
+            while rank > 0 and nearest[rank - 1] > squared[e]:
+                nearest[rank] = nearest[rank - 1]
+                rank -= 1
+            nearest[rank] = squared[e]
     reach = (np.sqrt(nearest[last]) + 2 * half) * np.float32(1.0001)  # the factor covers rounding in float32
     n = 0
-    for e in range(n_some):
+    for e in range(n_candidates):
         if squared[e] <= reach * reach:
             if n == most:
                 return 0
             # Nearest to the center first: a row then finds its nearest early, and skips most of the others.
-            place = n
-            while place > 0 and kept[place - 1] > squared[e]:
-                found[place], kept[place] = found[place - 1], kept[place - 1]
-                place -= 1
-            found[place], kept[place] = some[e], squared[e]
+            rank = n
+            while rank > 0 and near_squared[rank - 1] > squared[e]:
+                near[rank], near_squared[rank] = near[rank - 1], near_squared[rank - 1]
+                rank -= 1
+            near[rank], near_squared[rank] = candidates[e], squared[e]
             n += 1
     return n
 
 
 @jit
-def near_cells(points, corner, size, n_neighbors, most, first, found):
+def near_cells(points, corner, size, n_neighbors, most, first, near):
     """Write the landmarks that may be among the nearest of any row in each cell of a square grid over the plane.
 
     Those of a cell are searched among those of its tile. Cells with more than `most` of them stay empty.
 
     points : (p, 2) float32; corner, size : corner of the grid, and side of a cell
-    first : (cells + 1,) written; found : (cells * most,) int32 written
+    first : (cells + 1,) written; near : (cells * most,) int32 written
     """
     half = size * np.float32(0.70710678)
     nearest = np.empty(n_neighbors, dtype=np.float32)
-    squared, kept = np.empty((2, points.shape[0]), dtype=np.float32)
+    squared, near_squared = np.empty((2, points.shape[0]), dtype=np.float32)
     everywhere, in_tile = np.arange(points.shape[0]), np.empty(points.shape[0], dtype=np.int64)
     total = cell = 0
     for tile in range(TILES * TILES):
@@ -140,7 +141,7 @@ def near_cells(points, corner, size, n_neighbors, most, first, found):
             IN_TILE * half,
             nearest,
             squared,
-            kept,
+            near_squared,
             in_tile,
             len(everywhere),
         )
@@ -148,7 +149,7 @@ def near_cells(points, corner, size, n_neighbors, most, first, found):
             first[cell] = total
             x = corner[0] + (left + inside // IN_TILE + np.float32(0.5)) * size
             y = corner[1] + (low + inside % IN_TILE + np.float32(0.5)) * size
-            total += _near(points, in_tile, n_near, x, y, half, nearest, squared, kept, found[total:], most)
+            total += _near(points, in_tile, n_near, x, y, half, nearest, squared, near_squared, near[total:], most)
             cell += 1
     first[cell] = total
 

@@ -143,11 +143,11 @@ def _most_similar(row, previous, highest_of):
 
 
 @jit
-def _join_similarities(one, other, share, link):
+def _join_similarities(first, second, share, link):
     """Return the similarity to the union of two groups, of which the first has a given share (Lance-Williams)."""
     if link == 0:
-        return share * one + (1.0 - share) * other
-    return min(one, other) if link == 1 else max(one, other)
+        return share * first + (1.0 - share) * second
+    return min(first, second) if link == 1 else max(first, second)
 
 
 @jit
@@ -208,10 +208,10 @@ def chain_link(similarity, sizes, link):
         for part in (a, b):
             _follow(similarity[part], pairs[followed[part] : merge], shares[followed[part] : merge], link)
             followed[part] = merge + 1
-        one, other = similarity[a], similarity[b]
+        row, absorbed = similarity[a], similarity[b]
         for g in range(m):
-            one[g] = _join_similarities(one[g], other[g], shares[merge], link)
-        one[a] = one[b] = -np.inf
+            row[g] = _join_similarities(row[g], absorbed[g], shares[merge], link)
+        row[a] = row[b] = -np.inf
         left[b] = False
         sizes[a] += sizes[b]
         made[a] = height
@@ -258,17 +258,17 @@ def first_leaves(nodes):
 
 
 @jit
-def keep_leaves(nodes, kept):
-    """Return the merges between the leaves `kept` only, and their positions among all merges.
+def keep_leaves(nodes, leaves):
+    """Return the merges between some leaves only, and their positions among all merges.
 
     nodes : (m - 1, 2) merges of nodes
-    kept : (j,) leaves, ascending; in the pairs returned (j - 1, 2) they are numbered 0, 1, ...
+    leaves : (j,) leaves, ascending; in the pairs returned (j - 1, 2) they are numbered 0, 1, ...
     """
     m = len(nodes) + 1
     below = np.full(2 * m - 1, -1)
-    for number in range(len(kept)):
-        below[kept[number]] = number
-    pairs = np.empty((max(len(kept) - 1, 0), 2), dtype=np.int64)
+    for number in range(len(leaves)):
+        below[leaves[number]] = number
+    pairs = np.empty((max(len(leaves) - 1, 0), 2), dtype=np.int64)
     positions = np.empty(len(pairs), dtype=np.int64)
     n_pairs = 0
     for i in range(m - 1):

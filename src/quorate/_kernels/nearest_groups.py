@@ -21,7 +21,7 @@ from quorate._kernels._jit import jit, jit_fused
 from quorate._kernels.merge_chain import DECIMALS, SLACK
 
 _NEAR = 0.85  # groups less similar than this times the nearest are not listed
-_NEAR_IF_KNOWN = 0.65  # the same if all similarities are known without comparing groups
+_NEAR_IF_COMPUTED = 0.65  # the same if all similarities are computed without comparing groups
 _COMPARED = 2  # entries of an inverted list that take as long to read as comparing two groups
 _LEADERS = 4  # groups compared before a long list, for a lower bound of the nearest similarity
 _LONG_LIST = 4 * _LEADERS * _COMPARED  # entries from which a list counts as long
@@ -140,54 +140,61 @@ def begin_tree(n):
 
 
 @jit
-def keep_groups(groups, kept, room):
-    """Return the groups `kept`, in their order, with space for at least `room` entries of new groups."""
-    indptr = np.zeros(len(kept) + 1, dtype=np.int64)
-    for g in range(len(kept)):
-        indptr[g + 1] = indptr[g] + groups.last[kept[g]] - groups.first[kept[g]]
+def keep_groups(groups, roots, room):
+    """Return the groups `roots`, in their order, with space for at least `room` entries of new groups."""
+    indptr = np.zeros(len(roots) + 1, dtype=np.int64)
+    for g in range(len(roots)):
+        indptr[g + 1] = indptr[g] + groups.last[roots[g]] - groups.first[roots[g]]
     room = max(room, indptr[-1] // 2, _LEAST_ROOM)
     spot = np.empty(indptr[-1] + room, dtype=groups.spot.dtype)
     indices, values = np.empty(indptr[-1] + room, dtype=np.int32), np.empty(indptr[-1] + room)
-    for g in range(len(kept)):
-        first, last = groups.first[kept[g]], groups.last[kept[g]]
+    for g in range(len(roots)):
+        first, last = groups.first[roots[g]], groups.last[roots[g]]
         indices[indptr[g] : indptr[g + 1]] = groups.indices[first:last]
         values[indptr[g] : indptr[g + 1]] = groups.values[first:last]
-    return Groups(indptr[:-1].copy(), indptr[1:].copy(), indices, values, spot, groups.sizes[kept], groups.weight)
+    return Groups(indptr[:-1].copy(), indptr[1:].copy(), indices, values, spot, groups.sizes[roots], groups.weight)
 
 
 @jit
-def keep_lists(groups, near, tree, kept):
-    """Return the lists of the groups `kept`, into which all others were merged; the arrays are compacted in place."""
+def keep_lists(groups, near, tree, roots):
+    """Return the lists of the groups `roots`, into which all others were merged; arrays are compacted in place."""
     scratch = _scratch(groups, near)
     number = np.full(len(tree.root), -1, dtype=np.int32)
-    for g in range(len(kept)):
-        number[kept[g]] = g
+    for g in range(len(roots)):
+        number[roots[g]] = g
     candidates, bounds, sizes, outside = near
-    for g in range(len(kept)):
-        a = kept[g]  # a >= g, so that compacting never overwrites an unread row
+    for g in range(len(roots)):
+        a = roots[g]  # a >= g, so that compacting never overwrites an unread row
         _renew(a, groups, near, tree, scratch)
         for i in range(candidates.shape[1]):
             q = candidates[a, i]
             candidates[g, i] = number[q] if q >= 0 else -1
             bounds[g, i], sizes[g, i] = bounds[a, i], sizes[a, i]
         outside[g] = outside[a]
-    n = len(kept)
+    n = len(roots)
     return Near(candidates[:n], bounds[:n], sizes[:n], outside[:n])
 
 
 @jit
-def keep_tree(tree, kept):
-    """Return the state of the groups `kept`, into which all others were merged."""
+def keep_tree(tree, roots):
+    """Return the state of the groups `roots`, into which all others were merged."""
     number = np.full(len(tree.root), -1)
-    for g in range(len(kept)):
-        number[kept[g]] = g
-    partner = tree.partner[kept]
-    for g in range(len(kept)):
+    for g in range(len(roots)):
+        number[roots[g]] = g
+    partner = tree.partner[roots]
+    for g in range(len(roots)):
         if partner[g] >= 0:
             partner[g] = number[partner[g]]
-    numbers, none = np.arange(len(kept)), np.full(len(kept), -1)
+    numbers, none = np.arange(len(roots)), np.full(len(roots), -1)
     return Tree(
-        tree.leaf[kept], tree.node[kept], tree.height[kept], partner, tree.best[kept], tree.stale[kept], numbers, none
+        tree.leaf[roots],
+        tree.node[roots],
+        tree.height[roots],
+        partner,
+        tree.best[roots],
+        tree.stale[roots],
+        numbers,
+        none,
     )
 
 
@@ -195,8 +202,8 @@ def keep_tree(tree, kept):
 def _scratch(groups, near):
     """Return the scratch memory of `_renew`: a position for each group, and space for two lists."""
     n_listed = near.candidates.shape[1]
-    place = np.full(len(groups.sizes), -1, dtype=np.int32)
-    return place, np.empty(2 * n_listed, dtype=np.int32), np.empty(2 * n_listed)
+    position = np.full(len(groups.sizes), -1, dtype=np.int32)
+    return position, np.empty(2 * n_listed, dtype=np.int32), np.empty(2 * n_listed)
 
 
 @jit
@@ -207,7 +214,7 @@ def _renew(a, groups, near, tree, scratch):
     The similarity of a merged group is a mean over pairs of parts. Pairs that were listed count by their bounds, all
     others by the `outside` bounds.
     """
-    place, listed, total = scratch
+    position, listed, total = scratch
     n_listed = near.candidates.shape[1]
     b = tree.absorbed[a]
     tree.absorbed[a] = -1
@@ -226,14 +233,14 @@ def _renew(a, groups, near, tree, scratch):
             g = tree.root[near.candidates[p, i]]
             if g == a:
                 continue
-            if place[g] < 0:  # first time in either list
-                place[g] = n
+            if position[g] < 0:  # first time in either list
+                position[g] = n
                 listed[n], total[n] = g, base * groups.sizes[g]
                 n += 1
             # A listed pair counts by its own bound instead of the general one.
-            total[place[g]] += size * near.sizes[p, i] * (near.bounds[p, i] - near.outside[p])
+            total[position[g]] += size * near.sizes[p, i] * (near.bounds[p, i] - near.outside[p])
     for i in range(n):
-        place[listed[i]] = -1
+        position[listed[i]] = -1
         total[i] /= groups.sizes[a] * groups.sizes[listed[i]]
     # Keep the best n_listed groups; the bounds of those dropped go into `outside`.
     most_outside = base / groups.sizes[a]
@@ -245,10 +252,10 @@ def _renew(a, groups, near, tree, scratch):
         else:
             most_outside = max(most_outside, total[i])
     for i in range(n_listed):
-        known = i < n
-        near.candidates[a, i] = listed[i] if known else -1
-        near.bounds[a, i] = total[i] if known else 0.0
-        near.sizes[a, i] = groups.sizes[listed[i]] if known else 0.0
+        is_listed = i < n
+        near.candidates[a, i] = listed[i] if is_listed else -1
+        near.bounds[a, i] = total[i] if is_listed else 0.0
+        near.sizes[a, i] = groups.sizes[listed[i]] if is_listed else 0.0
     near.outside[a] = most_outside
 
 
@@ -272,49 +279,49 @@ def _similarity(a, g, dense, first, last, indices, values, sizes, weight):
 
 
 @jit
-def choose(todo, groups, near, tree, known):
+def choose(todo, groups, near, tree, determined):
     """Take the nearest group of each group in `todo` from its updated list, if the list determines it.
 
-    known : (G,) written at the positions `todo`: whether it does; partner and best are then written as by `search`
+    determined : (G,) written at the positions `todo`: whether it does; partner and best are then written as by `search`
     """
     first, last, indices, values = groups.first, groups.last, groups.indices, groups.values
     sizes, weight, node = groups.sizes, groups.weight, tree.node
     candidates, bounds, near_sizes, root, absorbed = near.candidates, near.bounds, near.sizes, tree.root, tree.absorbed
     dense = np.zeros(len(weight))
-    seen = np.empty(candidates.shape[1], dtype=np.bool_)
+    compared = np.empty(candidates.shape[1], dtype=np.bool_)
     scratch = _scratch(groups, near)
     for a in todo:
         # The list is outdated if this group absorbed one, or if a listed group has grown.
         changed, i = absorbed[a] >= 0, 0
-        while not changed and i < len(seen) and candidates[a, i] >= 0:
+        while not changed and i < len(compared) and candidates[a, i] >= 0:
             changed = near_sizes[a, i] != sizes[root[candidates[a, i]]]
             i += 1
         if changed:
             _renew(a, groups, near, tree, scratch)
-        known[a] = False
+        determined[a] = False
         # Listed groups that cannot beat the unlisted ones are skipped; if that is all of them, search.
         outside = near.outside[a]
         n = 0
-        while n < len(seen) and candidates[a, n] >= 0:
-            seen[n] = bounds[a, n] <= outside + SLACK
+        while n < len(compared) and candidates[a, n] >= 0:
+            compared[n] = bounds[a, n] <= outside + SLACK
             n += 1
-        if np.all(seen[:n]):
+        if np.all(compared[:n]):
             continue
         for e in range(first[a], last[a]):
             dense[indices[e]] = values[e]
         winner, winner_key, winner_similarity = -1, 0.0, 0.0
         # Compare in descending order of bounds, until no remaining bound reaches the best similarity.
         while True:
-            next_one = -1
+            candidate = -1
             for i in range(n):
-                if not seen[i] and (next_one < 0 or bounds[a, i] > bounds[a, next_one]):
-                    next_one = i
-            if next_one < 0 or bounds[a, next_one] < winner_similarity - SLACK:
+                if not compared[i] and (candidate < 0 or bounds[a, i] > bounds[a, candidate]):
+                    candidate = i
+            if candidate < 0 or bounds[a, candidate] < winner_similarity - SLACK:
                 break
-            seen[next_one] = True
-            g = candidates[a, next_one]
+            compared[candidate] = True
+            g = candidates[a, candidate]
             similarity = _similarity(a, g, dense, first, last, indices, values, sizes, weight)
-            bounds[a, next_one] = similarity
+            bounds[a, candidate] = similarity
             key = np.rint(similarity * DECIMALS)
             if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
                 winner, winner_key, winner_similarity = g, key, similarity
@@ -322,7 +329,7 @@ def choose(todo, groups, near, tree, known):
             dense[indices[e]] = 0.0
         # Only then is the winner nearer than every group that is not listed.
         if winner_similarity > outside + SLACK:
-            tree.partner[a], tree.best[a], known[a] = winner, winner_similarity, True
+            tree.partner[a], tree.best[a], determined[a] = winner, winner_similarity, True
 
 
 @jit
@@ -340,11 +347,11 @@ def _from_the_shortest(clusters, start, stop, order):
     for i in range(1, n):
         c = order[i]
         length = stop[c] - start[c]
-        place = i
-        while place > 0 and stop[order[place - 1]] - start[order[place - 1]] > length:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = c
+        rank = i
+        while rank > 0 and stop[order[rank - 1]] - start[order[rank - 1]] > length:
+            order[rank] = order[rank - 1]
+            rank -= 1
+        order[rank] = c
 
 
 @jit
@@ -413,7 +420,7 @@ def search(todo, groups, touching, near, tree):
         rest = max(rest, 0.0)
         listed, bounds = near.candidates[a], near.bounds[a]
         n, least = 0, 0
-        enough = highest * (_NEAR if rest > SLACK else _NEAR_IF_KNOWN)
+        enough = highest * (_NEAR if rest > SLACK else _NEAR_IF_COMPUTED)
         cutoff, most_outside = enough, rest
         winner, winner_key, winner_similarity = np.int64(-1), 0.0, 0.0
         # Step 4: list the best groups; `cutoff` rises as the list fills, and the rest goes into `outside`.
@@ -458,9 +465,9 @@ def search(todo, groups, touching, near, tree):
 @jit
 def find_nearest(todo, groups, touching, near, tree):
     """Find the nearest group of each group in `todo`: in its list, or by a search if the list does not determine it."""
-    known = np.zeros(len(tree.root), dtype=np.bool_)
-    choose(todo, groups, near, tree, known)
-    search(todo[~known[todo]], groups, touching, near, tree)
+    determined = np.zeros(len(tree.root), dtype=np.bool_)
+    choose(todo, groups, near, tree, determined)
+    search(todo[~determined[todo]], groups, touching, near, tree)
 
 
 @jit
@@ -523,9 +530,9 @@ def _join_histograms(a, b, groups, touching, end):
             touching.group[gone], touching.share[gone] = touching.group[moved], touching.share[moved]
             touching.entry[gone] = touching.entry[moved]
             spot[touching.entry[gone]] = gone
-        place = spot[e] if in_first else spot[f]
-        touching.group[place], touching.share[place], touching.entry[place] = a, values[end] / size, end
-        spot[end] = place
+        list_entry = spot[e] if in_first else spot[f]
+        touching.group[list_entry], touching.share[list_entry], touching.entry[list_entry] = a, values[end] / size, end
+        spot[end] = list_entry
         e, f = e + in_first, f + in_second
         end += 1
     groups.last[a] = end
@@ -551,9 +558,9 @@ def join_while_many(groups, touching, near, tree, end, n_nodes, few):
             tree.stale[:] = tree.root == np.arange(len(tree.root))
             continue
         if end + n_entries > len(groups.indices):
-            kept = np.flatnonzero(tree.root == np.arange(len(tree.root)))
-            near, tree = keep_lists(groups, near, tree, kept), keep_tree(tree, kept)
-            groups = keep_groups(groups, kept, n_entries)
+            roots = np.flatnonzero(tree.root == np.arange(len(tree.root)))
+            near, tree = keep_lists(groups, near, tree, roots), keep_tree(tree, roots)
+            groups = keep_groups(groups, roots, n_entries)
             touching = invert(groups)
             end = groups.last[n_left - 1]
             pairs, _ = mutual(groups, tree)
@@ -567,13 +574,13 @@ def join_while_many(groups, touching, near, tree, end, n_nodes, few):
 
 
 @jit
-def products(some, groups, touching, amount, out):
-    """Write the rows `some` of sum_c w_c h_a(c) h_b(c) of every two groups, the same bits for (a, b) and (b, a).
+def products(selected, groups, touching, amount, out):
+    """Write the rows `selected` of sum_c w_c h_a(c) h_b(c) of every two groups, the same bits for (a, b) and (b, a).
 
     amount : h of the groups in the inverted lists
     out : (G, G); the diagonal is 0
     """
-    for a in some:
+    for a in selected:
         row = out[a]
         row[:] = 0.0
         for e in range(groups.first[a], groups.last[a]):

@@ -62,25 +62,25 @@ def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
 
 
 @jit
-def sorted_lists(indptr, indices, values, order, place, start, stop, list_ptr, list_indices, list_values):
+def sorted_lists(indptr, indices, values, order, position, start, stop, list_ptr, list_indices, list_values):
     """Write the rows start..stop of a CSR matrix in another order, each sorted by value.
 
-    order, place : (n,) the row at each position, and the position of each row
+    order, position : (n,) the row at each position, and the position of each row
     list_ptr, list_indices, list_values : the same matrix in that order, list_ptr given; indices unsigned
     """
     for i in range(start, stop):
         entries = slice(indptr[order[i]], indptr[order[i] + 1])
         by_value = np.argsort(values[entries])
-        list_indices[list_ptr[i] : list_ptr[i + 1]] = place[indices[entries][by_value]]
+        list_indices[list_ptr[i] : list_ptr[i + 1]] = position[indices[entries][by_value]]
         list_values[list_ptr[i] : list_ptr[i + 1]] = values[entries][by_value]
 
 
 @jit
-def values_in_lists(list_ptr, list_indices, order, place, indptr, indices, values, start, stop, out):
+def values_in_lists(list_ptr, list_indices, order, position, indptr, indices, values, start, stop, out):
     """Write the values of a CSR matrix at the entries of the lists start..stop, 0 where it has none.
 
     list_ptr, list_indices : the lists; the matrix has no other entries
-    order, place : (n,) the row of the matrix at each position of the lists, and the position of each row
+    order, position : (n,) the row of the matrix at each position of the lists, and the position of each row
     out : as list_indices, float64
     """
     line = np.empty(len(order))
@@ -92,10 +92,10 @@ def values_in_lists(list_ptr, list_indices, order, place, indptr, indices, value
             for e in range(len(listed)):
                 line[listed[e]] = 0.0
         for e in range(len(columns)):
-            line[place[columns[e]]] = entry_values[e]
-        found = out[list_ptr[k] : list_ptr[k + 1]]
+            line[position[columns[e]]] = entry_values[e]
+        written = out[list_ptr[k] : list_ptr[k + 1]]
         for e in range(len(listed)):
-            found[e] = line[listed[e]]
+            written[e] = line[listed[e]]
 
 
 # Lists are sliced before they are read: numba then knows that indices from 0 on are not negative.
@@ -176,35 +176,35 @@ def add_up_triples(sums, scale, own, x, out):
 @jit
 def _sum_of_rows(rows, x):
     """Return the sum of rows of x; four sums, which do not wait for each other."""
-    one, two, three, four = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
+    sum_0, sum_1, sum_2, sum_3 = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
     by_fours = len(rows) // 4 * 4
     for e in range(0, by_fours, 4):
-        one = vector_lanes.add(one, vector_lanes.load(x, rows[e]))
-        two = vector_lanes.add(two, vector_lanes.load(x, rows[e + 1]))
-        three = vector_lanes.add(three, vector_lanes.load(x, rows[e + 2]))
-        four = vector_lanes.add(four, vector_lanes.load(x, rows[e + 3]))
+        sum_0 = vector_lanes.add(sum_0, vector_lanes.load(x, rows[e]))
+        sum_1 = vector_lanes.add(sum_1, vector_lanes.load(x, rows[e + 1]))
+        sum_2 = vector_lanes.add(sum_2, vector_lanes.load(x, rows[e + 2]))
+        sum_3 = vector_lanes.add(sum_3, vector_lanes.load(x, rows[e + 3]))
     for e in range(by_fours, len(rows)):
-        one = vector_lanes.add(one, vector_lanes.load(x, rows[e]))
-    return vector_lanes.add(vector_lanes.add(one, two), vector_lanes.add(three, four))
+        sum_0 = vector_lanes.add(sum_0, vector_lanes.load(x, rows[e]))
+    return vector_lanes.add(vector_lanes.add(sum_0, sum_1), vector_lanes.add(sum_2, sum_3))
 
 
 @jit
 def _sums_of_rows(rows, values, x):
     """Return the sum of rows of x, and their sum times the values; two sums each."""
-    one, two = vector_lanes.zeros(), vector_lanes.zeros()
-    scaled_one, scaled_two = vector_lanes.zeros(), vector_lanes.zeros()
+    sum_0, sum_1 = vector_lanes.zeros(), vector_lanes.zeros()
+    scaled_0, scaled_1 = vector_lanes.zeros(), vector_lanes.zeros()
     by_twos = len(rows) // 2 * 2
     for e in range(0, by_twos, 2):
         row, next_row = vector_lanes.load(x, rows[e]), vector_lanes.load(x, rows[e + 1])
-        one, scaled_one = vector_lanes.add(one, row), vector_lanes.add(scaled_one, vector_lanes.scale(values[e], row))
-        two, scaled_two = (
-            vector_lanes.add(two, next_row),
-            vector_lanes.add(scaled_two, vector_lanes.scale(values[e + 1], next_row)),
+        sum_0, scaled_0 = vector_lanes.add(sum_0, row), vector_lanes.add(scaled_0, vector_lanes.scale(values[e], row))
+        sum_1, scaled_1 = (
+            vector_lanes.add(sum_1, next_row),
+            vector_lanes.add(scaled_1, vector_lanes.scale(values[e + 1], next_row)),
         )
     for e in range(by_twos, len(rows)):
         row = vector_lanes.load(x, rows[e])
-        one, scaled_one = vector_lanes.add(one, row), vector_lanes.add(scaled_one, vector_lanes.scale(values[e], row))
-    return vector_lanes.add(one, two), vector_lanes.add(scaled_one, scaled_two)
+        sum_0, scaled_0 = vector_lanes.add(sum_0, row), vector_lanes.add(scaled_0, vector_lanes.scale(values[e], row))
+    return vector_lanes.add(sum_0, sum_1), vector_lanes.add(scaled_0, scaled_1)
 
 
 @jit
@@ -229,23 +229,23 @@ def step(indptr, indices, values, before, after):
     width = len(before) // n
     for q in range(0, width, 6):
         for j in range(n):
-            one, two, three = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
-            four, five, six = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
+            sum_0, sum_1, sum_2 = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
+            sum_3, sum_4, sum_5 = vector_lanes.zeros(), vector_lanes.zeros(), vector_lanes.zeros()
             for e in range(indptr[j], indptr[j + 1]):
                 row, value = np.int64(indices[e]) * width + q, values[e]
-                one = vector_lanes.add(one, vector_lanes.scale(value, vector_lanes.load(before, row)))
-                two = vector_lanes.add(two, vector_lanes.scale(value, vector_lanes.load(before, row + 1)))
-                three = vector_lanes.add(three, vector_lanes.scale(value, vector_lanes.load(before, row + 2)))
-                four = vector_lanes.add(four, vector_lanes.scale(value, vector_lanes.load(before, row + 3)))
-                five = vector_lanes.add(five, vector_lanes.scale(value, vector_lanes.load(before, row + 4)))
-                six = vector_lanes.add(six, vector_lanes.scale(value, vector_lanes.load(before, row + 5)))
-            place = j * width + q
-            vector_lanes.store(after, place, one)
-            vector_lanes.store(after, place + 1, two)
-            vector_lanes.store(after, place + 2, three)
-            vector_lanes.store(after, place + 3, four)
-            vector_lanes.store(after, place + 4, five)
-            vector_lanes.store(after, place + 5, six)
+                sum_0 = vector_lanes.add(sum_0, vector_lanes.scale(value, vector_lanes.load(before, row)))
+                sum_1 = vector_lanes.add(sum_1, vector_lanes.scale(value, vector_lanes.load(before, row + 1)))
+                sum_2 = vector_lanes.add(sum_2, vector_lanes.scale(value, vector_lanes.load(before, row + 2)))
+                sum_3 = vector_lanes.add(sum_3, vector_lanes.scale(value, vector_lanes.load(before, row + 3)))
+                sum_4 = vector_lanes.add(sum_4, vector_lanes.scale(value, vector_lanes.load(before, row + 4)))
+                sum_5 = vector_lanes.add(sum_5, vector_lanes.scale(value, vector_lanes.load(before, row + 5)))
+            first_row = j * width + q
+            vector_lanes.store(after, first_row, sum_0)
+            vector_lanes.store(after, first_row + 1, sum_1)
+            vector_lanes.store(after, first_row + 2, sum_2)
+            vector_lanes.store(after, first_row + 3, sum_3)
+            vector_lanes.store(after, first_row + 4, sum_4)
+            vector_lanes.store(after, first_row + 5, sum_5)
 
 
 @jit
@@ -341,14 +341,14 @@ def nearest(todo, indptr, indices, values, similarity, first, last, partner, bes
     partner, best, second : (m,) written at the positions `todo`
     """
     for start in range(0, len(todo), _SIDE_BY_SIDE):
-        some = todo[start : start + _SIDE_BY_SIDE]
-        carried = np.empty((len(similarity), len(some)), dtype=np.float64)
-        carry(some, indptr, indices, values, similarity, first, last, carried)
-        _nearest_to_some(carried, some, indptr, indices, values, partner, best, second)
+        block = todo[start : start + _SIDE_BY_SIDE]
+        carried = np.empty((len(similarity), len(block)), dtype=np.float64)
+        carry(block, indptr, indices, values, similarity, first, last, carried)
+        _nearest_to_block(carried, block, indptr, indices, values, partner, best, second)
 
 
 @jit
-def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, second):
+def _nearest_to_block(carried, todo, indptr, indices, values, partner, best, second):
     """Find the nearest groups of b groups; `carried` (n_clusters, b) is the similarity of each cluster to them.
 
     The b groups themselves come first. Any other group is skipped if its upper bound is below the smallest of the b
@@ -367,10 +367,10 @@ def _nearest_to_some(carried, todo, indptr, indices, values, partner, best, seco
         _have_in_common(carried, todo[j], indptr, indices, values, total)
         total[j] = -np.inf  # not with itself
         _keep_two(total, todo[j], highest, next_highest, where)
-    least, place = highest.min(), 0
+    least, position = highest.min(), 0
     for g in range(len(indptr) - 1):
-        if place < b and todo[place] == g:
-            place += 1
+        if position < b and todo[position] == g:
+            position += 1
             continue
         bound = _SLACK
         for e in range(indptr[g], indptr[g + 1]):

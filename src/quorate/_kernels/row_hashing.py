@@ -120,24 +120,24 @@ def add_pairs(patterns, scale, n_clusters):
 @jit
 def mirrored(upper, n):
     """Return values, columns and (n + 1,) row starts of the nonzero entries of the matrix with this upper half."""
-    found, end = np.empty(len(upper), dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
+    columns_of, end = np.empty(len(upper), dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
     first = np.zeros(n + 1, dtype=np.int32)
-    n_found = 0
+    n_entries = 0
     for a in range(n):
         row = upper[_row(a, n) + a : _row(a, n) + n]
-        for place in range(n - a):
-            if row[place] != 0:
-                found[n_found] = a + place
-                n_found += 1
-        end[a + 1] = n_found
-        for b in found[end[a] : n_found]:
+        for offset in range(n - a):
+            if row[offset] != 0:
+                columns_of[n_entries] = a + offset
+                n_entries += 1
+        end[a + 1] = n_entries
+        for b in columns_of[end[a] : n_entries]:
             first[b + 1] += 1
             first[a + 1] += b > a
     first = np.cumsum(first).astype(np.int32)
     values, columns, filled = np.empty(first[n], upper.dtype), np.empty(first[n], np.int32), first.copy()
     for a in range(n):  # entries left of the diagonal were written with the rows before
         row = _row(a, n)
-        for b in found[end[a] : end[a + 1]]:
+        for b in columns_of[end[a] : end[a + 1]]:
             columns[filled[a]], values[filled[a]] = b, upper[row + b]
             filled[a] += 1
             if b > a:
@@ -166,13 +166,13 @@ def count_met(patterns, n_clusters, clusters):
             if c >= 0 and number[c] >= 0:
                 pattern[end[number[c]]] = p
                 end[number[c]] += 1
-    seen = np.full(n_clusters, -1, dtype=np.int32)
+    last_met = np.full(n_clusters, -1, dtype=np.int32)
     total = 0
     for i in range(len(clusters)):
         for p in pattern[last[i] : last[i + 1]]:
             for c in patterns[p]:
-                if c >= 0 and seen[c] != i:
-                    seen[c] = i
+                if c >= 0 and last_met[c] != i:
+                    last_met[c] = i
                     total += 1
     return total
 

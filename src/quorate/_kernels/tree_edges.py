@@ -102,8 +102,8 @@ def genie_order(edges, threshold, order):
         following[preceding[edge]] = following[edge]
         if following[edge] < n - 1:
             preceding[following[edge]] = preceding[edge]
-        one, two = _find(parent, edges[edge, 0]), _find(parent, edges[edge, 1])
-        a, b = size[one], size[two]
+        root, absorbed = _find(parent, edges[edge, 0]), _find(parent, edges[edge, 1])
+        a, b = size[root], size[absorbed]
         # The pairs of the two clusters leave the sum, those of their union enter it.
         differences += abs(a - b) - (a + b)
         present = larger[0]
@@ -113,7 +113,7 @@ def genie_order(edges, threshold, order):
         _change_count(count, larger, a, -1)
         _change_count(count, larger, b, -1)
         _change_count(count, larger, a + b, 1)
-        parent[two], size[one] = one, a + b
+        parent[absorbed], size[root] = root, a + b
 
 
 @jit
@@ -127,14 +127,14 @@ def cut(edges, order, n_clusters, labels):
     n = labels.shape[0]
     parent = np.arange(n)
     for step in range(n - n_clusters):
-        one, two = _find(parent, edges[order[step], 0]), _find(parent, edges[order[step], 1])
+        first_root, second_root = _find(parent, edges[order[step], 0]), _find(parent, edges[order[step], 1])
         # The lower point represents the cluster, so that numbers follow the first points.
-        parent[max(one, two)] = min(one, two)
-    found = 0
+        parent[max(first_root, second_root)] = min(first_root, second_root)
+    n_numbered = 0
     for point in range(n):
         root = _find(parent, point)
         if root == point:
-            labels[point] = found
-            found += 1
+            labels[point] = n_numbered
+            n_numbered += 1
         else:
             labels[point] = labels[root]

@@ -104,23 +104,23 @@ def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
 
 
 @intrinsic(np.add)
-def add(typing: Any, one: Any, other: Any) -> Any:
+def add(typing: Any, left: Any, right: Any) -> Any:
     """Return the element-wise sum."""
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: builder.fadd(*arguments)
 
 
 @intrinsic(np.subtract)
-def subtract(typing: Any, one: Any, other: Any) -> Any:
+def subtract(typing: Any, left: Any, right: Any) -> Any:
     """Return the element-wise difference."""
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: builder.fsub(*arguments)
 
 
-def _larger(builder: Any, one: Any, other: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", one, other), one, other)
+def _larger(builder: Any, left: Any, right: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", left, right), left, right)
 
 
 @intrinsic(np.maximum)
-def larger(typing: Any, one: Any, other: Any) -> Any:
+def larger(typing: Any, left: Any, right: Any) -> Any:
     """Return the element-wise maximum; no value may be NaN."""
     return _lanes(_lanes, _lanes), lambda context, builder, signature, arguments: _larger(builder, *arguments)
 
@@ -130,12 +130,12 @@ def largest(typing: Any, value: Any) -> Any:
     """Return the largest of the eight values; none may be NaN."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (found,) = arguments
+        (maximum,) = arguments
         # Compare with the vector rotated by 4, 2 and 1: then every element is the maximum of all.
         for shift in (4, 2, 1):
             rotation = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [(i + shift) % WIDTH for i in range(WIDTH)])
-            found = _larger(builder, found, builder.shuffle_vector(found, found, rotation))
-        return builder.extract_element(found, ir.Constant(ir.IntType(32), 0))
+            maximum = _larger(builder, maximum, builder.shuffle_vector(maximum, maximum, rotation))
+        return builder.extract_element(maximum, ir.Constant(ir.IntType(32), 0))
 
     return types.float64(_lanes), generate
 
@@ -158,13 +158,13 @@ def scale(typing: Any, factor: Any, value: Any) -> Any:
 def highest(row):
     """Return the largest value of a vector of any length, -inf if it is empty; no value may be NaN."""
     n_eights = len(row) // WIDTH
-    found = -np.inf
+    maximum = -np.inf
     if n_eights > 0:
         # Two independent maxima, because each comparison waits for the one before it.
-        one = two = load(row, 0)
+        even = odd = load(row, 0)
         for i in range(n_eights // 2):
-            one, two = larger(one, load(row, 2 * i)), larger(two, load(row, 2 * i + 1))
-        found = largest(larger(larger(one, two), load(row, n_eights - 1)))
+            even, odd = larger(even, load(row, 2 * i)), larger(odd, load(row, 2 * i + 1))
+        maximum = largest(larger(larger(even, odd), load(row, n_eights - 1)))
     for i in range(n_eights * WIDTH, len(row)):
-        found = max(found, row[i])
-    return found
+        maximum = max(maximum, row[i])
+    return maximum

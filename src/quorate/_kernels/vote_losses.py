@@ -14,14 +14,14 @@ def joint_terms(votes, terms, column, others, out):
     out : (j,) float64
     """
     own, own_terms = votes[column], terms[column]
-    for place in range(len(others)):
-        other, other_terms = votes[others[place]], terms[others[place]]
+    for position in range(len(others)):
+        other, other_terms = votes[others[position]], terms[others[position]]
         total = 0.0
         for u in range(len(own)):
             if own[u] > 0.0 and other[u] > 0.0:
                 both = own[u] + other[u]
                 total += both * np.log(both) - own_terms[u] - other_terms[u]
-        out[place] = total
+        out[position] = total
 
 
 @jit

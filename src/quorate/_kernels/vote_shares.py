@@ -41,13 +41,13 @@ def count_votes(
     runner_up : (m,) int64
     """
     n_groups = labeled.shape[1]
-    sums, seen, found = np.zeros(n_groups), np.full(n_groups, -1, dtype=np.int64), np.empty(n_groups, np.int64)
+    sums, last_row, voted = np.zeros(n_groups), np.full(n_groups, -1, dtype=np.int64), np.empty(n_groups, np.int64)
     for i in range(start, stop):
         mine = labels[i]
         amounts[:, i], runner_up[i] = 0.0, -1
         if mine < 0:
             continue
-        n_found = 0
+        n_voted = 0
         for_mine = voting = 0.0
         for j in range(patterns.shape[1]):
             cluster = patterns[i, j]
@@ -61,20 +61,20 @@ def count_votes(
                 recall = others / (labeled[j, mine] - own[i])
             total = reach[cluster] - shared[mine, cluster] / labeled[j, mine] + recall
             for_mine += weights[j] * recall / total * np.sqrt(min(recall / held[j], 1.0))
-            for place in range(first[cluster], first[cluster + 1]):
-                group = groups[place]
+            for entry in range(first[cluster], first[cluster + 1]):
+                group = groups[entry]
                 if group == mine:
                     continue
-                if seen[group] != i:
-                    seen[group], sums[group] = i, 0.0
-                    found[n_found] = group
-                    n_found += 1
-                sums[group] += weights[j] * votes[place] / total
+                if last_row[group] != i:
+                    last_row[group], sums[group] = i, 0.0
+                    voted[n_voted] = group
+                    n_voted += 1
+                sums[group] += weights[j] * votes[entry] / total
         if voting == 0.0:
             continue
         best, best_rounded = 0.0, 0.0
-        for place in range(n_found):
-            group = found[place]
+        for entry in range(n_voted):
+            group = voted[entry]
             share = sums[group] / voting
             rounded = np.rint(share * 1e12)  # ties, to twelve decimals, to the smaller label
             if rounded > best_rounded or (rounded == best_rounded and rounded > 0 and group < runner_up[i]):

@@ -174,14 +174,14 @@ def _text(path: str) -> str:
 @cache
 def _control_groups(own: str, groups: Path) -> tuple[str, ...]:
     """Return the folders of the control groups of this process, and of all groups above them."""
-    found = []
+    folders = []
     for line in ["0::/", *own.splitlines()]:
         _, kinds, path = line.split(":", 2)
         if kinds in ("", "memory"):
             root = groups / kinds
             folder = root / path.lstrip("/")
-            found += [folder, *(above for above in folder.parents if above.is_relative_to(root))]
-    return tuple(dict.fromkeys(f"{folder}/" for folder in [*found, groups / "memory"]))
+            folders += [folder, *(above for above in folder.parents if above.is_relative_to(root))]
+    return tuple(dict.fromkeys(f"{folder}/" for folder in [*folders, groups / "memory"]))
 
 
 def labels_memory(n_lines: int, n_members: int) -> int:

@@ -39,13 +39,13 @@ class EnsembleSize(NamedTuple):
         return self.patterns * self.members
 
 
-def kept_by_agreement(size: EnsembleSize) -> float:
+def retained_by_agreement(size: EnsembleSize) -> float:
     """Return the bytes that stay: the patterns of clusters if these are many, coverage, and the co-occurrence if
     kept.
     """
     by_label = 0.0 if size.dense_counting else _LISTED
-    kept = ENTRY * size.overlaps if size.keeps_cooccurrence else 0.0
-    return by_label * size.labels + NUMBER * size.clusters * size.members + kept
+    cooccurrence = ENTRY * size.overlaps if size.keeps_cooccurrence else 0.0
+    return by_label * size.labels + NUMBER * size.clusters * size.members + cooccurrence
 
 
 def counting(size: EnsembleSize) -> float:
@@ -67,5 +67,5 @@ def require_agreement(size: EnsembleSize) -> None:
     """Raise an error if there is not enough memory for the agreement of members; report that it starts otherwise."""
     what = f"The agreement of {size.members:,.0f} members with {size.clusters:,.0f} clusters"
     report_progress(what)
-    needed = max(counting(size), kept_by_agreement(size) + passed_by_agreement(size))
+    needed = max(counting(size), retained_by_agreement(size) + passed_by_agreement(size))
     require_memory(with_slack(needed), what, "Use fewer members.")

@@ -122,7 +122,7 @@ def parts_of_lists(indptr: Any, entries: int = _ENTRIES_PER_PART) -> list[slice]
     n_parts = int(np.clip(indptr[-1] // entries, 1, _PARTS))
     ends = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_parts + 1)[1:-1])
     bounds = [0, *ends.tolist(), len(indptr) - 1]
-    return [slice(*some) for some in pairwise(bounds)]
+    return [slice(*bound) for bound in pairwise(bounds)]
 
 
 def linear_algebra(size: int) -> AbstractContextManager[Any]:

@@ -67,13 +67,13 @@ def run_in_workers(
     running = len(threads)
     try:
         while running:
-            found = answers.get()
-            if found is None:
+            answer = answers.get()
+            if answer is None:
                 running -= 1
-            elif isinstance(found, BaseException):
-                raise found
+            elif isinstance(answer, BaseException):
+                raise answer
             else:
-                yield found
+                yield answer
     finally:
         waiting.stop()
         for worker, thread in zip(workers, threads, strict=True):

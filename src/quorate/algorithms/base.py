@@ -52,7 +52,7 @@ PROMISES = {
 """What the tests check for every method, unless its `exceptions` say why not."""
 _MAX_AUTOMATIC = 32  # clusters that an automatic choice considers
 # Answers that a solution keeps: as many as hold this many labels in all, and at least two.
-_LABELS_KEPT, _MIN_KEPT, _MAX_KEPT = 1 << 22, 2, 200
+_CACHED_LABELS, _MIN_CACHED, _MAX_CACHED = 1 << 22, 2, 200
 
 
 class Cuts(Protocol):
@@ -90,8 +90,8 @@ class Solution:
 
     def __post_init__(self) -> None:
         # Few patterns: every k a user may look at stays. Many patterns: two answers, so that memory stays bounded.
-        n_kept = _LABELS_KEPT // max(self.ensemble.n_patterns, 1)
-        object.__setattr__(self, "_answers", RecentCache(int(np.clip(n_kept, _MIN_KEPT, _MAX_KEPT))))
+        n_answers = _CACHED_LABELS // max(self.ensemble.n_patterns, 1)
+        object.__setattr__(self, "_answers", RecentCache(int(np.clip(n_answers, _MIN_CACHED, _MAX_CACHED))))
 
     @property
     def max_clusters(self) -> int:

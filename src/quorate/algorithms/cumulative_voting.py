@@ -172,8 +172,8 @@ class _Losses:
     def _shared(self, i: int, j: int) -> float:
         links, columns = (self.links.indptr, self.links.indices, self.links.data), (self.columns[i], self.columns[j])
 
-        def of_patterns(some: slice) -> float:
-            return float(_kernels.vote_losses.shared_terms(*links, self.per_row, *columns, some.start, some.stop))
+        def of_patterns(part: slice) -> float:
+            return float(_kernels.vote_losses.shared_terms(*links, self.per_row, *columns, part.start, part.stop))
 
         tasks = threads.blocks(len(self.per_row), _PATTERNS_PER_TASK)
         return sum(threads.in_threads(of_patterns, tasks))

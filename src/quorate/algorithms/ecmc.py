@@ -121,10 +121,10 @@ class CompletedBlock(NamedTuple):
     converged: bool
 
 
-def _complete_one(block: Block) -> CompletedBlock:
+def _complete_single(block: Block) -> CompletedBlock:
     """Complete a single pattern: its rows stay together if they are at least 1 / lambda, else they vanish."""
-    kept = np.where(block.price >= 1.0 - 1e-12, block.data, 0.0)
-    return CompletedBlock(kept, _objective(block, kept, float(kept.sum())), 0, True)
+    completed = np.where(block.price >= 1.0 - 1e-12, block.data, 0.0)
+    return CompletedBlock(completed, _objective(block, completed, float(completed.sum())), 0, True)
 
 
 def complete_block(block: Block, tolerance: float, max_iterations: int) -> CompletedBlock:
@@ -135,7 +135,7 @@ def complete_block(block: Block, tolerance: float, max_iterations: int) -> Compl
     from the optimum. The penalty mu is balanced between the two, ever more rarely, so that it settles.
     """
     if len(block.data) == 1:
-        return _complete_one(block)
+        return _complete_single(block)
     with threads.linear_algebra(len(block.data)):
         return _iterate(block, tolerance, max_iterations)
 
@@ -179,19 +179,19 @@ class _Shrunk(NamedTuple):
 def _shrink_eigenvalues(matrix: Floats, threshold: float, rank: int) -> _Shrunk:
     """Shrink the eigenvalues of a symmetric matrix towards 0; `rank` guesses how many are beyond the threshold."""
     n = len(matrix)
-    wanted = rank + 3
-    while n > _DENSE_SIZE and wanted < n // 8:
+    n_requested = rank + 3
+    while n > _DENSE_SIZE and n_requested < n // 8:
         start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(matrix, wanted, which="LM", v0=start)
+        values, vectors = eigsh(matrix, n_requested, which="LM", v0=start)
         if np.abs(values).min() <= threshold:
             break
-        wanted *= 2
+        n_requested *= 2
     else:
         values, vectors = eigh(matrix)
     values = _soft(values, threshold)
-    kept = values != 0
-    vectors = vectors[:, kept]
-    return _Shrunk((vectors * values[kept]) @ vectors.T, float(np.abs(values).sum()), int(kept.sum()))
+    nonzero = values != 0
+    vectors = vectors[:, nonzero]
+    return _Shrunk((vectors * values[nonzero]) @ vectors.T, float(np.abs(values).sum()), int(nonzero.sum()))
 
 
 def _soft(values: Floats, threshold: Any) -> Floats:

@@ -11,8 +11,8 @@ from quorate._runtime.memory_forecast import (
     NUMBER,
     EnsembleSize,
     counting,
-    kept_by_agreement,
     passed_by_agreement,
+    retained_by_agreement,
     with_slack,
 )
 from quorate.ensemble import Clusterings, ensemble_size
@@ -22,10 +22,10 @@ from quorate.numerics.linkage import CHAIN_GROUPS, SIMILARITIES_PER_LABEL
 from quorate.numerics.transfer_cut import DENSE_NODES, EIGENVECTOR_BATCH
 
 
-def graph_cut(size: EnsembleSize, k: int, *, while_made: float, kept: float, dense_matrices: int) -> float:
+def graph_cut(size: EnsembleSize, k: int, *, while_made: float, retained: float, dense_matrices: int) -> float:
     """Return the bytes of a graph over clusters, its eigenvectors, and the embedded patterns.
 
-    `while_made` and `kept` are bytes per pair of clusters that share rows, in addition to the overlaps.
+    `while_made` and `retained` are bytes per pair of clusters that share rows, in addition to the overlaps.
     `dense_matrices` is the number of matrices that a dense eigensolver needs.
     """
     n_vectors = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
@@ -34,7 +34,7 @@ def graph_cut(size: EnsembleSize, k: int, *, while_made: float, kept: float, den
     links = NUMBER * size.labels
     embedded = links + max(links, size.patterns * NUMBER * (2 * k + 8))
     overlaps = 0.0 if size.keeps_cooccurrence else ENTRY * size.overlaps
-    after = kept * size.overlaps + max(NUMBER * size.clusters * vectors, embedded)
+    after = retained * size.overlaps + max(NUMBER * size.clusters * vectors, embedded)
     return overlaps + max(while_made * size.overlaps, after)
 
 
@@ -59,7 +59,7 @@ def similarities(size: EnsembleSize) -> float:
 def require_fit(name: str, ens: Clusterings, own: float, advice: str) -> None:
     """Raise an error if the memory is too small; `own` is what the method needs besides the agreement matrices."""
     size = ensemble_size(ens)
-    needed = max(counting(size), kept_by_agreement(size) + max(passed_by_agreement(size), own))
+    needed = max(counting(size), retained_by_agreement(size) + max(passed_by_agreement(size), own))
     needed += 2 * NUMBER * size.rows
     what = f"{name} of {ens.n_patterns:,} patterns by {ens.n_members:,} members with {ens.n_clusters:,} clusters"
     require_memory(with_slack(needed), what, advice)

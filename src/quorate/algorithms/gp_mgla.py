@@ -62,7 +62,7 @@ class GPMGLA(GraphMethod):
 
     def _memory(self, size: EnsembleSize, k: int) -> float:
         """Forecast sparse matrices over clusters: links of both kinds, lists for triples, later the sorted links."""
-        return graph_cut(size, k, while_made=36, kept=32, dense_matrices=5)
+        return graph_cut(size, k, while_made=36, retained=32, dense_matrices=5)
 
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return multi_granularity_graph(ens, influence, self.alpha, self._nodes(influence))

@@ -55,7 +55,7 @@ class GraphMethod(ConsensusMethod, abstract=True):
         check_integer("n_init", self.n_init, low=1)
 
     def _memory(self, size: EnsembleSize, k: int) -> float:
-        return graph_cut(size, k, while_made=20, kept=12, dense_matrices=4)
+        return graph_cut(size, k, while_made=20, retained=12, dense_matrices=4)
 
     def why_all_patterns(self) -> str | None:
         """Return why all patterns must be in memory; None if `init` reads them in blocks."""

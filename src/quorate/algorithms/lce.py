@@ -31,11 +31,11 @@ class RefinedCut(TransferCut):
 
     def spectrum(self, k: int) -> Spectrum:
         """Return at least the k leading eigenpairs, with the eigenvectors multiplied by T."""
-        if not self._known or len(self._known[-1].values) < min(k, self.max_clusters):
+        if not self._spectra or len(self._spectra[-1].values) < min(k, self.max_clusters):
             spectrum = super().spectrum(k)
             spread = cast(RefinedGraph, self.graph).refinement @ spectrum.vectors
-            self._known[:] = [Spectrum(spectrum.values, spread)]
-        return self._known[-1]
+            self._spectra[:] = [Spectrum(spectrum.values, spread)]
+        return self._spectra[-1]
 
 
 def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedGraph:

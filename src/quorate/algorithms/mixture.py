@@ -55,8 +55,8 @@ class MixtureCuts(ImprovedCuts):
         table = self.members_of.indptr, self.members_of.indices, self.counts, memberships
 
         def add(task: int) -> None:
-            some = tasks[task]
-            _kernels.latent_classes.add_memberships(*table, some.start, some.stop, of_class[task], of_cluster[task])
+            part = tasks[task]
+            _kernels.latent_classes.add_memberships(*table, part.start, part.stop, of_class[task], of_cluster[task])
 
         threads.in_threads(add, range(len(tasks)))
         return of_class.sum(axis=0), of_cluster.sum(axis=0)
@@ -67,11 +67,11 @@ class MixtureCuts(ImprovedCuts):
         clusters = self.members_of.indptr, self.members_of.indices
         joint, (largest, total) = np.empty((len(self.covered), len(shares))), np.empty((2, len(self.covered)))
 
-        def of_patterns(some: slice) -> None:
-            _kernels.latent_classes.joint_logarithms(*clusters, weighted, shares, some.start, some.stop, joint, largest)
+        def of_patterns(part: slice) -> None:
+            _kernels.latent_classes.joint_logarithms(*clusters, weighted, shares, part.start, part.stop, joint, largest)
             # Logarithms were shifted by their largest value per row, so that exp cannot overflow.
-            np.exp(joint[some], out=joint[some])
-            _kernels.latent_classes.normalize(some.start, some.stop, joint, total)
+            np.exp(joint[part], out=joint[part])
+            _kernels.latent_classes.normalize(part.start, part.stop, joint, total)
 
         threads.in_threads(of_patterns, threads.blocks(len(joint), _PATTERNS_PER_TASK))
         return Posterior(joint, float(self.counts @ (largest + np.log(total))))

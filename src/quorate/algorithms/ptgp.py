@@ -47,7 +47,7 @@ class PatternCut(TransferCut):
             np.ones(len(points)),
             k,
             init=self.init,
-            first_seen=np.arange(len(points)),
+            first_row=np.arange(len(points)),
             n_init=self.n_init,
             random_state=self.random_state,
         ).labels

@@ -84,10 +84,10 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
     if ens.n_members == 1:
         k = len(ens.levels[0])
         return Choice(k, (), (), f"{_clusters(k)}, as in the only member; other numbers cannot be compared.")
-    n_known = ens.n_clusters if eigenvalues is None else len(eigenvalues)
-    most = min(MOST_CLUSTERS, n_known - 1, ens.n_patterns)
+    n_eigenvalues = ens.n_clusters if eigenvalues is None else len(eigenvalues)
+    most = min(MOST_CLUSTERS, n_eigenvalues - 1, ens.n_patterns)
     if most < 2:
-        k = max(min(n_known, ens.n_patterns), 1)
+        k = max(min(n_eigenvalues, ens.n_patterns), 1)
         return Choice(k, (), (), f"The members distinguish only {_clusters(k)}.")
     ks = np.arange(2, most + 1)
     gaps = np.full(len(ks), np.nan)
@@ -95,8 +95,8 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
         gaps = np.maximum(eigenvalues[1:most] - eigenvalues[2 : most + 1], 0.0)
     halves = split_in_halves(ens)
     stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks, influence)
-    known_gaps, known_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
-    scores = known_gaps * np.maximum(known_stability, 0.0)
+    filled_gaps, filled_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
+    scores = filled_gaps * np.maximum(filled_stability, 0.0)
     curve = tuple(
         Candidate(int(k), float(s), float(g), float(t)) for k, s, g, t in zip(ks, scores, gaps, stability, strict=True)
     )
@@ -165,8 +165,8 @@ class Halves:
         """
         scores = []
         for split in self.splits:
-            one, other = (cut(half)[half.pattern] for half in split)
-            scores.append([_rand(a, b, self.counts) for a, b in zip(one.T, other.T, strict=True)])
+            first, second = (cut(half)[half.pattern] for half in split)
+            scores.append([_rand(a, b, self.counts) for a, b in zip(first.T, second.T, strict=True)])
         return np.mean(scores, axis=0)
 
 
@@ -245,13 +245,15 @@ def tree_of_half(half: Half, influence: Floats) -> Dendrogram:
         )
 
 
-def _rand(one: Ints, other: Ints, counts: Floats) -> float:
+def _rand(first: Ints, second: Ints, counts: Floats) -> float:
     """Return the adjusted Rand index over the rows that both answers label; 0 if there are none."""
-    both = (one >= 0) & (other >= 0)
+    both = (first >= 0) & (second >= 0)
     if not both.any():
         return 0.0
-    width = int(other.max()) + 1
-    cells = np.bincount(one[both] * width + other[both], weights=counts[both], minlength=(int(one.max()) + 1) * width)
+    width = int(second.max()) + 1
+    cells = np.bincount(
+        first[both] * width + second[both], weights=counts[both], minlength=(int(first.max()) + 1) * width
+    )
     return adjusted_rand(cells.reshape(-1, width).astype(np.float64))
 
 

@@ -64,20 +64,20 @@ class MemberChoice:
     @property
     def ranking(self) -> tuple[MemberEvidence, ...]:
         """The evidence by descending score; members that cannot be judged come last."""
-        return tuple(sorted(self.evidence, key=lambda one: -one.score if one.score == one.score else np.inf))
+        return tuple(sorted(self.evidence, key=lambda m: np.inf if np.isnan(m.score) else -m.score))
 
     @property
     def sentence(self) -> str:
         """The result in one sentence."""
         best = self.evidence[self.member]
-        found = f"{best.key}: {best.n_clusters} clusters, {best.reproduced:.0%} reproduced by finer members"
+        finding = f"{best.key}: {best.n_clusters} clusters, {best.reproduced:.0%} reproduced by finer members"
         doubt = "" if self.supported else " Evidence is weak: unstructured data give values like this."
-        return f"{found} (null {self.null_share:.0%}).{doubt}"
+        return f"{finding} (null {self.null_share:.0%}).{doubt}"
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one line per member."""
         pandas = import_extra("pandas", "to_frame")
-        return pandas.DataFrame([vars(one) for one in self.evidence])
+        return pandas.DataFrame([vars(member) for member in self.evidence])
 
     def __str__(self) -> str:
         return self.sentence

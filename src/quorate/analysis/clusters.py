@@ -196,14 +196,14 @@ def cheapest_merges(ens: Clusterings, weights: Floats, groups: Groups, cohesion:
     weighted = sp.csr_array((means * (weights[ens.cluster_member] / weights.sum())).T)
     within = np.where(cohesion > _NO_EVIDENCE, cohesion, np.inf)
     nearest, cost = np.full(n_groups, -1, dtype=np.int64), np.ones(n_groups)
-    for some in threads.blocks(n_groups, _GROUPS_AT_ONCE):
-        between = np.asarray((means[some] @ weighted).toarray())
-        looser = np.minimum(within[some, None], within)
+    for block in threads.blocks(n_groups, _GROUPS_AT_ONCE):
+        between = np.asarray((means[block] @ weighted).toarray())
+        looser = np.minimum(within[block, None], within)
         closeness = np.minimum(between / np.where(np.isfinite(looser), looser, 1.0), 1.0)
-        closeness[np.arange(len(between)), np.arange(n_groups)[some]] = 0.0
+        closeness[np.arange(len(between)), np.arange(n_groups)[block]] = 0.0
         best = np.argmax(np.round(closeness, 12), axis=1)
         largest = closeness[np.arange(len(best)), best]
-        nearest[some], cost[some] = np.where(largest > 0, best, -1), 1.0 - largest
+        nearest[block], cost[block] = np.where(largest > 0, best, -1), 1.0 - largest
     return nearest, cost
 
 
@@ -222,9 +222,9 @@ def next_split(ens: Ensemble, weights: Floats, labels: Labels, finer: Labels) ->
     A cluster of the finer answer is a part of the one that most of its rows come from. If more than one is split, it
     is the one with the largest second part.
     """
-    kept = (labels >= 0) & (finer >= 0)
+    labeled = (labels >= 0) & (finer >= 0)
     n_parts = int(finer.max(initial=-1)) + 1
-    cells = np.bincount(labels[kept] * n_parts + finer[kept], weights=ens.counts[kept])
+    cells = np.bincount(labels[labeled] * n_parts + finer[labeled], weights=ens.counts[labeled])
     shared = np.pad(cells, (0, -len(cells) % max(n_parts, 1))).reshape(-1, max(n_parts, 1))
     whole = np.argmax(shared, axis=0)
     second = [(np.sort(shared[c, whole == c])[-2], -c) for c in np.unique(whole) if np.sum(whole == c) > 1]
@@ -232,8 +232,8 @@ def next_split(ens: Ensemble, weights: Floats, labels: Labels, finer: Labels) ->
         return None
     split = -max(second)[1]
     parts = np.flatnonzero(whole == split)
-    one, other = parts[np.argsort(-shared[split, parts], kind="stable")[:2]]
-    part = np.where(labels == split, np.where(finer == one, 0, np.where(finer == other, 1, -1)), -1)
+    largest_part, second_part = parts[np.argsort(-shared[split, parts], kind="stable")[:2]]
+    part = np.where(labels == split, np.where(finer == largest_part, 0, np.where(finer == second_part, 1, -1)), -1)
     groups = Groups.of(ens, weights, part, 2)
     cohesion = mean_coassociation(ens, weights, groups, group_sums(ens, part, one_row(ens), 2))
     sizes = float(groups.sizes[0]), float(groups.sizes[1])

@@ -122,9 +122,9 @@ def match(first: Any, second: Any) -> tuple[LabelMatch, ...]:
     >>> [(m.first, m.second, m.relation) for m in qt.match(types, [0, 0, 0, 1, 1, 2])]
     [('B', 0, 'same'), ('T', 1, 'same'), ('T', 2, 'contains')]
     """
-    one, other = _labels_of("first", first), _labels_of("second", second)
-    common_rows(len(one), len(other), None, None)
-    return _cross(one, other)[0].matches()
+    first_labels, second_labels = _labels_of("first", first), _labels_of("second", second)
+    common_rows(len(first_labels), len(second_labels), None, None)
+    return _cross(first_labels, second_labels)[0].matches()
 
 
 def compare_partitions(old: Any, new: Any, *, old_ids: Any = None, new_ids: Any = None) -> PartitionComparison:
@@ -342,8 +342,8 @@ def _cross(first: NDArray[Any], second: NDArray[Any]) -> tuple[_Crossed, Ints]:
     entry_of = np.full(pair.n_patterns, -1)
     entry_of[entries] = np.arange(len(entries))
     counts = pair.counts[entries].astype(np.int64)
-    one, other = pair.levels
-    return _Crossed(one, other, rows, columns - len(one), counts), entry_of[pair.row_pattern]
+    first_levels, second_levels = pair.levels
+    return _Crossed(first_levels, second_levels, rows, columns - len(first_levels), counts), entry_of[pair.row_pattern]
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
@@ -403,11 +403,11 @@ def common_rows(
         return np.arange(n_old), np.arange(n_new)
     old, old_order = _sorted_ids(ids[0], old_ids, n_old)
     new, new_order = _sorted_ids(ids[1], new_ids, n_new)
-    place = np.minimum(np.searchsorted(old, new), max(len(old) - 1, 0))  # both sorted: one sweep through memory
-    common = old[place] == new
+    position = np.minimum(np.searchsorted(old, new), max(len(old) - 1, 0))  # both sorted: one sweep through memory
+    common = old[position] == new
     if not common.any():
         raise InputError("The partitions have no row id in common.", code="no-common-rows", parameter=ids[1])
-    return old_order[place[common]], new_order[common]
+    return old_order[position[common]], new_order[common]
 
 
 def _sorted_ids(name: str, ids: Any, n_rows: int) -> tuple[NDArray[Any], Ints]:

@@ -88,10 +88,10 @@ def core_of(answer: Answer, agreement: float) -> Core:
     """Return the core of a consensus at a required agreement."""
     ens = answer.ensemble
     curve, in_core = [], np.zeros(0, dtype=np.bool_)
-    for step, kept in _set_aside_in_turn(answer):
+    for step, remaining in _set_aside_in_turn(answer):
         curve.append(step)
         if step.agreement >= agreement - 1e-12:
-            in_core = kept.copy()
+            in_core = remaining.copy()
     used = [step for step in curve if step.agreement >= agreement - 1e-12]
     return Core(
         labels=np.where(in_core, answer.labels, -1)[ens.row_pattern],
@@ -138,10 +138,10 @@ def _set_aside_in_turn(answer: Answer) -> Iterator[tuple[CoreStep, Bools]]:
 
     def step(set_aside: str | None) -> tuple[CoreStep, Bools]:
         in_core = (groups >= 0) & (n_opposed == 0)
-        kept = np.bincount(groups[in_core], weights=counts[in_core], minlength=len(sizes))
-        share = float(kept.sum() / ens.counts.sum())
+        in_core_sizes = np.bincount(groups[in_core], weights=counts[in_core], minlength=len(sizes))
+        share = float(in_core_sizes.sum() / ens.counts.sum())
         agreeing = float(weights[left].sum() / weights.sum())
-        return CoreStep(agreeing, share, set_aside, tuple((kept / sizes).tolist())), in_core
+        return CoreStep(agreeing, share, set_aside, tuple((in_core_sizes / sizes).tolist())), in_core
 
     yield step(None)
     while len(left) > 1:

@@ -127,9 +127,9 @@ def camps(ens: Any) -> Camps:
     camp_of, width = member_camps(ens)
     ami = agreement(ens, measure="ami")
     between = (camp_of[:, None] != camp_of) & (camp_of >= 0) & (camp_of[:, None] >= 0)
-    found = [np.flatnonzero(camp_of == camp) for camp in range(camp_of.max(initial=-1) + 1)]
+    groups = [np.flatnonzero(camp_of == camp) for camp in range(camp_of.max(initial=-1) + 1)]
     return Camps(
-        camps=tuple(_camp(ens, members, ami, weights) for members in found),
+        camps=tuple(_camp(ens, members, ami, weights) for members in groups),
         outliers=tuple(ens.names[j] for j in np.flatnonzero(camp_of < 0)),
         agreement_between=float(ami[between].mean()) if between.any() else float("nan"),
         silhouette=width,
@@ -147,10 +147,10 @@ def _find_camps(ami: Floats) -> tuple[Ints, float]:
     alone = others.max(axis=1) < _OUTLIER if len(ami) > 2 else np.zeros(len(ami), dtype=np.bool_)
     placed = np.flatnonzero(~alone)
     groups, width = _grouping(ami[np.ix_(placed, placed)])
-    found = [placed[groups == g] for g in range(groups.max(initial=-1) + 1)]
-    found.sort(key=lambda members: (-len(members), members[0]))
+    camps_by_size = [placed[groups == g] for g in range(groups.max(initial=-1) + 1)]
+    camps_by_size.sort(key=lambda members: (-len(members), members[0]))
     camp_of = np.full(len(ami), -1, dtype=np.int64)
-    for camp, members in enumerate(found):
+    for camp, members in enumerate(camps_by_size):
         camp_of[members] = camp
     return camp_of, width
 

@@ -48,22 +48,22 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     if isinstance(getattr(labels, "ensemble", None), Ensemble):
         labels = labels.labels
     labels = getattr(labels, "labels_", labels)
-    for what, one in (("labels", labels), ("truth", truth)):
-        if not isinstance(one, Iterable):
+    for what, vector in (("labels", labels), ("truth", truth)):
+        if not isinstance(vector, Iterable):
             raise InputError(
-                f"must be a label vector; got {type(one).__name__}.",
+                f"must be a label vector; got {type(vector).__name__}.",
                 code="label-vector",
                 parameter=what,
                 hint="Pass its labels.",
             )
-        if len(getattr(one, "shape", (0,))) != 1:
+        if len(getattr(vector, "shape", (0,))) != 1:
             raise InputError(
                 "must be one label vector; got a table.",
                 code="label-vector",
                 parameter=what,
                 hint="Score its columns one by one.",
             )
-    sizes = [len(one) for one in (labels, truth) if hasattr(one, "__len__")]
+    sizes = [len(vector) for vector in (labels, truth) if hasattr(vector, "__len__")]
     if len(set(sizes)) > 1:
         raise InputError(
             f"labels and truth must be of the same rows; got {sizes[0]:,} labels and {sizes[1]:,} classes.",

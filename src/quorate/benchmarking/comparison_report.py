@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_report(found: Comparison, folder: Path) -> None:
+def write_report(comparison: Comparison, folder: Path) -> None:
     """Write the pages, tables and figures of a comparison to a folder."""
     with clear_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        sections = list(_sections(found))
+        sections = list(_sections(comparison))
         for section in sections:
             for suffix, ending in (("svg", ".svg"), ("png", ".png")):
                 if section.figure is not None:
                     section.figure.savefig(folder / f"{section.name}{ending}", format=suffix, dpi=150)
             for table in section.tables:
                 write_text(folder / f"{section.name}_{_slug(table.title)}.tex", table.latex())
-        comparison_tables.write_csv(folder / "measurements.csv", comparison_tables.measurement_rows(found))
-        write_text(folder / "report.md", _markdown(found, sections))
-        write_text(folder / "report.html", _html(found, sections, folder))
+        comparison_tables.write_csv(folder / "measurements.csv", comparison_tables.measurement_rows(comparison))
+        write_text(folder / "report.md", _markdown(comparison, sections))
+        write_text(folder / "report.html", _html(comparison, sections, folder))
 
 
 class Section:
@@ -47,12 +47,12 @@ class Section:
         self.figure = figure
 
 
-def _sections(found: Comparison) -> Iterator[Section]:
-    for size in found.sizes:
-        for best_k in (False, True) if found.has_best_k else (False,):
+def _sections(comparison: Comparison) -> Iterator[Section]:
+    for size in comparison.sizes:
+        for best_k in (False, True) if comparison.has_best_k else (False,):
             for score in SCORES:
-                ranking = found.ranking(score, best_k=best_k, n_members=size)
-                table = comparison_tables.score_table(found, score, best_k=best_k, n_members=size)
+                ranking = comparison.ranking(score, best_k=best_k, n_members=size)
+                table = comparison_tables.score_table(comparison, score, best_k=best_k, n_members=size)
                 shown = [table]
                 if len(ranking.methods) > 1:
                     shown.append(comparison_tables.duel_table(ranking))
@@ -62,11 +62,11 @@ def _sections(found: Comparison) -> Iterator[Section]:
             f"cost_{size}",
             f"Time and memory, {size} members",
             "",
-            [comparison_tables.cost_table(found, n_members=size)],
+            [comparison_tables.cost_table(comparison, n_members=size)],
             None,
         )
-    if found.failures:
-        yield Section("failures", "Failures", "", [comparison_tables.failure_table(found)], None)
+    if comparison.failures:
+        yield Section("failures", "Failures", "", [comparison_tables.failure_table(comparison)], None)
 
 
 def _tests(ranking: Ranking) -> str:
@@ -116,9 +116,9 @@ def draw_ranks(ranking: Ranking, title: str) -> Figure | None:
     for number, (first, last) in enumerate(bars):
         level = -(0.3 + 0.35 * number)
         axes.plot([ordered[first] - 0.05, ordered[last] + 0.05], [level, level], color="#c0392b", linewidth=3)
-    for place, (name, rank) in enumerate(zip(names, ordered, strict=True)):
-        left = place < half
-        line = -(depth + (place if left else len(names) - 1 - place) + 0.5)
+    for position, (name, rank) in enumerate(zip(names, ordered, strict=True)):
+        left = position < half
+        line = -(depth + (position if left else len(names) - 1 - position) + 0.5)
         edge = low - 0.02 * (high - low) if left else high + 0.02 * (high - low)
         axes.plot([rank, rank, edge], [0, line, line], color="gray", linewidth=0.7)
         axes.text(
@@ -132,17 +132,17 @@ def draw_ranks(ranking: Ranking, title: str) -> Figure | None:
     return figure
 
 
-def _introduction(found: Comparison) -> str:
-    sizes = " and ".join(map(str, found.sizes))
+def _introduction(comparison: Comparison) -> str:
+    sizes = " and ".join(map(str, comparison.sizes))
     return (
-        f"{len(found.methods)} methods on {len(found.pools)} pools, {found.draws} ensembles of {sizes} members drawn "
-        "from each. Numbers are means over draws with standard deviations. Ranks and tests include the methods that "
-        "have a number on every pool."
+        f"{len(comparison.methods)} methods on {len(comparison.pools)} pools, {comparison.draws} ensembles of {sizes} "
+        "members drawn from each. Numbers are means over draws with standard deviations. Ranks and tests include the "
+        "methods that have a number on every pool."
     )
 
 
-def _markdown(found: Comparison, sections: list[Section]) -> str:
-    text = f"# Comparison of consensus methods\n\n{_introduction(found)}\n"
+def _markdown(comparison: Comparison, sections: list[Section]) -> str:
+    text = f"# Comparison of consensus methods\n\n{_introduction(comparison)}\n"
     for section in sections:
         text += f"\n## {section.title}\n\n"
         if section.text:
@@ -153,7 +153,7 @@ def _markdown(found: Comparison, sections: list[Section]) -> str:
     return text
 
 
-def _html(found: Comparison, sections: list[Section], folder: Path) -> str:
+def _html(comparison: Comparison, sections: list[Section], folder: Path) -> str:
     jinja2 = import_extra("jinja2", "The HTML report")
     markup = import_extra("markupsafe", "The HTML report").Markup
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -165,7 +165,7 @@ def _html(found: Comparison, sections: list[Section], folder: Path) -> str:
         text = (folder / f"{section.name}.svg").read_text(encoding="utf-8")
         return markup(text[text.index("<svg") :])
 
-    return str(template.render(introduction=_introduction(found), sections=sections, drawn=drawn))
+    return str(template.render(introduction=_introduction(comparison), sections=sections, drawn=drawn))
 
 
 def _slug(title: str) -> str:

@@ -189,41 +189,44 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(char, char) for char in text)
 
 
-def score_table(found: Comparison, score: str, *, best_k: bool, n_members: int) -> Table:
+def score_table(comparison: Comparison, score: str, *, best_k: bool, n_members: int) -> Table:
     """Return means and standard deviations over draws, a row per method, best mean rank first; mark failed cells."""
     settings: dict[str, Any] = {"best_k": best_k, "n_members": n_members}
-    means, spreads = found.means(score, **settings), found.spreads(score, **settings)
-    ranking = found.ranking(score, **settings)
+    means, spreads = comparison.means(score, **settings), comparison.spreads(score, **settings)
+    ranking = comparison.ranking(score, **settings)
     rank = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
-    order = sorted(range(len(found.methods)), key=lambda j: (rank.get(found.methods[j], np.inf), j))
+    order = sorted(range(len(comparison.methods)), key=lambda j: (rank.get(comparison.methods[j], np.inf), j))
     rows = []
     for j in order:
-        name = found.methods[j]
-        cells = [_cell(found, pool, n_members, name, means[i, j], spreads[i, j]) for i, pool in enumerate(found.pools)]
+        name = comparison.methods[j]
+        cells = [
+            _cell(comparison, pool, n_members, name, means[i, j], spreads[i, j])
+            for i, pool in enumerate(comparison.pools)
+        ]
         mean = f"{means[:, j].mean():.3f}" if name in rank else "–"
         rows.append((name, f"{rank[name]:.2f}" if name in rank else "–", mean, *cells))
     at = "best k" if best_k else "number of classes"
     title = f"{SCORES[score]} at the {at}, {n_members} members"
-    return Table(title, ("method", "mean rank", "mean", *found.pools), tuple(rows))
+    return Table(title, ("method", "mean rank", "mean", *comparison.pools), tuple(rows))
 
 
-def _cell(found: Comparison, pool: str, n_members: int, method: str, mean: float, spread: float) -> str:
+def _cell(comparison: Comparison, pool: str, n_members: int, method: str, mean: float, spread: float) -> str:
     if not np.isnan(mean):
         return f"{mean:.3f} ± {spread:.3f}"
-    keys = (f"{pool}/M={n_members}/draw={draw}/{method}" for draw in range(found.draws))
-    pieces = [found.pieces[key] for key in keys if key in found.pieces]
+    keys = (f"{pool}/M={n_members}/draw={draw}/{method}" for draw in range(comparison.draws))
+    pieces = [comparison.pieces[key] for key in keys if key in comparison.pieces]
     failed = [piece for piece in pieces if piece["status"] != "ok"]
     if failed:
         return "time" if any(TIMED_OUT in piece["status"] for piece in failed) else "failed"
     return "–"
 
 
-def cost_table(found: Comparison, *, n_members: int) -> Table:
+def cost_table(comparison: Comparison, *, n_members: int) -> Table:
     """Return the median time and the largest memory over pools and draws, a row per method."""
-    seconds = found.values("seconds", n_members=n_members)
-    memory = found.values("memory", n_members=n_members)
+    seconds = comparison.values("seconds", n_members=n_members)
+    memory = comparison.values("memory", n_members=n_members)
     rows = []
-    for j, name in enumerate(found.methods):
+    for j, name in enumerate(comparison.methods):
         times, peaks = seconds[:, j][~np.isnan(seconds[:, j])], memory[:, j][~np.isnan(memory[:, j])]
         rows.append(
             (
@@ -251,19 +254,19 @@ def duel_table(ranking: Ranking) -> Table:
     return Table("Pool by pool (* Wilcoxon, Holm: p < 0.05)", header, tuple(rows))
 
 
-def failure_table(found: Comparison) -> Table:
+def failure_table(comparison: Comparison) -> Table:
     """Return the failures, counted by pool, method and message."""
     counts: dict[tuple[str, str, str], int] = {}
-    for key, status in found.failures.items():
+    for key, status in comparison.failures.items():
         pool, _, _, method = key.split("/", 3)
         counts[pool, method, status] = counts.get((pool, method, status), 0) + 1
     rows = tuple((method, pool, str(n), status) for (pool, method, status), n in counts.items())
     return Table("Failures", ("method", "pool", "draws", "message"), rows)
 
 
-def measurement_rows(found: Comparison) -> Iterable[dict[str, Any]]:
+def measurement_rows(comparison: Comparison) -> Iterable[dict[str, Any]]:
     """Yield one row per measurement."""
-    for key, piece in found.pieces.items():
+    for key, piece in comparison.pieces.items():
         parts = key.split("/", 3)
         if len(parts) < 4 or not parts[1].startswith("M="):
             continue

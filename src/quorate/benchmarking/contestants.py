@@ -74,9 +74,9 @@ class Estimator:
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
         """Fit a copy for every k."""
-        return np.stack([self._one(labels, k, seed) for k in ks], axis=1)
+        return np.stack([self._labels(labels, k, seed) for k in ks], axis=1)
 
-    def _one(self, labels: Labels, k: int, seed: int) -> Ints:
+    def _labels(self, labels: Labels, k: int, seed: int) -> Ints:
         from sklearn.base import clone
 
         copied = clone(self.estimator, safe=False)
@@ -136,9 +136,9 @@ class Program:
                 writer = csv.writer(file)
                 writer.writerow(f"member_{j}" for j in range(labels.shape[1]))
                 writer.writerows([["" if value < 0 else value for value in row] for row in labels.tolist()])
-            return np.stack([self._one(table, Path(folder), len(labels), k, seed) for k in ks], axis=1)
+            return np.stack([self._labels(table, Path(folder), len(labels), k, seed) for k in ks], axis=1)
 
-    def _one(self, table: Path, folder: Path, n_rows: int, k: int, seed: int) -> Ints:
+    def _labels(self, table: Path, folder: Path, n_rows: int, k: int, seed: int) -> Ints:
         output = folder / f"answer_{k}.csv"
         values = {"labels": str(table), "output": str(output), "k": str(k), "seed": str(seed)}
         words = [word.format(**values) for word in shlex.split(self.command)]

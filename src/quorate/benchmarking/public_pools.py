@@ -68,20 +68,20 @@ def make_pool(name: str, labels: Any, classes: Any) -> Pool:
     """Make a pool of labels (rows x members, or one vector per member) and classes of any type."""
     vectors, _ = split_members(labels)
     columns = [encode(vector, f"member {j} of {name}", "missing") for j, vector in enumerate(vectors)]
-    known = encode(np.ma.asanyarray(classes).ravel(), f"classes of {name}", "cluster").digits(slice(None))
+    truth = encode(np.ma.asanyarray(classes).ravel(), f"classes of {name}", "cluster").digits(slice(None))
     lengths = {len(vector) for vector in vectors}
-    if lengths != {len(known)}:
+    if lengths != {len(truth)}:
         raise InputError(
-            f"The pool {name!r} has {len(known)} classes for {min(lengths, default=0)} rows of labels.",
+            f"The pool {name!r} has {len(truth)} classes for {min(lengths, default=0)} rows of labels.",
             code="one-class-per-row",
             hint="Give every row one class.",
         )
-    if np.any(known < 0):
+    if np.any(truth < 0):
         raise InputError(
             f"The pool {name!r} has rows without a class.", code="missing-class", hint="Remove those rows."
         )
     codes = np.stack([column.digits(slice(None)) for column in columns], axis=1)
-    return Pool(name, codes.astype(np.int32), known.astype(np.int64))
+    return Pool(name, codes.astype(np.int32), truth.astype(np.int64))
 
 
 def gather_pools(
@@ -182,8 +182,8 @@ def _from_table(path: Path, truth: str | None) -> Pool:
 def _from_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], truth: str | None) -> Pool:
     matrices = {name: array for name, array in arrays.items() if array.ndim == 2 and min(array.shape) > 1}
     vectors = {name: array for name, array in arrays.items() if array.size == max(array.shape, default=0) > 1}
-    known = _find_name(tuple(vectors), (truth,) if truth else CLASS_NAMES)
-    if known is None:
+    class_name = _find_name(tuple(vectors), (truth,) if truth else CLASS_NAMES)
+    if class_name is None:
         raise _no_classes(path, tuple(arrays), truth)
     labels = _find_name(tuple(matrices), LABEL_NAMES) or (next(iter(matrices)) if len(matrices) == 1 else None)
     if labels is None:
@@ -192,7 +192,7 @@ def _from_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], truth: str | No
             code="no-labels",
             hint=f"Name it {LABEL_NAMES[0]!r}.",
         )
-    return make_pool(path.stem, matrices[labels], vectors[known])
+    return make_pool(path.stem, matrices[labels], vectors[class_name])
 
 
 def _find_name(names: Sequence[str], candidates: Sequence[str | None]) -> str | None:

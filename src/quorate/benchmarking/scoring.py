@@ -36,8 +36,8 @@ def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
     n_patterns, n_columns = labels.shape
     cluster, column = _stacked(labels)
     pattern = np.tile(np.arange(n_patterns), n_columns)
-    ones = np.ones(len(cluster))
-    tables = sp.csr_array((ones, (cluster, pattern)), shape=(len(column), n_patterns)) @ counts
+    entries = np.ones(len(cluster))
+    tables = sp.csr_array((entries, (cluster, pattern)), shape=(len(column), n_patterns)) @ counts
     return _score_tables(tables, column, n_columns)
 
 

@@ -53,7 +53,7 @@ def run_cluster(
         columns = source.choose_features(opened, drawn=axes or ())
         columns.warn()
         names = columns.members
-        found = cluster_table(
+        clusters = cluster_table(
             opened,
             names,
             recipe,
@@ -65,9 +65,9 @@ def run_cluster(
             traced=_traced(opened, columns, axes),
         )
         shown = json or outputs.output is None or not quiet
-        summary = _summary(source, columns, outputs, axes, found) if shown or outputs.described else None
+        summary = _summary(source, columns, outputs, axes, clusters) if shown or outputs.described else None
     if outputs.model is not None:
-        save_model(found.model, outputs.model, force=outputs.force)
+        save_model(clusters.model, outputs.model, force=outputs.force)
     if summary is not None:
         outputs.describe(summary)
     if json:
@@ -119,18 +119,18 @@ def _traced(table: LabelTable, columns: ColumnRoles, plane: Sequence[str] | None
 
 
 def _summary(
-    source: Source, columns: ColumnRoles, outputs: Outputs, plane: Sequence[str] | None, found: FileClusters
+    source: Source, columns: ColumnRoles, outputs: Outputs, plane: Sequence[str] | None, clusters: FileClusters
 ) -> dict[str, Any]:
     """Return the summary of all rows; for a report, at the usual numbers of clusters."""
     return summarize_clusters(
-        found,
+        clusters,
         name=source.name,
         id_column=columns.id,
         truth=columns.truth,
         plane=plane,
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         command_at=lambda k: cluster_command(sys.argv[2:], k),
-        n_clusters=None if outputs.described else [found.n_clusters],
+        n_clusters=None if outputs.described else [clusters.n_clusters],
     )
 
 

@@ -69,7 +69,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     outputs.check(request.source.file, *request.source.others, json=json)
     with request.source.open() as opened, progress("Combining", quiet=quiet):
         columns = request.source.choose(opened)
-        found = combine_table(
+        consensus = combine_table(
             opened,
             columns,
             estimator,
@@ -82,9 +82,9 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
             whole="report=" if outputs.report else "summary=" if outputs.summary else None,
         )
         if outputs.output is not None:
-            found.write(outputs.output, format=outputs.output_format, force=outputs.force)
+            consensus.write(outputs.output, format=outputs.output_format, force=outputs.force)
         printed = json or outputs.output is None or not quiet
-        summary = _summary(request, found, ks) if printed or outputs.described else None
+        summary = _summary(request, consensus, ks) if printed or outputs.described else None
     if summary is not None:
         outputs.describe(summary)
     if json:
@@ -156,8 +156,8 @@ def _parameters(request: Request) -> dict[str, Any]:
             parameters[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):
             parameters[name.strip()] = value.strip()
-    known = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method), {})
-    if request.seed is not None and "random_state" in known:
+    accepted = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method), {})
+    if request.seed is not None and "random_state" in accepted:
         parameters.setdefault("random_state", request.seed)
     if request.groups is not None:
         parameters["groups"] = parse_groups(request.groups)
@@ -178,12 +178,14 @@ def parse_groups(text: str) -> str | dict[str, str]:
     return {member.strip(): family.strip() for member, _, family in pairs}
 
 
-def _summary(request: Request, found: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
+def _summary(request: Request, consensus: TableConsensus, ks: Sequence[int]) -> dict[str, Any]:
     """Return the summary; parts of it are empty if the patterns were read in blocks."""
-    if isinstance(found.result, BlockedConsensus):
-        classes = None if found.columns.truth is None else found.counted.class_table()
-        return summarize_blocks(found.result, _origin(request, found, ks), classes)
-    return summarize(found.result, _origin(request, found, ks), n_clusters=_swept(request, ks, found.result))
+    if isinstance(consensus.result, BlockedConsensus):
+        classes = None if consensus.columns.truth is None else consensus.counted.class_table()
+        return summarize_blocks(consensus.result, _origin(request, consensus, ks), classes)
+    return summarize(
+        consensus.result, _origin(request, consensus, ks), n_clusters=_swept(request, ks, consensus.result)
+    )
 
 
 def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequence[int] | None:
@@ -193,13 +195,13 @@ def _swept(request: Request, ks: Sequence[int], fitted: ConsensusMethod) -> Sequ
     return None if request.outputs.described else [fitted.n_clusters_]
 
 
-def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origin:
-    columns, counted = found.columns, found.counted
+def _origin(request: Request, consensus: TableConsensus, ks: Sequence[int]) -> Origin:
+    columns, counted = consensus.columns, consensus.counted
     described = tuple(name for name in columns.keep if name not in (columns.id, columns.truth))
 
     # The classes of patterns that were read in blocks are not in memory; `summarize_blocks` gets a table of classes.
     no_counts = (), sp.csr_array((0, 0))
-    class_counts = no_counts if columns.truth is None or found.fitted is None else counted.class_counts()
+    class_counts = no_counts if columns.truth is None or consensus.fitted is None else counted.class_counts()
 
     def row_facts(patterns: Ints, most: int) -> RowFacts:
         return facts_in_table(counted, patterns, most, id_column=columns.id, columns=described)
@@ -208,7 +210,7 @@ def _origin(request: Request, found: TableConsensus, ks: Sequence[int]) -> Origi
         name=request.source.name,
         id_column=columns.id,
         classes=None if columns.truth is None else KnownClasses(columns.truth, *class_counts),
-        earlier=found.earlier,
+        earlier=consensus.earlier,
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         requested=ks if len(ks) > 1 else (),
         command_at=lambda k: labels_command(

@@ -142,10 +142,10 @@ def one_hot_clusterings(columns: Sequence[NDArray[Any]]) -> int | None:
     cells = np.ma.filled(np.ma.column_stack(numbers), np.nan)
     if not np.isin(cells, (0, 1)).all():
         return None
-    ones = np.cumsum(cells, axis=1).astype(np.int64)
-    boundaries = ones[0][np.all(ones == ones[0], axis=0)]  # numbers of ones that all rows reach in the same column
-    n_codes = int(ones[0, -1])
-    if len(np.unique(ones[:, -1])) > 1 or not 0 < 2 * n_codes < len(columns):
+    n_set = np.cumsum(cells, axis=1).astype(np.int64)
+    boundaries = n_set[0][np.all(n_set == n_set[0], axis=0)]  # numbers of ones that all rows reach in the same column
+    n_codes = int(n_set[0, -1])
+    if len(np.unique(n_set[:, -1])) > 1 or not 0 < 2 * n_codes < len(columns):
         return None
     return n_codes if set(range(1, n_codes + 1)) <= set(boundaries.tolist()) else None
 

@@ -24,9 +24,9 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
 
-def subject(names: Sequence[object], one: str = "is", several: str = "are") -> str:
+def subject(names: Sequence[object], singular: str = "is", plural: str = "are") -> str:
     """Return columns as the subject of a sentence, with its verb: "Column 'a' is", "Columns 'a', 'b' are"."""
-    return f"Column {quoted(names)} {one}" if len(names) == 1 else f"Columns {quoted(names)} {several}"
+    return f"Column {quoted(names)} {singular}" if len(names) == 1 else f"Columns {quoted(names)} {plural}"
 
 
 def role_message(
@@ -142,7 +142,7 @@ _ROLES: dict[str, Callable[..., Texts]] = {
 def not_clusterings(path: str, features: Mapping[str, ColumnSummary]) -> InputError:
     """Return the error for a table of features where clusterings are expected."""
     first, summary = next(iter(features.items()))
-    fractions = all(one.fractions for one in features.values())
+    fractions = all(column.fractions for column in features.values())
     what = ("a feature", "features") if fractions else ("a feature or an ID", "features or IDs")
     looks = subject(list(features), f"of {path} looks like {what[0]}", f"of {path} look like {what[1]}")
     return InputError(
@@ -228,12 +228,12 @@ def unknown_columns(parameter: str, names: Sequence[Any], columns: Sequence[str]
     )
 
 
-def both_roles(name: str, one: str, other: str) -> InputError:
+def both_roles(name: str, first: str, second: str) -> InputError:
     """Return the error for a column with two roles."""
     return InputError(
         f"Column {name!r} has two roles: ",
         code="two-roles",
-        hint=(Setting(one), " and ", Setting(other), ". Give it one of them."),
+        hint=(Setting(first), " and ", Setting(second), ". Give it one of them."),
     )
 
 

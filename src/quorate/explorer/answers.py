@@ -196,17 +196,17 @@ def matrix_of(answer: Answer) -> dict[str, Any]:
     }
 
 
-def contingency_view(bench: Workbench, one: int, other: int) -> dict[str, Any]:
+def contingency_view(bench: Workbench, first: int, second: int) -> dict[str, Any]:
     """Return the number of rows that the clusters of two members share, and the agreement (AMI) of the members."""
     ens = bench.ensemble
-    codes = member_codes(ens, other).astype(np.int64)
-    table = contingency(ens, one, codes)
-    table = np.pad(table, ((0, 0), (0, len(ens.levels[other]) - table.shape[1])))
+    codes = member_codes(ens, second).astype(np.int64)
+    table = contingency(ens, first, codes)
+    table = np.pad(table, ((0, 0), (0, len(ens.levels[second]) - table.shape[1])))
     return {
-        "left": [str(level)[:_SHORT] for level in ens.levels[one].tolist()],
-        "right": [str(level)[:_SHORT] for level in ens.levels[other].tolist()],
+        "left": [str(level)[:_SHORT] for level in ens.levels[first].tolist()],
+        "right": [str(level)[:_SHORT] for level in ens.levels[second].tolist()],
         "table": table.tolist(),
-        "agreement": round(float(bench.agreement[one, other]), 6),
+        "agreement": round(float(bench.agreement[first, second]), 6),
     }
 
 
@@ -214,7 +214,7 @@ def compare_view(bench: Workbench, left: Clustering, right: Clustering) -> dict[
     """Return how two clusterings differ: shared rows, scores, and the rows that change cluster after matching."""
     (left_title, a, left_names), (right_title, b, right_names) = left, right
     table = _table(a, b, len(left_names), len(right_names))
-    ones = np.ones(bench.ensemble.n_rows)
+    equal_counts = np.ones(bench.ensemble.n_rows)
     both = (a >= 0) & (b >= 0)
     matched, partner = linear_sum_assignment(-table)
     partner_of = np.full(len(left_names), -2)
@@ -223,7 +223,7 @@ def compare_view(bench: Workbench, left: Clustering, right: Clustering) -> dict[
     return {
         "left": {"title": left_title, "names": left_names, "sizes": table.sum(axis=1).tolist()},
         "right": {"title": right_title, "names": right_names, "sizes": table.sum(axis=0).tolist()},
-        "cells": transition(a, b, ones),
+        "cells": transition(a, b, equal_counts),
         "scores": _rounded_scores(table),
         "moved": len(moved),
         "compared": int(both.sum()),

@@ -272,8 +272,8 @@ def _matrix(bench: Workbench, data: Any, job: Job) -> bytes:
 
 def _contingency(bench: Workbench, data: Any, job: Job) -> bytes:
     fields = check_fields(data, ("one", "other"))
-    one, other = (check_whole(name, fields[name], 0, bench.ensemble.n_members - 1) for name in ("one", "other"))
-    return _encoded(answers.contingency_view(bench, one, other))
+    first, second = (check_whole(name, fields[name], 0, bench.ensemble.n_members - 1) for name in ("one", "other"))
+    return _encoded(answers.contingency_view(bench, first, second))
 
 
 def _compare(bench: Workbench, data: Any, job: Job) -> bytes:

@@ -59,18 +59,22 @@ def labels_new_rows(source: Source) -> bool:
     return isinstance(source, str) or hasattr(source, "predict")
 
 
-def warn_of_labels(some: Floats, what: str, instead: str) -> None:
+def warn_of_labels(sample: Floats, what: str, instead: str) -> None:
     """Warn of columns that look like clusterings: whole numbers from -1, 0 or 1 on, which agree with each other.
 
-    some : (n, d) some of the rows, NaN where a number is missing
+    sample : (n, d) some of the rows, NaN where a number is missing
     """
-    some = some[:, ~np.isnan(some).all(axis=0)][:, :_COLUMNS_LOOKED_AT]
-    if len(some) < FEW_ROWS or some.shape[1] < _FEW_COLUMNS:
+    sample = sample[:, ~np.isnan(sample).all(axis=0)][:, :_COLUMNS_LOOKED_AT]
+    if len(sample) < FEW_ROWS or sample.shape[1] < _FEW_COLUMNS:
         return
-    known = np.isnan(some) | (some == np.floor(some))
-    if not known.all() or np.any(np.abs(np.nanmin(some, axis=0)) > 1) or np.nanmax(some) > len(some) / 2:
+    whole_or_missing = np.isnan(sample) | (sample == np.floor(sample))
+    if (
+        not whole_or_missing.all()
+        or np.any(np.abs(np.nanmin(sample, axis=0)) > 1)
+        or np.nanmax(sample) > len(sample) / 2
+    ):
         return
-    alike = float(np.median(crowd_trust(Ensemble(list(some.T), noise="cluster")).index))
+    alike = float(np.median(crowd_trust(Ensemble(list(sample.T), noise="cluster")).index))
     if alike >= _AS_CLUSTERINGS_DO:
         warn(
             f"{what} look like labels, not features: small whole numbers with a chance-corrected agreement of "
@@ -247,14 +251,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self._combine_kinds(rows, scaling, seed)
         names, consensus = self._names(), self._make_consensus(self.n_clusters)
         fitted = fit_in_order(names, scale_rows(rows, scaling), seed, self.n_jobs)
-        models = [one.draw.model for one in fitted]
-        some, counts = rows.together
+        models = [member.draw.model for member in fitted]
+        sample, counts = rows.together
         clusters = None
         if isinstance(rows, AllRows):
-            consensus.fit(Ensemble([one.draw.labels for one in fitted], names=list(names)))
+            consensus.fit(Ensemble([member.draw.labels for member in fitted], names=list(names)))
         else:
-            consensus, clusters = combine_sample(Crew(tuple(models), scaling), list(names), some, counts, consensus)
-        self.restore(consensus, models, clusters, thinned(some), scaling)
+            consensus, clusters = combine_sample(Crew(tuple(models), scaling), list(names), sample, counts, consensus)
+        self.restore(consensus, models, clusters, thinned(sample), scaling)
         return clusters
 
     def _combine_kinds(self, rows: AllRows | SampledRows, scaling: Scaling | None, seed: int) -> RowClusters:
@@ -264,14 +268,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         names = {f"kmeans_{i}": "kmeans" for i in range(self.n_members)}
         scaled = scale_rows(rows, scaling)
         fitted = fit_in_order(names, scaled, seed, self.n_jobs)
-        models = [one.draw.model for one in fitted]
+        models = [member.draw.model for member in fitted]
         data = scaled.data(seed)
-        clusterings = DiverseClusterings(data.X, [one.draw.labels for one in fitted], seed)
+        clusterings = DiverseClusterings(data.X, [member.draw.labels for member in fitted], seed)
         choice = choose_by_kinds(clusterings) if self.n_clusters == "auto" else None
         k = int(self.n_clusters) if choice is None else choice.n_clusters
         # Clusterings into one cluster say nothing: those of the best candidate show what was rejected.
         members = clusterings.members(max(k, 2) if choice is None or k > 1 else choice.candidates[0].n_clusters)
-        some, counts = rows.together
+        sample, counts = rows.together
         first = np.cumsum(counts) - counts  # equal rows are in the same cluster of every member
         ensemble = Ensemble(
             [labels[first] for labels in members.values()],
@@ -280,14 +284,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         consensus = self._make_consensus(k).fit(ensemble)
         crew = Crew(tuple(models), scaling)
-        known = None
+        known_rows = None
         if not data.is_part:
             assigned = (consensus.labels_, consensus.confidence_, consensus.margin_, consensus.runner_up_)
-            known = KnownRows.of(scaled.together[0], Assigned.of(*assigned))
-        votes = Votes.by_likelihood(crew.label(some), counts.astype(np.float64), consensus.labels_)
+            known_rows = KnownRows.of(scaled.together[0], Assigned.of(*assigned))
+        votes = Votes.by_likelihood(crew.label(sample), counts.astype(np.float64), consensus.labels_)
         outliers = Outliers.of(data.X, np.repeat(consensus.labels_, counts)) if self.outliers else None
-        clusters = RowClusters(crew, votes, known, outliers)
-        self.restore(consensus, models, clusters, thinned(some), scaling, choice, clusterings)
+        clusters = RowClusters(crew, votes, known_rows, outliers)
+        self.restore(consensus, models, clusters, thinned(sample), scaling, choice, clusterings)
         return clusters
 
     def restore(
@@ -425,7 +429,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Say why there is no `predict`, where members cannot."""
         if name != "predict":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        mute = dict.fromkeys(type(one).__name__ for one in self._sources() if not labels_new_rows(one))
+        mute = dict.fromkeys(type(source).__name__ for source in self._sources() if not labels_new_rows(source))
         raise AttributeError(
             f"Members of {', '.join(mute)} cannot label new rows, so that there is no predict. Use members that can, "
             'such as "kmeans" or "spectral", or fit all rows together and use labels_.'
@@ -445,10 +449,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse parameters that make no sense for any X."""
         check_integer("n_members", self.n_members, low=1)
         check_choice("scale", self.scale, SCALES)
-        sources, known = self._sources(), (*METHODS, "spectral", "uspec")
+        sources, clusterers = self._sources(), (*METHODS, "spectral", "uspec")
         if not sources:
             raise InputError(
-                f"must name at least one of {', '.join(known)}, or hold a clusterer; got [].",
+                f"must name at least one of {', '.join(clusterers)}, or hold a clusterer; got [].",
                 code="no-members",
                 parameter="members",
             )
@@ -460,7 +464,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         for source in sources:
             if not hasattr(source, "fit_predict"):
-                check_choice("members", source, (DIVERSE, *known) if isinstance(self.members, str) else known)
+                check_choice("members", source, (DIVERSE, *clusterers) if isinstance(self.members, str) else clusterers)
 
     def _check_n_clusters(self, n_rows: int) -> None:
         """Refuse a number of clusters that is none, or more than there are rows."""

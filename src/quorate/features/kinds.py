@@ -167,11 +167,11 @@ class DiverseClusterings:
     def sweep(self, ks: Sequence[int]) -> dict[str, dict[int, Labels]]:
         """Return the clusterings of five kinds at several numbers of clusters, by kind."""
         with threadpool_limits(1):  # the last bits of sums depend on the number of threads
-            found = {"k-means": self.consensus_of_kmeans(self.kmeans, ks)}
+            clusterings = {"k-means": self.consensus_of_kmeans(self.kmeans, ks)}
             for threshold, genie in self._genie.items():
-                found[f"Genie {threshold}"] = {k: self._at_rows(genie.cut(k)) for k in ks}
-            found["spectral"] = self.spectral(ks)
-        return {kind: labels for kind, labels in found.items() if labels}
+                clusterings[f"Genie {threshold}"] = {k: self._at_rows(genie.cut(k)) for k in ks}
+            clusterings["spectral"] = self.spectral(ks)
+        return {kind: labels for kind, labels in clusterings.items() if labels}
 
     def members(self, k: int) -> dict[str, Labels]:
         """Return the clusterings into k clusters that are combined, by name; HDBSCAN has its own number of clusters."""
@@ -180,16 +180,16 @@ class DiverseClusterings:
             halves = [self.kmeans[:middle], self.kmeans[middle:]]
             if len(self.kmeans) < _MEMBERS_TO_HALVE:
                 halves = [self.kmeans]
-            found: dict[str, Labels | None] = {
+            clusterings: dict[str, Labels | None] = {
                 f"k-means {number}": self.consensus_of_kmeans(half, [k])[k] for number, half in enumerate(halves, 1)
             }
             for threshold, genie in self._genie.items():
-                found[f"Genie {threshold}"] = self._at_rows(genie.cut(k))
-            found["spectral"] = self.spectral([k]).get(k)
+                clusterings[f"Genie {threshold}"] = self._at_rows(genie.cut(k))
+            clusterings["spectral"] = self.spectral([k]).get(k)
             for number in (1, 2):
-                found[f"Gaussian mixture {number}"] = self.mixture(k, number)
-            found["HDBSCAN"] = self.density
-        return {name: labels for name, labels in found.items() if labels is not None}
+                clusterings[f"Gaussian mixture {number}"] = self.mixture(k, number)
+            clusterings["HDBSCAN"] = self.density
+        return {name: labels for name, labels in clusterings.items() if labels is not None}
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,9 @@ def _separated_further(
 
 def best_candidates(curve: Sequence[KindCandidate], first: KindCandidate | None = None) -> tuple[KindCandidate, ...]:
     """Return the three numbers of clusters of the highest score, best first; the largest of ties; `first` leads."""
-    best = sorted(curve, key=lambda one: (one is not first, -round(one.score, 9), -one.n_clusters))
+    best = sorted(
+        curve, key=lambda candidate: (candidate is not first, -round(candidate.score, 9), -candidate.n_clusters)
+    )
     return tuple(best[:_CANDIDATES])
 
 
@@ -280,7 +282,7 @@ def _candidate(k: int, kinds: dict[str, Labels], density: Labels | None) -> Kind
         between[i, j] = between[j, i] = _ari(a, b)
     family = np.array([kind.split()[0] for kind in kinds])
     pairs = combinations(dict.fromkeys(family), 2)
-    agreement = float(np.mean([between[np.ix_(family == one, family == two)].max() for one, two in pairs]))
+    agreement = float(np.mean([between[np.ix_(family == first, family == second)].max() for first, second in pairs]))
     with_density = 0.0
     if density is not None:
         labeled = density >= 0
@@ -319,5 +321,5 @@ def pack_choice(choice: Choice) -> dict[str, Any]:
 def unpack_choice(packed: dict[str, Any]) -> Choice:
     """Return a choice from plain values."""
     curve = tuple(KindCandidate(eigengap=np.nan, stability=np.nan, **values) for values in packed["curve"])
-    first = next(one for one in curve if one.n_clusters == packed["first"])
+    first = next(candidate for candidate in curve if candidate.n_clusters == packed["first"])
     return Choice(int(packed["n_clusters"]), best_candidates(curve, first), curve, str(packed["sentence"]))

@@ -108,7 +108,7 @@ class Nearest:
     def label(self, X: NDArray[Any], out: Codes) -> None:
         """Write the labels of the rows of X, (members, n)."""
 
-        def some(rows: slice) -> None:
+        def label_block(rows: slice) -> None:
             _kernels.nearest_centers.label_rows(
                 X,
                 self.shift,
@@ -122,7 +122,7 @@ class Nearest:
                 out[:, rows],
             )
 
-        threads.in_threads(some, threads.blocks(len(X), _TASK))
+        threads.in_threads(label_block, threads.blocks(len(X), _TASK))
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ class Crew:
 
     @cached_property
     def _centers(self) -> dict[int, Centers]:
-        found = {j: centres_of(model) for j, model in enumerate(self.models)}
-        return {j: centers for j, centers in found.items() if centers is not None}
+        centers_of_models = {j: centres_of(model) for j, model in enumerate(self.models)}
+        return {j: centers for j, centers in centers_of_models.items() if centers is not None}
 
     @cached_property
     def _nearest(self) -> Nearest:
@@ -178,14 +178,18 @@ class Crew:
         if not self._landmarks:
             return
         order = next(iter(self._landmarks.values())).order(X, self.scaling)
-        rows, found = X[order], np.empty(len(X), dtype=labels.dtype)
+        rows, labels_in_order = X[order], np.empty(len(X), dtype=labels.dtype)
         for j, labeler in self._landmarks.items():
-            labeler.label(rows, self.scaling, found)
-            labels[j, order] = found
+            labeler.label(rows, self.scaling, labels_in_order)
+            labels[j, order] = labels_in_order
 
     @cached_property
     def _type(self) -> np.dtype[Any]:
         """The smallest type that holds all labels; with a sign where a clusterer may know noise."""
-        known = [centers.labels.max() for centers in self._centers.values()]
-        known += [len(model.cluster_centers_) - 1 for model in self.models if isinstance(model, USPEC)]
-        return np.dtype(np.int32) if len(known) < len(self.models) else np.min_scalar_type(int(max(known)))
+        largest_labels = [centers.labels.max() for centers in self._centers.values()]
+        largest_labels += [len(model.cluster_centers_) - 1 for model in self.models if isinstance(model, USPEC)]
+        return (
+            np.dtype(np.int32)
+            if len(largest_labels) < len(self.models)
+            else np.min_scalar_type(int(max(largest_labels)))
+        )

@@ -133,10 +133,10 @@ def fit_member(source: Source, data: Data, seed: int) -> Member:
 
 def fit_in_order(sources: Mapping[str, Source], rows: TrainingRows, seed: int, n_jobs: int | None) -> list[Member]:
     """Fit one member per name, each with its own seed made from `seed`."""
-    seeds = [int(one.generate_state(1)[0]) for one in np.random.SeedSequence(seed).spawn(len(sources))]
-    tasks = {name: (source, one) for (name, source), one in zip(sources.items(), seeds, strict=True)}
-    found = dict(fit_members(tasks, rows, n_jobs))
-    return [found[name] for name in sources]
+    seeds = [int(sequence.generate_state(1)[0]) for sequence in np.random.SeedSequence(seed).spawn(len(sources))]
+    tasks = {name: (source, own) for (name, source), own in zip(sources.items(), seeds, strict=True)}
+    fitted = dict(fit_members(tasks, rows, n_jobs))
+    return [fitted[name] for name in sources]
 
 
 def fit_members(

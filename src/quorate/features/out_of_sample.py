@@ -47,10 +47,10 @@ class Assigned(NamedTuple):
     @classmethod
     def of(cls, labels: Any, confidence: Any, margin: Any, runner_up: Any) -> Assigned:
         """Return what was found for some rows."""
-        found = cls.empty(len(labels))
-        for values, given in zip(found, (labels, confidence, margin, runner_up), strict=True):
+        assigned = cls.empty(len(labels))
+        for values, given in zip(assigned, (labels, confidence, margin, runner_up), strict=True):
             values[:] = given
-        return found
+        return assigned
 
     def forget(self, rows: Any) -> None:
         """Leave some rows without a cluster."""
@@ -81,8 +81,11 @@ class Votes:
         shared = shared_weights(codes, weights, labels)
         k = shared[0].shape[1]
         sizes = np.bincount(labels[clear], weights=weights[clear], minlength=k).astype(np.float64)
-        votes = [w * one * ratio(1.0, one.sum(axis=1))[:, None] for one, w in zip(shared, member_weights, strict=True)]
-        evidence = [w * one * ratio(1.0, sizes) for one, w in zip(shared, member_weights, strict=True)]
+        votes = [
+            w * counts * ratio(1.0, counts.sum(axis=1))[:, None]
+            for counts, w in zip(shared, member_weights, strict=True)
+        ]
+        evidence = [w * counts * ratio(1.0, sizes) for counts, w in zip(shared, member_weights, strict=True)]
         return cls.stacked(votes, evidence)
 
     @classmethod
@@ -93,13 +96,13 @@ class Votes:
         with few large clusters does not outvote it. Evidence is the mean share.
         """
         shared = shared_weights(codes, weights, labels)
-        shares = [one * ratio(1.0, one.sum(axis=1))[:, None] for one in shared]
-        return cls.stacked([np.log1p(one / _RARE) for one in shares], [one / len(shares) for one in shares])
+        shares = [share * ratio(1.0, share.sum(axis=1))[:, None] for share in shared]
+        return cls.stacked([np.log1p(share / _RARE) for share in shares], [share / len(shares) for share in shares])
 
     @classmethod
     def stacked(cls, votes: Sequence[Floats], evidence: Sequence[Floats]) -> Votes:
         """Return the tables of all members, one after the other."""
-        first = np.concatenate([[0], np.cumsum([len(one) for one in votes])])
+        first = np.concatenate([[0], np.cumsum([len(block) for block in votes])])
         return cls(first, np.concatenate(votes).astype(np.float32), np.concatenate(evidence).astype(np.float32))
 
     def to_arrays(self) -> Arrays:
@@ -109,13 +112,13 @@ class Votes:
     def elect(self, codes: NDArray[Any]) -> Assigned:
         """Return the consensus cluster of rows from the labels (M, n) that members give them."""
         n_rows = codes.shape[1]
-        found = Assigned.empty(n_rows)
+        assigned = Assigned.empty(n_rows)
 
-        def some(rows: slice) -> None:
-            _kernels.election.elect(codes, self.first, self.votes, self.evidence, rows.start, rows.stop, *found)
+        def elect_block(rows: slice) -> None:
+            _kernels.election.elect(codes, self.first, self.votes, self.evidence, rows.start, rows.stop, *assigned)
 
-        threads.in_threads(some, threads.blocks(n_rows, _TASK))
-        return found
+        threads.in_threads(elect_block, threads.blocks(n_rows, _TASK))
+        return assigned
 
 
 def shared_weights(codes: NDArray[Any], weights: Floats, labels: Ints) -> list[Floats]:
@@ -127,8 +130,8 @@ def shared_weights(codes: NDArray[Any], weights: Floats, labels: Ints) -> list[F
     shared = []
     for column in codes.astype(np.int64):
         length = max(int(column.max()) + 1, 0)
-        known = (labels >= 0) & (column >= 0)
-        counts = np.bincount((column * k + labels)[known], weights=weights[known], minlength=length * k)
+        labeled = (labels >= 0) & (column >= 0)
+        counts = np.bincount((column * k + labels)[labeled], weights=weights[labeled], minlength=length * k)
         shared.append(counts.reshape(length, k).astype(np.float64))
     return shared
 
@@ -150,10 +153,10 @@ class KnownRows:
     def recall(self, X: Floats, assigned: Assigned) -> None:
         """Replace the predicted values of the rows of X by the fitted ones."""
         hashes = hash_rows(X, 0)
-        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        known = self.hashes[places] == hashes
+        positions = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        is_known = self.hashes[positions] == hashes
         for values, stored in zip(assigned, self.assigned, strict=True):
-            values[known] = stored[places[known]]
+            values[is_known] = stored[positions[is_known]]
 
     def to_arrays(self) -> Arrays:
         """Return the rows under the names they have in a file."""
@@ -174,14 +177,14 @@ class RowClusters:
 
     def assign(self, X: Any) -> Assigned:
         """Return the consensus cluster of each row of X, block by block: labels of members are never held for all."""
-        found = Assigned.empty(X.shape[0])
+        assigned = Assigned.empty(X.shape[0])
         for rows in threads.blocks(X.shape[0], _BLOCK):
             elected = self.votes.elect(self.crew.label(X[rows]))
             if self.known is not None or self.outliers is not None:
                 self._correct(X[rows] if self.crew.scaling is None else self.crew.scaling.apply(X[rows]), elected)
-            for values, some in zip(found, elected, strict=True):
-                values[rows] = some
-        return found
+            for values, block_values in zip(assigned, elected, strict=True):
+                values[rows] = block_values
+        return assigned
 
     def _correct(self, scaled: Floats, elected: Assigned) -> None:
         """Recall the clusters of fitted rows, and leave outliers without a cluster."""

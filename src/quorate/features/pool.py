@@ -138,7 +138,7 @@ def draw_pool(
     n_jobs = check_jobs(n_jobs)
     methods = _check_methods(methods)
     features = scale_features(check_pool_features(load(X).features), scale)
-    wanted = {
+    tasks = {
         f"{method}_{i}": (method, member_seed(random_state, method, i)) for method in methods for i in range(per_method)
     }
     rows = training_rows(features, fit_rows, k_range, random_state)
@@ -152,14 +152,14 @@ def draw_pool(
     }
     with nullcontext() if path is None else Store(path, about) as store:
         pieces = {} if store is None else dict(store)
-        todo = {name: task for name, task in wanted.items() if name not in pieces}
+        todo = {name: task for name, task in tasks.items() if name not in pieces}
         drawn = _draw_all(features, rows, todo, n_jobs)
         for name, piece in track(drawn, len(todo), "Drawing members", progress):
             pieces[name] = piece
             if store is not None:
                 store.add(name, piece)
-    members = tuple(_as_member(name, method, pieces[name]) for name, (method, _) in wanted.items())
-    labels = np.column_stack([unpack(pieces[name]["labels"]) for name in wanted])
+    members = tuple(_as_member(name, method, pieces[name]) for name, (method, _) in tasks.items())
+    labels = np.column_stack([unpack(pieces[name]["labels"]) for name in tasks])
     return Pool(labels.astype(np.int32), members, features, scale)
 
 
@@ -221,8 +221,8 @@ def _draw_all(
         return
     names = list(tasks)
     for start in range(0, len(names), _LABEL_TOGETHER):
-        some = {name: tasks[name] for name in names[start : start + _LABEL_TOGETHER]}
-        fitted = dict(fit_members(some, rows, n_jobs))
+        batch = {name: tasks[name] for name in names[start : start + _LABEL_TOGETHER]}
+        fitted = dict(fit_members(batch, rows, n_jobs))
         labels = Crew(tuple(member.draw.model for member in fitted.values())).label(features)
         for (name, member), column in zip(fitted.items(), labels, strict=True):
             yield name, _as_piece(member, column)

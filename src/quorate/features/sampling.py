@@ -175,14 +175,14 @@ class Sketch:
         hashes, counts = np.concatenate(self._hashes), np.concatenate(self._counts)
         rows, numbers = np.concatenate(self._rows), np.concatenate(self._first)
         self._rows.clear()  # the parts are not needed in memory any more
-        kept, first, which = np.unique(hashes, return_index=True, return_inverse=True)
-        kept, first = kept[: self._size], first[: self._size]
+        smallest, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+        smallest, first = smallest[: self._size], first[: self._size]
         totals = np.bincount(which, weights=counts).astype(np.int64)[: self._size]
-        self._hashes, self._rows, self._counts = [kept], [rows[first]], [totals]
+        self._hashes, self._rows, self._counts = [smallest], [rows[first]], [totals]
         self._first = [numbers[first]]
-        self._held = len(kept)
-        if len(kept) == self._size:
-            self._largest = kept[-1]
+        self._held = len(smallest)
+        if len(smallest) == self._size:
+            self._largest = smallest[-1]
 
     @property
     def sample(self) -> Sample:

@@ -56,13 +56,13 @@ class Moments:
     @classmethod
     def of(cls, values: Floats) -> Moments:
         """Return those of a block, NaN where a number is missing."""
-        known = ~np.isnan(values)
-        n = known.sum(axis=0)
-        filled = np.where(known, values, 0.0)
+        present = ~np.isnan(values)
+        n = present.sum(axis=0)
+        filled = np.where(present, values, 0.0)
         mean = np.divide(filled.sum(axis=0), n, out=np.zeros(values.shape[1]), where=n > 0)
-        squares = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
+        squares = (np.where(present, values - mean, 0.0) ** 2).sum(axis=0)
         low, high = (
-            edge(np.where(known, values, empty), axis=0, initial=empty)
+            edge(np.where(present, values, empty), axis=0, initial=empty)
             for edge, empty in ((np.min, np.inf), (np.max, -np.inf))
         )
         return cls(n, mean, squares, low, high)

@@ -242,9 +242,9 @@ def single_link(groups: PatternGroups) -> Merges:
     while True:
         # Partners that joined the same part are no longer valid; the best valid edge of a part is its floor.
         outside = (partner >= 0) & (part[partner] != part)
-        known = np.zeros(n)
-        np.maximum.at(known, part[outside], best[outside])
-        floor = known[part]
+        best_of_part = np.zeros(n)
+        np.maximum.at(best_of_part, part[outside], best[outside])
+        floor = best_of_part[part]
         # Search again only where the last result, an upper bound, could still beat the floor.
         todo = np.flatnonzero(~outside & (ceiling > 0) & (ceiling >= floor - 1e-9))
         groups.find_nearest(todo, part, node, floor, partner, best)

@@ -57,10 +57,10 @@ def product_tasks(
     """Return the array of the product of a CSR matrix and x (n, 8), and the tasks that fill it."""
     product = _kernels.vector_lanes.zero_rows(len(indptr) - 1)
 
-    def multiply(some: slice) -> None:
-        _kernels.neighbor_sums.multiply_rows(indptr, indices, values, x, some.start, some.stop, product)
+    def multiply(part: slice) -> None:
+        _kernels.neighbor_sums.multiply_rows(indptr, indices, values, x, part.start, part.stop, product)
 
-    return product, [partial(multiply, some) for some in threads.parts_of_lists(indptr)]
+    return product, [partial(multiply, part) for part in threads.parts_of_lists(indptr)]
 
 
 def pad_to_eight(x: Floats, order: Ints | None = None) -> Floats:
@@ -182,12 +182,12 @@ class _Iterations:
         """Subtract the projection onto the basis from vectors (n, 8), in threads; parts do not depend on their
         number.
         """
-        known = self.basis[: self.dim]
+        basis = self.basis[: self.dim]
         parts = threads.blocks(len(vectors), _COORDINATES_PER_TASK)
-        inside = sum(threads.in_threads(lambda some: known[:, some] @ vectors[some], parts))
+        inside = sum(threads.in_threads(lambda part: basis[:, part] @ vectors[part], parts))
 
-        def subtract(some: slice) -> None:
-            vectors[some] -= known[:, some].T @ inside
+        def subtract(part: slice) -> None:
+            vectors[part] -= basis[:, part].T @ inside
 
         threads.in_threads(subtract, parts)
 
@@ -202,13 +202,13 @@ class _Iterations:
     def restart(self) -> None:
         """Keep only the leading Ritz vectors; the next block stays, and is coupled with all of them."""
         values, inner, _ = self.ritz(n_more=min(2 * self.width, (self.most - self.n_pairs) // 2))
-        kept = len(values)
+        n_restarted = len(values)
         following = self.basis[self.dim : self.dim + self.width].copy()
-        self.basis[:kept] = inner.T @ self.basis[: self.dim]
-        self.basis[kept : kept + self.width] = following
+        self.basis[:n_restarted] = inner.T @ self.basis[: self.dim]
+        self.basis[n_restarted : n_restarted + self.width] = following
         self.projected[:] = 0.0
-        self.projected[:kept, :kept] = np.diag(values)
-        self.dim, self.coupled_from, self.restarted = kept, 0, True
+        self.projected[:n_restarted, :n_restarted] = np.diag(values)
+        self.dim, self.coupled_from, self.restarted = n_restarted, 0, True
 
 
 def _orthonormal(vectors: Floats) -> tuple[Floats, Floats, float]:

@@ -60,7 +60,7 @@ def weighted_kmeans(
     init: Init = "ward",
     key: Key | None = None,
     along: Blocks = (),
-    first_seen: Ints | None = None,
+    first_row: Ints | None = None,
     n_init: int = 10,
     random_state: Any = None,
 ) -> KMeansResult:
@@ -81,15 +81,15 @@ def weighted_kmeans(
         The criterion by which centers spread out (`spread_out`), for "heaviest" and "random".
     along : sequence of Points
         Points that are clustered too.
-    first_seen : (m,), optional
+    first_row : (m,), optional
         The first row of each point, for "first-row".
     n_init, random_state
         For "k-means++" and "random".
     """
     report_progress(f"The {k} clusters of {len(points):,} patterns")
     if init == "first-row":
-        assert first_seen is not None
-        order = np.argsort(first_seen)
+        assert first_row is not None
+        order = np.argsort(first_row)
         labels = np.empty(len(points), dtype=np.int64)
         labels[order], inertia = _from_first(Points(points[order], weights[order]), k)
         return KMeansResult(labels, inertia)
@@ -126,7 +126,7 @@ def _from_first(points: Points, k: int) -> KMeansResult:
 # Initial centers
 
 
-class Seen(NamedTuple):
+class Proximity(NamedTuple):
     """The relation of points to the centers chosen so far."""
 
     distances: Floats
@@ -135,32 +135,32 @@ class Seen(NamedTuple):
     """The sum of the absolute inner products with all centers."""
 
 
-Key = Callable[[Seen, Floats], Floats]
+Key = Callable[[Proximity, Floats], Floats]
 """Rates each weighted point as the next center: -inf if it is one already; ratings never increase."""
 
 
-def farthest(seen: Seen, weights: Floats) -> Floats:
+def farthest(proximity: Proximity, weights: Floats) -> Floats:
     """Return the distance to the nearest center."""
-    return _where_apart(seen, np.rint(seen.distances * ROUNDING))
+    return _where_apart(proximity, np.rint(proximity.distances * ROUNDING))
 
 
-def farthest_unrounded(seen: Seen, weights: Floats) -> Floats:
+def farthest_unrounded(proximity: Proximity, weights: Floats) -> Floats:
     """Return the exact distance to the nearest center."""
-    return np.where(seen.distances > 0, seen.distances, -np.inf)
+    return np.where(proximity.distances > 0, proximity.distances, -np.inf)
 
 
-def heavy_and_far(seen: Seen, weights: Floats) -> Floats:
+def heavy_and_far(proximity: Proximity, weights: Floats) -> Floats:
     """Return the weight times the distance to the nearest center."""
-    return _where_apart(seen, weights * np.rint(seen.distances * ROUNDING))
+    return _where_apart(proximity, weights * np.rint(proximity.distances * ROUNDING))
 
 
-def least_similar(seen: Seen, weights: Floats) -> Floats:
+def least_similar(proximity: Proximity, weights: Floats) -> Floats:
     """Return minus the sum of the absolute cosines to the centers (Fern and Brodley 2004)."""
-    return _where_apart(seen, -np.rint(seen.similarity * ROUNDING))
+    return _where_apart(proximity, -np.rint(proximity.similarity * ROUNDING))
 
 
-def _where_apart(seen: Seen, keys: Floats) -> Floats:
-    return np.where(np.rint(seen.distances * ROUNDING) > 0, keys, -np.inf)
+def _where_apart(proximity: Proximity, keys: Floats) -> Floats:
+    return np.where(np.rint(proximity.distances * ROUNDING) > 0, keys, -np.inf)
 
 
 def heaviest(blocks: Blocks) -> Floats:
@@ -168,8 +168,8 @@ def heaviest(blocks: Blocks) -> Floats:
     best, weight = None, -np.inf
     for block in blocks:
         if not block.fixed and block.weights.max(initial=-np.inf) > weight:
-            place = int(np.argmax(block.weights))
-            best, weight = block.values[place].copy(), block.weights[place]
+            position = int(np.argmax(block.weights))
+            best, weight = block.values[position].copy(), block.weights[position]
     assert best is not None
     return best
 
@@ -181,7 +181,7 @@ def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = 
     `hold`, each block keeps its state (two numbers per point); otherwise it is recomputed with every reading.
     """
     chosen = [first]
-    held: dict[int, Seen] = {}
+    held: dict[int, Proximity] = {}
     best = [first] * len(blocks)
     bound = np.full(len(blocks), np.inf)
     met = np.zeros(len(blocks), dtype=np.int64)  # number of chosen centers that each bound takes into account
@@ -194,24 +194,24 @@ def spread_out(blocks: Blocks, first: Floats, k: int, key: Key, *, hold: bool = 
             chosen.append(best[b])
             continue
         block = blocks[b]
-        seen = held.get(b) or Seen(np.full(len(block.values), np.inf), np.zeros(len(block.values)))
-        _look(block.values, chosen[met[b] if b in held else 0 :], seen, with_similarity=key is least_similar)
+        proximity = held.get(b) or Proximity(np.full(len(block.values), np.inf), np.zeros(len(block.values)))
+        _look(block.values, chosen[met[b] if b in held else 0 :], proximity, with_similarity=key is least_similar)
         if hold:
-            held[b] = seen
+            held[b] = proximity
         met[b], bound[b] = len(chosen), -np.inf
         if not block.fixed and len(block.values):
-            keys = key(seen, block.weights)
-            place = int(np.argmax(keys))
-            best[b], bound[b] = block.values[place].copy(), keys[place]
+            keys = key(proximity, block.weights)
+            position = int(np.argmax(keys))
+            best[b], bound[b] = block.values[position].copy(), keys[position]
     return np.array(chosen)
 
 
-def _look(points: Floats, centers: list[Floats], seen: Seen, *, with_similarity: bool) -> None:
+def _look(points: Floats, centers: list[Floats], proximity: Proximity, *, with_similarity: bool) -> None:
     """Update the state of points for more centers."""
     for center in centers:
-        _lower_distances(points, center, seen.distances)
+        _lower_distances(points, center, proximity.distances)
         if with_similarity:
-            np.add(seen.similarity, np.abs(points @ center), out=seen.similarity)
+            np.add(proximity.similarity, np.abs(points @ center), out=proximity.similarity)
 
 
 def _lower_distances(points: Floats, center: Floats, distances: Floats) -> None:
@@ -232,9 +232,9 @@ def ward_centers(blocks: Blocks, k: int, *, hold: bool = False) -> tuple[Floats,
     seeds = spread_out(blocks, heaviest(blocks), max(_SEEDS_PER_CLUSTER * k, _FEWEST_SEEDS), heavy_and_far, hold=hold)
     around_seeds = _gather(blocks, Assignment(seeds), len(seeds))
     groups = _gather(blocks, Assignment(around_seeds.means), len(seeds))
-    some = groups.sizes > 0
+    occupied = groups.sizes > 0
     k = min(k, len(seeds))
-    return _kernels.lloyd.merge_groups(groups.means[some], groups.weights[some], k, ROUNDING), k
+    return _kernels.lloyd.merge_groups(groups.means[occupied], groups.weights[occupied], k, ROUNDING), k
 
 
 def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Generator) -> Floats:
@@ -299,14 +299,14 @@ def lloyd(blocks: Blocks, centers: Floats, k: int, *, scale: float = ROUNDING) -
     """
     for _ in range(MAX_ITERATIONS):
         assignment = Assignment(centers, {}, scale)
-        found = _gather(blocks, assignment, k)
-        if not found.sizes.all():
-            assignment = Assignment(centers, _reseed(blocks, assignment, found.sizes), scale)
-            found = _gather(blocks, assignment, k)
-        if np.array_equal(found.means, centers):
+        clusters = _gather(blocks, assignment, k)
+        if not clusters.sizes.all():
+            assignment = Assignment(centers, _reseed(blocks, assignment, clusters.sizes), scale)
+            clusters = _gather(blocks, assignment, k)
+        if np.array_equal(clusters.means, centers):
             break
-        centers = found.means
-    return Assignment(assignment.centers, assignment.moved, scale, found.inertia)
+        centers = clusters.means
+    return Assignment(assignment.centers, assignment.moved, scale, clusters.inertia)
 
 
 def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
@@ -329,11 +329,11 @@ def _reseed(blocks: Blocks, assignment: Assignment, sizes: Ints) -> dict[int, in
     sizes, moved = sizes.copy(), {}
     candidates = _farthest_points(blocks, assignment, n=len(sizes))
     for empty in np.flatnonzero(sizes == 0):
-        place, index, label = next((p, i, j) for p, (i, j) in enumerate(candidates) if sizes[j] > 1)
+        position, index, label = next((p, i, j) for p, (i, j) in enumerate(candidates) if sizes[j] > 1)
         sizes[label] -= 1
         sizes[empty] = 1
         moved[index] = int(empty)
-        del candidates[place]  # alone in its new cluster, it must stay there
+        del candidates[position]  # alone in its new cluster, it must stay there
     return moved
 
 

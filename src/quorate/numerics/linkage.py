@@ -88,10 +88,10 @@ class Dendrogram:
 
     def _restricted(self, leaves: Ints) -> Dendrogram:
         """Return the tree of some of the leaves."""
-        pairs, kept = _kernels.merge_chain.keep_leaves(self.merges, leaves)
+        pairs, positions = _kernels.merge_chain.keep_leaves(self.merges, leaves)
         nodes, low = _kernels.merge_chain.number_nodes(pairs), self.leaf_heights
         patterns = self.leaf_pattern[leaves]
-        return Dendrogram(nodes, self.heights[kept], self.ensemble, patterns, None if low is None else low[leaves])
+        return Dendrogram(nodes, self.heights[positions], self.ensemble, patterns, None if low is None else low[leaves])
 
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for exactly k clusters, by undoing the last k - 1 merges.
@@ -249,8 +249,8 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
 def _largest_of_rows(similarity: Floats) -> Floats:
     """(leaves,) the largest value in each row, computed in threads."""
     blocks = threads.blocks(len(similarity), ROWS_PER_TASK)
-    found = threads.in_threads(lambda some: similarity[some].max(axis=1), blocks)
-    return np.concatenate([np.empty(0), *found])
+    maxima = threads.in_threads(lambda block: similarity[block].max(axis=1), blocks)
+    return np.concatenate([np.empty(0), *maxima])
 
 
 def link_patterns(
@@ -309,13 +309,13 @@ def link_through_clusters(ens: Ensemble, similarity: ThroughClusters, link: Link
     sizes = ens.counts[leaves].astype(np.float64)
     if link != "average":
         return link_patterns(ens, similarity.matrix(), link, leaves, sizes)
-    found, groups, leaf, sizes = _join_nearest(similarity, sizes)
+    rounds, groups, leaf, sizes = _join_nearest(similarity, sizes)
     if len(leaf) > 0:
         pairs, heights = _kernels.merge_chain.chain_link(groups.matrix(), sizes, LINKS.index(link))
-        found.append(Merges(leaf[pairs], heights))
+        rounds.append(Merges(leaf[pairs], heights))
         leaf = leaf[:1]
     return _dendrogram(
-        ens, leaves, join_rest([merges.pairs for merges in found], [merges.heights for merges in found], leaf)
+        ens, leaves, join_rest([merges.pairs for merges in rounds], [merges.heights for merges in rounds], leaf)
     )
 
 
@@ -332,29 +332,29 @@ def _join_nearest(groups: ThroughClusters, sizes: Floats) -> tuple[list[Merges],
     partner, best, second = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
     enough = isqrt(SIMILARITIES_PER_LABEL * groups.phi.nnz)
     pace = Pace(f"The tree of {n:,} patterns", NO_TREE)
-    found = []
+    rounds = []
     while len(groups) > CHAIN_GROUPS:
         groups.find_nearest(todo, partner, best, second, partial(report_merging, pace, len(groups), n))
         here = np.arange(len(groups))
         # Only groups whose nearest one is unique may be merged here.
         alone = best - second > 2.0 / _kernels.merge_chain.DECIMALS
-        one = np.flatnonzero((partner[partner] == here) & (here < partner) & alone & alone[partner])
-        if len(one) == 0 or (len(one) < _FEW_PAIRS * len(groups) and len(groups) <= enough):
+        lower = np.flatnonzero((partner[partner] == here) & (here < partner) & alone & alone[partner])
+        if len(lower) == 0 or (len(lower) < _FEW_PAIRS * len(groups) and len(groups) <= enough):
             break
-        other = partner[one]
-        found.append(Merges(np.stack([leaf[one], leaf[other]], axis=1), np.maximum(1.0 - best[one], 0.0)))
+        upper = partner[lower]
+        rounds.append(Merges(np.stack([leaf[lower], leaf[upper]], axis=1), np.maximum(1.0 - best[lower], 0.0)))
         stays, stale = np.ones(len(here), dtype=np.bool_), np.zeros(len(here), dtype=np.bool_)
-        stays[other] = False
-        stale[one] = stale[other] = True
+        stays[upper] = False
+        stale[lower] = stale[upper] = True
         stale |= stale[partner]
         group = np.cumsum(stays) - 1
-        group[other] = group[one]
+        group[upper] = group[lower]
         together = np.bincount(group, weights=sizes).astype(np.float64)
         # Mean similarities of merged groups: rows of Phi are averaged by size.
         shares = sp.csr_array((sizes / together[group], (group, here)), shape=(len(together), len(here)))
         groups, leaf, sizes, todo = groups.joined(shares), leaf[stays], together, np.flatnonzero(stale[stays])
         partner, best, second = group[partner[stays]], best[stays], second[stays]
-    return found, groups, leaf, sizes
+    return rounds, groups, leaf, sizes
 
 
 def _dendrogram(ens: Ensemble, leaves: Ints, merges: Merges, leaf_heights: Floats | None = None) -> Dendrogram:

@@ -126,14 +126,14 @@ def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH
     graph, by a dense solver or by Lanczos iterations from fixed vectors.
     """
     n_nodes, n_trivial = graph.trivial.shape
-    wanted = min(-(-k // batch) * batch, n_nodes)
+    n_requested = min(-(-k // batch) * batch, n_nodes)
     values, vectors = np.ones(n_trivial), graph.trivial
-    if wanted > n_trivial:
-        more, found = _other_eigenpairs(graph, wanted - n_trivial)
+    if n_requested > n_trivial:
+        more, more_vectors = _other_eigenpairs(graph, n_requested - n_trivial)
         order = np.argsort(-more, kind="stable")
         values = np.concatenate([values, np.clip(more[order], 0.0, 1.0)])
-        vectors = np.concatenate([vectors, found[:, order]], axis=1)
-    return Spectrum(values[:wanted], vectors[:, :wanted] / np.sqrt(graph.degrees)[:, None])
+        vectors = np.concatenate([vectors, more_vectors[:, order]], axis=1)
+    return Spectrum(values[:n_requested], vectors[:, :n_requested] / np.sqrt(graph.degrees)[:, None])
 
 
 def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]:
@@ -145,9 +145,9 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
             f"The eigenvectors of a graph of {n_nodes:,} clusters",
             "HBGF needs less time than GP-MGLA; WEAC and EAC need no eigenvectors.",
         )
-        found = block_lanczos.largest_eigenpairs(graph.deflated(), n_nodes, n_more, pace.at)
-        if found is not None:
-            return found
+        eigenpairs = block_lanczos.largest_eigenpairs(graph.deflated(), n_nodes, n_more, pace.at)
+        if eigenpairs is not None:
+            return eigenpairs
     require_memory(32.0 * n_nodes**2, f"Many eigenvectors of a graph of {n_nodes:,} clusters", USE_LINKAGE)
     with threads.linear_algebra(n_nodes):
         return largest_eigenpairs(graph.deflated_matrix, n_more)
@@ -183,7 +183,7 @@ class TransferCut:
     init: Init = "ward"
     n_init: int = 10
     random_state: Any = None
-    _known: list[Spectrum] = field(default_factory=list, repr=False)
+    _spectra: list[Spectrum] = field(default_factory=list, repr=False)
 
     @property
     def max_clusters(self) -> int:
@@ -192,9 +192,9 @@ class TransferCut:
 
     def spectrum(self, k: int) -> Spectrum:
         """Return at least the k leading eigenpairs; the largest number requested so far is cached."""
-        if not self._known or len(self._known[-1].values) < min(k, self.max_clusters):
-            self._known[:] = [leading_spectrum(self.graph, k)]
-        return self._known[-1]
+        if not self._spectra or len(self._spectra[-1].values) < min(k, self.max_clusters):
+            self._spectra[:] = [leading_spectrum(self.graph, k)]
+        return self._spectra[-1]
 
     def embedding(self, k: int) -> Floats:
         """(m, k) unit rows: the mean of a pattern's clusters in the first k eigenvectors."""
@@ -234,7 +234,7 @@ class TransferCut:
             init=self.init,
             key=self.spread,
             along=self.companions(k),
-            first_seen=self.ensemble.first_row[linked] if self.ensemble.has_rows else None,
+            first_row=self.ensemble.first_row[linked] if self.ensemble.has_rows else None,
             n_init=self.n_init,
             random_state=self.random_state,
         ).labels

@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 class Claim(NamedTuple):
     """A statement of the paper, and whether it holds in our numbers."""
 
-    place: str
+    location: str
     statement: str
     measured: str
     verdict: str
@@ -39,7 +39,7 @@ class Claim(NamedTuple):
 class Statement(NamedTuple):
     """A statement of the paper with its check."""
 
-    place: str
+    location: str
     text: str
     check: Callable[[Summaries], Finding]
     reason: str = ""
@@ -64,7 +64,7 @@ def check_claims(
         finding = statement.check(chosen)
         verdict = OPEN if finding.holds is None else HOLDS if finding.holds else FAILS
         reason = statement.reason if verdict == FAILS and explain else ""
-        claims.append(Claim(statement.place, statement.text, finding.measured, verdict, reason))
+        claims.append(Claim(statement.location, statement.text, finding.measured, verdict, reason))
     return claims
 
 

@@ -200,7 +200,7 @@ def claims_table(claims: list[Claim]) -> str:
     """Return the claims of the paper with our results, and reasons if there are any."""
     header = ["where", "claim of the paper", "our result", "verdict", "likely reason"]
     lines = [
-        [claim.place, claim.statement, claim.measured or "–", f"**{claim.verdict}**", claim.reason or "–"]
+        [claim.location, claim.statement, claim.measured or "–", f"**{claim.verdict}**", claim.reason or "–"]
         for claim in claims
     ]
     width = 5 if any(claim.reason for claim in claims) else 4

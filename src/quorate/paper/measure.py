@@ -109,10 +109,10 @@ def time_methods(labels: NDArray[np.int32], items: tuple[Timed, ...], n_clusters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for item in items:
-            yield item.key, _time_one(labels, item, n_clusters)
+            yield item.key, _time_method(labels, item, n_clusters)
 
 
-def _time_one(labels: NDArray[np.int32], item: Timed, n_clusters: int) -> Piece:
+def _time_method(labels: NDArray[np.int32], item: Timed, n_clusters: int) -> Piece:
     start = time.perf_counter()
     try:
         if item.method is None:

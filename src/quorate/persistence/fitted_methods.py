@@ -55,14 +55,14 @@ def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
     require(0 < unit < np.inf)
     vectors = [_labels(arrays, j, codes[:, j]) for j in range(len(names))]
     lines = CountedLabels(tuple(map(str, names)), vectors, counts, weights, unit)
-    ens, place = from_counted_labels(lines, noise=noise)
+    ens, pattern_of_line = from_counted_labels(lines, noise=noise)
     require(ens.n_patterns == len(counts))
     if "row_pattern" in arrays:
         row_pattern = arrays["row_pattern"]
         require(row_pattern.ndim == 1, row_pattern.min() >= 0)
         require(np.array_equal(np.bincount(row_pattern, minlength=len(counts)), counts))
-        ens = with_rows(ens, place[row_pattern])
-    return ens, np.argsort(place)
+        ens = with_rows(ens, pattern_of_line[row_pattern])
+    return ens, np.argsort(pattern_of_line)
 
 
 def _labels(arrays: Arrays, j: int, codes: Any) -> Vector:
@@ -113,12 +113,12 @@ def unpack_scaling(arrays: Arrays, n_features: int) -> Scaling | None:
 
 def unpack_row_clusters(arrays: Arrays, crew: Crew, n_clusters: int) -> RowClusters:
     """Return what labels any rows, after checking that its tables fit the members."""
-    votes, known = unpack_votes(arrays, len(crew.models), n_clusters), None
+    votes, known_rows = unpack_votes(arrays, len(crew.models), n_clusters), None
     if "known_hashes" in arrays:
         hashes = arrays["known_hashes"].astype(np.uint64)
         require(hashes.ndim == 1, len(hashes) > 0, (np.diff(hashes) > 0).all())
-        known = KnownRows(hashes, _unpack_assigned(arrays, len(hashes), "known_"))
-    return RowClusters(crew, votes, known, _unpack_outliers(arrays, n_clusters))
+        known_rows = KnownRows(hashes, _unpack_assigned(arrays, len(hashes), "known_"))
+    return RowClusters(crew, votes, known_rows, _unpack_outliers(arrays, n_clusters))
 
 
 def _unpack_outliers(arrays: Arrays, n_clusters: int) -> Outliers | None:

@@ -16,7 +16,7 @@ from quorate.persistence.archive import Archive, Arrays, require
 
 def pack_members(models: Sequence[Any]) -> Arrays:
     """Return the arrays of members, each under the number of its member."""
-    return {f"member_{j}_{name}": values for j, one in enumerate(models) for name, values in _pack(one).items()}
+    return {f"member_{j}_{name}": values for j, model in enumerate(models) for name, values in _pack(model).items()}
 
 
 def unpack_members(arrays: Arrays, n_features: int) -> tuple[Any, ...]:

@@ -127,9 +127,9 @@ def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:
     return table.reshape(n_clusters, n_groups).astype(np.float64)
 
 
-def transition(one: Sequence[int] | Ints, other: Sequence[int] | Ints, counts: Any) -> list[list[int | float]]:
+def transition(first: Sequence[int] | Ints, second: Sequence[int] | Ints, counts: Any) -> list[list[int | float]]:
     """Return the nonempty cells [cluster of one, cluster of the other, rows] of two clusterings."""
-    a, b = np.asarray(one), np.asarray(other)
+    a, b = np.asarray(first), np.asarray(second)
     labeled = (a >= 0) & (b >= 0)
     width = int(b.max(initial=0)) + 1
     cells, position = np.unique(a[labeled] * width + b[labeled], return_inverse=True)

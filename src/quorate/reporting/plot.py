@@ -242,11 +242,13 @@ def choose_member(choice: MemberChoice, *, ax: Any = None) -> Any:
     ax : matplotlib axes, optional
     """
     ax = _axes(ax, width=8.0)
-    judged = [one for one in choice.evidence if one.reproduced == one.reproduced]
-    inks = ["#0b62a4" if one.key == choice.key else "#9dc3df" for one in judged]
-    ax.scatter([one.entropy for one in judged], [one.reproduced for one in judged], color=inks)
-    for one in judged:
-        ax.annotate(_shorten(one.key), (one.entropy, one.reproduced), (4, 4), textcoords="offset points", fontsize=8)
+    judged = [member for member in choice.evidence if member.reproduced == member.reproduced]
+    inks = ["#0b62a4" if member.key == choice.key else "#9dc3df" for member in judged]
+    ax.scatter([member.entropy for member in judged], [member.reproduced for member in judged], color=inks)
+    for member in judged:
+        ax.annotate(
+            _shorten(member.key), (member.entropy, member.reproduced), (4, 4), textcoords="offset points", fontsize=8
+        )
     ax.axhline(choice.null_share, color=_QUIET, lw=0.8, ls="--")
     ax.set_ylim(0, 1.08)
     ax.set_xlabel("entropy of the member (nats)")

@@ -156,9 +156,9 @@ def outlook_sentences(
     ids = range(len(sizes)) if ids is None else ids
     sentences = []
     if merge is not None:
-        one, other = sorted(ids[cluster] for cluster in merge["clusters"])
+        first, second = sorted(ids[cluster] for cluster in merge["clusters"])
         pairs = _pairs("across the two clusters", merge["cost"])
-        sentences.append(f"Clusters {one} and {other} would merge first: {pairs}.")
+        sentences.append(f"Clusters {first} and {second} would merge first: {pairs}.")
     elif len(sizes) > 1:
         sentences.append("No two clusters would merge: no member groups rows of different clusters.")
     if split is not None:

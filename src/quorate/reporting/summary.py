@@ -91,8 +91,8 @@ def summarize(
         "agreement": _agreement(fitted, members),
         "answers": answers,
         "steps": [
-            transition(one.labels, other.labels, ens.counts)
-            for one, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
+            transition(coarse.labels, fine.labels, ens.counts)
+            for coarse, fine in zip(sweep.cuts, sweep.cuts[1:], strict=False)
         ],
         "matrix": _matrix(fitted, sweep),
         "rows": embedded_rows(ens, sweep, facts),

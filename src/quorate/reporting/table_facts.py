@@ -116,6 +116,6 @@ def _values(name: str, histograms: Any, pattern: Ints, n_patterns: int) -> Value
     ]
     values = sorted({value for _, value, _ in cells})
     position = {value: i for i, value in enumerate(values)}
-    places = ([number for number, _, _ in cells], [position[value] for _, value, _ in cells])
-    counts = sp.coo_array(([n for _, _, n in cells], places), shape=(n_patterns, len(values)))
+    positions = ([number for number, _, _ in cells], [position[value] for _, value, _ in cells])
+    counts = sp.coo_array(([n for _, _, n in cells], positions), shape=(n_patterns, len(values)))
     return ValueColumn(name, tuple(values), sp.csr_array(counts))

@@ -294,8 +294,8 @@ def cluster_file(
         )
         roles = feature_roles(table, resolve(table, ColumnRequest(features)), find_id=False)
         roles.warn()
-        kept = table.columns if keep is None else resolve(table, ColumnRequest(keep=keep)).keep
-        return cluster_table(table, roles.members, recipe, out, keep=kept, force=force, progress=progress)
+        kept_columns = table.columns if keep is None else resolve(table, ColumnRequest(keep=keep)).keep
+        return cluster_table(table, roles.members, recipe, out, keep=kept_columns, force=force, progress=progress)
 
 
 def cluster_table(
@@ -352,19 +352,19 @@ def cluster_table(
     )
 
 
-def read_blocks(table: LabelTable, names: Sequence[str], kept: Sequence[str]) -> Iterator[tuple[Any, NDArray[Any]]]:
+def read_blocks(table: LabelTable, names: Sequence[str], copied: Sequence[str]) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Yield the rows in order, in blocks: the columns to keep as an Arrow batch, and the features as a matrix."""
-    cells = [f"{table.raw(name)} AS k{j}" for j, name in enumerate(kept)]
+    cells = [f"{table.raw(name)} AS k{j}" for j, name in enumerate(copied)]
     cells += [f"{table.number(name)} AS f{j}" for j, name in enumerate(names)]
     with explained(table.path):
         for batch in table.sql(f"SELECT {', '.join(cells)} FROM {table.view}").to_arrow_reader(BLOCK):
-            yield batch.select(range(len(kept))), arrow_values(batch.select(range(len(kept), batch.num_columns)))
+            yield batch.select(range(len(copied))), arrow_values(batch.select(range(len(copied), batch.num_columns)))
 
 
 def label_table(
     table: LabelTable,
     model: FeatureModel,
-    kept: Sequence[str],
+    copied: Sequence[str],
     out: str | Path | None,
     sizes: Ints,
     *,
@@ -381,35 +381,35 @@ def label_table(
 
     def labeled() -> Iterator[Any]:
         done = 0
-        for batch, values in read_blocks(table, model.features, [*kept, *traced]):
+        for batch, values in read_blocks(table, model.features, [*copied, *traced]):
             assigned = model.assign(values)
             if trace is not None:
-                trace.add(len(values), batch.columns[len(kept) :])
+                trace.add(len(values), batch.columns[len(copied) :])
             sizes[:] += np.bincount(assigned.labels % len(sizes), minlength=len(sizes))  # -1 counts last
             done += len(values)
             if progress is not None:
                 progress("Labeling", done, n_rows)
-            yield pa.RecordBatch.from_arrays([*batch.columns[: len(kept)], *map(pa.array, assigned)], names=names)
+            yield pa.RecordBatch.from_arrays([*batch.columns[: len(copied)], *map(pa.array, assigned)], names=names)
 
-    names = [*(f"k{j}" for j in range(len(kept))), *ANSWER_COLUMNS]
+    names = [*(f"k{j}" for j in range(len(copied))), *ANSWER_COLUMNS]
     if out is None:
         for _ in labeled():
             pass
         return
     with ExitStack() as stack:
         writer = connect(stack)
-        types = [] if not kept else list(_schema(table, kept))
+        types = [] if not copied else list(_schema(table, copied))
         kinds = (pa.int32(), pa.float32(), pa.float32(), pa.int32())
         schema = pa.schema(list(zip(names, [*types, *kinds], strict=True)))
         writer.register("quorate_labeled", pa.RecordBatchReader.from_batches(schema, labeled()))
         shown = ", ".join(
-            f"{one} AS {quote_name(name)}" for one, name in zip(names, [*kept, *ANSWER_COLUMNS], strict=True)
+            f"{column} AS {quote_name(name)}" for column, name in zip(names, [*copied, *ANSWER_COLUMNS], strict=True)
         )
         write_table(writer.sql(f"SELECT {shown} FROM quorate_labeled"), out, format=format, force=force)
 
 
-def _schema(table: LabelTable, kept: Sequence[str]) -> Iterator[Any]:
+def _schema(table: LabelTable, copied: Sequence[str]) -> Iterator[Any]:
     """Yield the Arrow types of some columns, as their batches have them."""
-    cells = ", ".join(table.raw(name) for name in kept)
+    cells = ", ".join(table.raw(name) for name in copied)
     with explained(table.path):
         yield from table.sql(f"SELECT {cells} FROM {table.view} LIMIT 0").to_arrow_reader(1).schema.types

@@ -164,10 +164,10 @@ def combine_table(
     return TableConsensus(counted, columns, ens, names, blocks)
 
 
-def refuse_answers(path: str, kept: Sequence[str], names: Sequence[str] = ANSWER_COLUMNS) -> None:
+def refuse_answers(path: str, columns: Sequence[str], names: Sequence[str] = ANSWER_COLUMNS) -> None:
     """Refuse a table that already has a column of the answer among those that are kept."""
     for name in names:
-        if name in kept:
+        if name in columns:
             raise answer_exists(name, path)
 
 
@@ -355,8 +355,8 @@ def consensus_file(
         )
         columns = label_roles(table, resolve(table, ColumnRequest(members)), find_id=False)
         columns.warn()
-        kept = table.columns if keep is None else tuple(resolve(table, ColumnRequest(keep=keep)).keep)
-        result = combine_table(table, replace(columns, truth=None, keep=kept), estimator, noise=noise)
+        kept_columns = table.columns if keep is None else tuple(resolve(table, ColumnRequest(keep=keep)).keep)
+        result = combine_table(table, replace(columns, truth=None, keep=kept_columns), estimator, noise=noise)
         result.write(out, keep_order=keep_order, force=force)
     return FileConsensus(
         out=Path(out),

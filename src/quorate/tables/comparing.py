@@ -48,13 +48,13 @@ def compare(
     >>> print(change.sentence)
     2 of 2 clusters persist (Jaccard above 1/2); 16.7% of 6 common rows moved (ARI 0.59). Cluster 0 split into 5 and 6.
     """
-    one, other = (_stored(labels, id, label) for labels in (old, new))
-    if one is not None and other is not None:
-        return compare_stored(one, other)
-    if one is not None:
-        old, old_ids = one.labels, one.ids if old_ids is None else old_ids
-    if other is not None:
-        new, new_ids = other.labels, other.ids if new_ids is None else new_ids
+    old_stored, new_stored = (_stored(labels, id, label) for labels in (old, new))
+    if old_stored is not None and new_stored is not None:
+        return compare_stored(old_stored, new_stored)
+    if old_stored is not None:
+        old, old_ids = old_stored.labels, old_stored.ids if old_ids is None else old_ids
+    if new_stored is not None:
+        new, new_ids = new_stored.labels, new_stored.ids if new_ids is None else new_ids
     return compare_partitions(old, new, old_ids=old_ids, new_ids=new_ids)
 
 

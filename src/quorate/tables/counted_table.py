@@ -98,7 +98,7 @@ class CountedTable:
             name: ColumnSummary(self.n_rows, 0, profile.n_distinct, profile.kind == "number")
             for name, profile in self.lines.profile.items()
         }
-        refuse_features(self.table.path, {name: one for name, one in summaries.items() if one.is_diverse})
+        refuse_features(self.table.path, {name: summary for name, summary in summaries.items() if summary.is_diverse})
 
     @cached_property
     def counted(self) -> tuple[Ensemble, Ints, Ints]:
@@ -194,9 +194,9 @@ class CountedTable:
         rows = pattern_of[np.asarray(common["line"])], ens.n_patterns
         return EarlierPartition.of_rows(*rows, old.labels, position, self.n_rows - n_common)
 
-    def _same(self, one: str, other: str) -> str:
+    def _same(self, left: str, right: str) -> str:
         """Return the condition that two lines have the same cells, missing ones included."""
-        return " AND ".join(f"{one}.k{j} IS NOT DISTINCT FROM {other}.k{j}" for j in range(len(self.members)))
+        return " AND ".join(f"{left}.k{j} IS NOT DISTINCT FROM {right}.k{j}" for j in range(len(self.members)))
 
     def rows_with(self, answers: str, numbered: bool = True) -> str:
         """Return the rows, numbered in their order, joined with a table of answers by their cells."""
@@ -232,14 +232,14 @@ class CountedTable:
         typed : bool, default False
             Whether members of a text table are returned as labels (numbers, NULL) instead of text.
         """
-        kept = ""
+        kept_columns = ""
         for name in keep:
             cells = replace(self.table.column(name), alias="t")
             cell = self.lines.label(name, cells) if typed and name in self.members else cells.raw
-            kept += f"{cell} AS {quote_name(name)}, "
+            kept_columns += f"{cell} AS {quote_name(name)}, "
         named = ", ".join(f"a.a{i} AS {quote_name(name)}" for i, name in enumerate(names))
         order = f" ORDER BY t.{ROW}" if keep_order else ""
-        return self.table.sql(f"SELECT {kept}{named} FROM {self.rows_with(ANSWER, keep_order)}{order}")
+        return self.table.sql(f"SELECT {kept_columns}{named} FROM {self.rows_with(ANSWER, keep_order)}{order}")
 
     def register(self, name: str, columns: dict[str, Any]) -> None:
         """Make arrays available to queries, as the columns of a table of this name."""

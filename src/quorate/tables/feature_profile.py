@@ -101,7 +101,7 @@ def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering) -> Feat
             hint="Check the columns.",
         )
     if useless.any():
-        names = [name for name, one in zip(profile.names, useless, strict=True) if one]
+        names = [name for name, is_useless in zip(profile.names, useless, strict=True) if is_useless]
         warn(f"{subject(names)} constant or empty, and ignored.", code="constant-features")
     sample = profile.sample
     warn_of_labels(

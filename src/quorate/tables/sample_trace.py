@@ -37,9 +37,9 @@ class Trace:
     def add(self, n_rows: int, columns: Sequence[Any]) -> None:
         """Store the cells of a block of rows, given as one Arrow array per column."""
         start, stop = np.searchsorted(self.numbers[self._order], (self._n_read, self._n_read + n_rows))
-        places = self._order[start:stop]
-        rows = self.numbers[places] - self._n_read
+        positions = self._order[start:stop]
+        rows = self.numbers[positions] - self._n_read
         for cells, column in zip(self.cells.values(), columns, strict=True):
-            for place, cell in zip(places.tolist(), column.take(rows).to_pylist(), strict=True):
-                cells[place] = cell
+            for position, cell in zip(positions.tolist(), column.take(rows).to_pylist(), strict=True):
+                cells[position] = cell
         self._n_read += n_rows

@@ -50,7 +50,7 @@ def test_the_authors_answers(path):
         np.testing.assert_allclose(found.eigenvalues, known["eigenvalues"][:k], atol=1e-9)
         rows = found.rows(index, known["affinity"])
         np.testing.assert_allclose(rows @ rows[0], known[f"gram_row0_k{k}"], atol=1e-7)
-        first = weighted_kmeans(rows, np.ones(len(X)), int(k), init="first-row", first_seen=np.arange(len(X)))
+        first = weighted_kmeans(rows, np.ones(len(X)), int(k), init="first-row", first_row=np.arange(len(X)))
         assert qt.evaluate(first.labels, known["first_row_labels"][:, j]).ari == 1
 
 

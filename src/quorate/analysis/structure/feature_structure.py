@@ -127,9 +127,9 @@ def structure(X: Any, labels: Any) -> Structure:
     Nature Methods 20 (2023).
     """
     if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
-        one = Ensemble([labels])
-        clusters: Labels = one.patterns[one.row_pattern, 0].astype(np.int64)
-        return examine(check_rows(X, one.n_rows), [], clusters, one.levels[0].tolist())
+        single = Ensemble([labels])
+        clusters: Labels = single.patterns[single.row_pattern, 0].astype(np.int64)
+        return examine(check_rows(X, single.n_rows), [], clusters, single.levels[0].tolist())
     ens = as_ensemble(labels)
     graph, tree = cuts_of_rows(ens)
     finest = graph.pop(max(graph))
@@ -199,8 +199,8 @@ def _tested_tree(sample: _Sample, labels: Labels) -> list[_Edge]:
         pair = groups[left][at[0]], groups[right][at[1]]
         rows = sample.draw(int(counts[list(pair)].min()))
         p_value = separation_p_value(rows, codes[sample.order[: len(rows)]], pair, means)
-        one, two = (tuple(present[list(groups[group])].tolist()) for group in (left, right))
-        tree.append((one, two, (int(present[pair[0]]), int(present[pair[1]])), p_value))
+        left_labels, right_labels = (tuple(present[list(groups[group])].tolist()) for group in (left, right))
+        tree.append((left_labels, right_labels, (int(present[pair[0]]), int(present[pair[1]])), p_value))
         groups.append(groups[left] + groups[right])
     return tree[::-1]
 
@@ -216,8 +216,8 @@ def _nodes(tree: Sequence[_Edge], counts: Ints, n_families: int, names: Sequence
     for i, (left, right, closest, p_value) in enumerate(tree):
         size = int(counts[list(left + right)].sum())
         verdict = "too small" if p_value is None else "separated" if adjusted[i] < LEVEL else "not significant"
-        one, two, pair = (tuple(names[label] for label in labels) for labels in (left, right, closest))
-        nodes.append(Node(one, two, (pair[0], pair[1]), size, p_value, adjusted.get(i), verdict))
+        left_names, right_names, pair = (tuple(names[label] for label in labels) for labels in (left, right, closest))
+        nodes.append(Node(left_names, right_names, (pair[0], pair[1]), size, p_value, adjusted.get(i), verdict))
     return tuple(nodes)
 
 
@@ -265,8 +265,8 @@ def _moments(X: Floats, labels: Labels, k: int) -> tuple[Ints, Floats, Floats]:
 
 def thinned(rows: Any) -> Any:
     """Return at most 10,000 rows at even steps, as an array."""
-    some = rows[:: -(-rows.shape[0] // _EXAMINED)]
-    return some.toarray() if hasattr(some, "toarray") else np.array(some)
+    sample = rows[:: -(-rows.shape[0] // _EXAMINED)]
+    return sample.toarray() if hasattr(sample, "toarray") else np.array(sample)
 
 
 def check_rows(X: Any, n_rows: int) -> Floats:

@@ -50,15 +50,15 @@ def spread_ties(X: Floats) -> Floats:
         order = np.lexsort((random.random(len(X)), _content(X, seed=int(column))))
         position = np.empty(len(X))
         position[order] = np.arange(len(X)) * _GOLDEN_RATIO % 1.0
-        values, place, counts = np.unique(X[:, column], return_inverse=True, return_counts=True)
+        values, value_of, counts = np.unique(X[:, column], return_inverse=True, return_counts=True)
         if len(values) < 2:
             continue
         gaps = np.diff(values)
         left, right = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
         widest = _WIDEST_CELL * np.minimum(left, right)
         left, right = np.minimum(left, widest) / 2, np.minimum(right, widest) / 2
-        offset = -left[place] + (left + right)[place] * position
-        spread[:, column] += np.where(counts[place] > 1, offset, 0.0)
+        offset = -left[value_of] + (left + right)[value_of] * position
+        spread[:, column] += np.where(counts[value_of] > 1, offset, 0.0)
     return spread
 
 
@@ -84,10 +84,10 @@ class Axis(NamedTuple):
         return np.asarray((rows - self.center) @ self.weights)
 
 
-def discriminant_axis(one: Floats, two: Floats) -> Axis:
+def discriminant_axis(left: Floats, right: Floats) -> Axis:
     """Return the axis from the rows of one cluster to those of another."""
-    covariance = pooled_covariance(one, two)
-    means = one.mean(axis=0), two.mean(axis=0)
+    covariance = pooled_covariance(left, right)
+    means = left.mean(axis=0), right.mean(axis=0)
     apart = means[1] - means[0]
     weights = _solve(covariance, apart)
     length = max(np.sqrt(apart @ weights), _TINY)
@@ -99,7 +99,7 @@ def _solve(covariance: Floats, right: Floats) -> Floats:
     return np.asarray((right.T / covariance).T if covariance.ndim == 1 else np.linalg.solve(covariance, right))
 
 
-def pooled_covariance(one: Floats, two: Floats) -> Floats:
+def pooled_covariance(left: Floats, right: Floats) -> Floats:
     """(d, d) covariance within two clusters, shrunk towards its mean diagonal; (d,) variances if d is large.
 
     The amount is the share of its distance from that diagonal that is noise: the fewer rows per feature, the more
@@ -110,7 +110,7 @@ def pooled_covariance(one: Floats, two: Floats) -> Floats:
     Analysis 88 (2004).
     P. J. Bickel, E. Levina: Some Theory for Fisher's Linear Discriminant Function. Bernoulli 10 (2004).
     """
-    centered = np.concatenate([rows - rows.mean(axis=0) for rows in (one, two)])
+    centered = np.concatenate([rows - rows.mean(axis=0) for rows in (left, right)])
     n, d = centered.shape
     if d > _MOST_CORRELATED:
         variances = np.sum(centered**2, axis=0) / max(n - 2, 1)

@@ -14,16 +14,18 @@ FEATURE_LIMITS = (
 )
 
 
-def describe_feature_structure(found: Any) -> str:
+def describe_feature_structure(structure: Any) -> str:
     """Return what the tests of the features found; a test that is not significant is no statement about clusters."""
-    if found.verdict == "unknown":
+    if structure.verdict == "unknown":
         return "The clusters are too small to test whether the rows form clusters."
-    if found.verdict == "none":
-        text = f"No evidence of clusters: no gap between clusters is significant (p = {found.p_value:.2g}; not proof"
+    if structure.verdict == "none":
+        text = (
+            f"No evidence of clusters: no gap between clusters is significant (p = {structure.p_value:.2g}; not proof"
+        )
         text += " that there are none)."
     else:
-        text = f"The rows form clusters (p = {found.p_value:.2g}). {_separation(found.nodes)}"
-    return text + (" Tests used a sample of the rows." if found.sampled else "")
+        text = f"The rows form clusters (p = {structure.p_value:.2g}). {_separation(structure.nodes)}"
+    return text + (" Tests used a sample of the rows." if structure.sampled else "")
 
 
 def _separation(nodes: Sequence[Any]) -> str:
@@ -42,7 +44,7 @@ def _separation(nodes: Sequence[Any]) -> str:
 
 def _pairs(pairs: Sequence[tuple[Any, Any]]) -> str:
     ordered = sorted((min(pair), max(pair)) for pair in pairs)
-    named = ", ".join(f"{one} and {other}" for one, other in ordered[:_SHOWN])
+    named = ", ".join(f"{first} and {second}" for first, second in ordered[:_SHOWN])
     return named + (f" and {len(ordered) - _SHOWN} more pairs" if len(ordered) > _SHOWN else "")
 
 
@@ -59,18 +61,18 @@ _REASONS = {
 }
 
 
-def describe_label_structure(found: Any) -> str:
+def describe_label_structure(structure: Any) -> str:
     """Return how far halves of the members find the same clusters, and at which number of clusters."""
-    if found.reason is not None:
-        return f"Labels cannot show whether there are clusters: {_REASONS[found.reason]}."
-    at = f"split-half stability {found.stability:.2f} at {found.n_clusters} clusters"
-    return f"{_FINDINGS[found.verdict]}, judged by labels only ({at})."
+    if structure.reason is not None:
+        return f"Labels cannot show whether there are clusters: {_REASONS[structure.reason]}."
+    at = f"split-half stability {structure.stability:.2f} at {structure.n_clusters} clusters"
+    return f"{_FINDINGS[structure.verdict]}, judged by labels only ({at})."
 
 
-def label_limits(found: Any) -> str | None:
+def label_limits(structure: Any) -> str | None:
     """Return what labels cannot show; None if nothing was checked."""
-    if found.verdict == "unknown":
+    if structure.verdict == "unknown":
         return None
-    if found.verdict == "none":
+    if structure.verdict == "none":
         return "Clusters that the members miss, or cut much finer, do not show in labels."
     return "Members that cut one elongated group alike are stable too; features can show the difference."

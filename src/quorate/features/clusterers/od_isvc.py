@@ -73,9 +73,9 @@ def smallest_sphere(X: Floats, rows: Ints, q: float, bound: float) -> Sphere:
     total = 1 / bound  # nu n
     machine = OneClassSVM(gamma=q, nu=min(1.0, total / len(rows)), tol=1e-7 * total, cache_size=500).fit(X[rows])
     multipliers = machine.dual_coef_[0] / machine.dual_coef_.sum()
-    kept = multipliers >= NO_WEIGHT
-    multipliers = multipliers[kept] / multipliers[kept].sum()
-    support = rows[machine.support_[kept]]
+    positive = multipliers >= NO_WEIGHT
+    multipliers = multipliers[positive] / multipliers[positive].sum()
+    support = rows[machine.support_[positive]]
     sphere = Sphere(support, X[support], multipliers, bound, q, 0.0, 0.0)
     sums = sphere.kernel_sums(sphere.vectors)
     sphere = sphere._replace(norm=float(multipliers @ sums))
@@ -84,9 +84,9 @@ def smallest_sphere(X: Floats, rows: Ints, q: float, bound: float) -> Sphere:
     return sphere._replace(squared_radius=float(distances[free].max() if free.any() else distances.mean()))
 
 
-def trade_off(outlier_fraction: float, n_seen: int, n_working: int) -> float:
+def trade_off(outlier_fraction: float, n_rows: int, n_working: int) -> float:
     """Return the bound C = 1 / (p n): at most a fraction p of the rows seen can lie outside; 1: none."""
-    return min(1.0, max(1 / max(1.0, outlier_fraction * n_seen), 1 / n_working))
+    return min(1.0, max(1 / max(1.0, outlier_fraction * n_rows), 1 / n_working))
 
 
 def learn_sphere(X: Floats, order: Ints, q: float, outlier_fraction: float, chunk_size: int, max_points: int) -> Sphere:
@@ -100,15 +100,15 @@ def learn_sphere(X: Floats, order: Ints, q: float, outlier_fraction: float, chun
     for chunk in threads.blocks(len(order), chunk_size):
         working = np.concatenate([working, order[chunk]])
         sphere = smallest_sphere(X, working, q, trade_off(outlier_fraction, chunk.stop, len(working)))
-        seen, working = order[: chunk.stop], sphere.rows
+        rows_so_far, working = order[: chunk.stop], sphere.rows
         if len(working) > max_points:
             break
     for _ in range(MAX_RESCANS):
-        strangers = np.setdiff1d(seen[sphere.outside(X[seen])], sphere.rows[sphere.bounded])
+        strangers = np.setdiff1d(rows_so_far[sphere.outside(X[rows_so_far])], sphere.rows[sphere.bounded])
         if len(strangers) == 0:
             break
         working = np.union1d(sphere.rows, strangers)
-        sphere = smallest_sphere(X, working, q, trade_off(outlier_fraction, len(seen), len(working)))
+        sphere = smallest_sphere(X, working, q, trade_off(outlier_fraction, len(rows_so_far), len(working)))
     return sphere
 
 
@@ -292,8 +292,8 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 def tenth_neighbor_distance(X: Floats) -> float:
     """Return the median distance of rows (at most a thousand, evenly spaced) to their tenth neighbor."""
     n_neighbors = min(10, len(X) - 1)
-    some = X[:: max(1, len(X) // 1000)]
-    distance = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X).kneighbors(some)[0][:, -1]
+    sample = X[:: max(1, len(X) // 1000)]
+    distance = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X).kneighbors(sample)[0][:, -1]
     return float(np.median(distance))
 
 

@@ -88,16 +88,16 @@ def _grid(points: NDArray[np.float32], n_neighbors: int) -> tuple[Any, ...]:
     corner = points.min(axis=0)
     size = np.float32(np.ptp(points, axis=0).max() * 1.0001 / n_cells)
     first = np.empty(n_cells**2 + 1, dtype=np.int32)
-    found = np.empty(n_cells**2 * _MOST_IN_CELL, dtype=np.int32)
-    _kernels.landmarks.near_cells(points, corner, size, n_neighbors, _MOST_IN_CELL, first, found)
-    return corner, np.float32(1 / size), first, found[: first[-1]].copy()
+    near = np.empty(n_cells**2 * _MOST_IN_CELL, dtype=np.int32)
+    _kernels.landmarks.near_cells(points, corner, size, n_neighbors, _MOST_IN_CELL, first, near)
+    return corner, np.float32(1 / size), first, near[: first[-1]].copy()
 
 
 def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbors: int, random: np.random.RandomState) -> Landmarks:
     """Return the centers of a short k-means of some random rows, and groups of them (hybrid selection)."""
     n_rows = min(_ROWS_PER_LANDMARK * n_landmarks, len(X))
-    some = np.asarray(X[np.sort(random.choice(len(X), n_rows, replace=False))], dtype=np.float64)
-    points = _kmeans(some, n_landmarks, 10, random).cluster_centers_ if n_rows > n_landmarks else some
+    sample = np.asarray(X[np.sort(random.choice(len(X), n_rows, replace=False))], dtype=np.float64)
+    points = _kmeans(sample, n_landmarks, 10, random).cluster_centers_ if n_rows > n_landmarks else sample
     groups = _kmeans(points, max(1, int(np.sqrt(len(points)))), 20, random)
     return Landmarks(points, groups.labels_.astype(np.int64), groups.cluster_centers_, min(n_neighbors, len(points)))
 
@@ -144,10 +144,10 @@ def embed_landmarks(index: Ints, links: Floats, n_landmarks: int, k: int) -> Lan
     through_rows.sort_indices()
     degrees = np.asarray(graph.sum(axis=0))
     component = sp.csgraph.connected_components(through_rows, directed=False)[1].astype(np.int64)
-    found = leading_spectrum(ReducedGraph(through_rows, degrees, component), k)
-    vectors = np.zeros((n_landmarks, min(k, found.vectors.shape[1])))
-    vectors[used] = found.vectors[:, :k]
-    return LandmarkEmbedding(found.values[:k], vectors)
+    spectrum = leading_spectrum(ReducedGraph(through_rows, degrees, component), k)
+    vectors = np.zeros((n_landmarks, min(k, spectrum.vectors.shape[1])))
+    vectors[used] = spectrum.vectors[:, :k]
+    return LandmarkEmbedding(spectrum.values[:k], vectors)
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,10 @@ class LandmarkLabeler:
         """Write the cluster of each row of X, which `scaling` brings to the scale of the landmarks, to out (n,)."""
         shift, factor, landmarks = self._layout(scaling)
 
-        def some(rows: slice) -> None:
+        def label_block(rows: slice) -> None:
             _kernels.landmarks.label_rows(X, shift, factor, *landmarks, *self.tables, rows.start, rows.stop, out[rows])
 
-        threads.in_threads(some, threads.blocks(len(X), _TASK))
+        threads.in_threads(label_block, threads.blocks(len(X), _TASK))
 
     def order(self, X: NDArray[Any], scaling: Any) -> Ints:
         """Return an order in which rows of the same cell of the plane follow each other; as they are without cells."""
@@ -271,14 +271,14 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         random = check_random_state(self.random_state)
         same_everywhere(X)
         self.landmarks_ = find_landmarks(X, min(self.n_landmarks, len(X)), self.n_neighbors, random)
-        some = X
+        sample = X
         if self.fit_rows is not None and self.fit_rows < len(X):
-            some = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
-        rows = self._embed(some)
+            sample = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
+        rows = self._embed(sample)
         k = min(self.n_clusters, len(np.unique(rows, axis=0)))
         # Groups that no link joins are orthogonal in the embedding: starts far apart find all, random ones may not. But
         # where rows are few, there are almost as many landmarks as rows, and starts far apart are outliers.
-        many = len(some) >= _ROWS_PER_LANDMARK * len(self.landmarks_.points)
+        many = len(sample) >= _ROWS_PER_LANDMARK * len(self.landmarks_.points)
         clusters = _kmeans(rows, k, self.max_iter, random, self.n_init, init="k-means++" if many else "random")
         self.cluster_centers_, self.n_iter_ = clusters.cluster_centers_, clusters.n_iter_
         self.labels_ = self._label(X)
@@ -299,14 +299,14 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 hint="Use fewer clusters, or more landmarks.",
             )
 
-    def _embed(self, some: NDArray[Any]) -> Floats:
+    def _embed(self, sample: NDArray[Any]) -> Floats:
         """Cut the graph of some rows; remember the landmarks' vectors and return the rows'."""
-        index, distances = self.landmarks_.neighbors(some)
+        index, distances = self.landmarks_.neighbors(sample)
         self.sigma_ = link_width(distances)
         links = link_weights(distances, self.sigma_)
-        found = embed_landmarks(index, links, len(self.landmarks_.points), self.n_clusters)
-        self.eigenvalues_, self.vectors_ = found.eigenvalues, found.vectors
-        return found.rows(index, links)
+        embedding = embed_landmarks(index, links, len(self.landmarks_.points), self.n_clusters)
+        self.eigenvalues_, self.vectors_ = embedding.eigenvalues, embedding.vectors
+        return embedding.rows(index, links)
 
     def _label(self, X: NDArray[Any]) -> Ints:
         labels = np.empty(len(X), dtype=np.int64)

@@ -68,23 +68,23 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
         import pandas as pd
 
         key = np.zeros(len(part), dtype=np.int64)
-        known = np.ones(len(part), dtype=bool)
+        matched = np.ones(len(part), dtype=bool)
         for name, (lookup, radix, ranked) in zip(names, table["steps"], strict=True):
             codes, distinct = pd.factorize(part[name])
             values = np.asarray(distinct, dtype=object).tolist()
             digits = np.array([*(lookup.get(value, -1) for value in values), 0], dtype=np.int64)[codes]
-            known &= digits >= 0
+            matched &= digits >= 0
             key = key * radix + np.maximum(digits, 0)
             if ranked is not None:
-                place = np.minimum(np.searchsorted(ranked, key), len(ranked) - 1)
-                known &= ranked[place] == key
-                key = place
-        place = np.minimum(np.searchsorted(table["keys"], key), len(table["keys"]) - 1)
-        known &= table["keys"][place] == key
+                position = np.minimum(np.searchsorted(ranked, key), len(ranked) - 1)
+                matched &= ranked[position] == key
+                key = position
+        position = np.minimum(np.searchsorted(table["keys"], key), len(table["keys"]) - 1)
+        matched &= table["keys"][position] == key
         columns = {}
         for name, values in table["answer"].items():
-            columns[name] = values[place]
-            columns[name][~known] = -1
+            columns[name] = values[position]
+            columns[name][~matched] = -1
         return part.assign(**columns)
 
     meta = native._meta.assign(**{name: values[:0] for name, values in answer.items()})

@@ -49,8 +49,8 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
 
     text = _categories_as_text(native, members)
     columns = native.collect_schema().names()
-    keys = {one.meta.output_name(): unused_name(f"quorate_{j}", columns) for j, one in enumerate(text)}
-    left = native.with_columns(one.alias(key) for one, key in zip(text, keys.values(), strict=True))
+    keys = {column.meta.output_name(): unused_name(f"quorate_{j}", columns) for j, column in enumerate(text)}
+    left = native.with_columns(column.alias(key) for column, key in zip(text, keys.values(), strict=True))
     right = lines.rename(keys).with_columns(pl.Series(name, values) for name, values in answer.items())
     on = [keys.get(name, name) for name in members]
     require_distinct(right.select(on).is_duplicated().any())

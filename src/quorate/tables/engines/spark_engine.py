@@ -59,9 +59,9 @@ def _rows(native: Any, members: Sequence[str]) -> Any:
 def _cells(native: Any, members: Sequence[str]) -> list[Any]:
     from pyspark.sql import functions
 
-    places = [native.columns.index(name) for name in members]
-    untyped = [native.schema[place].dataType.typeName() == "void" for place in places]
-    cells = [functions.col(f"c{place}") for place in places]
+    positions = [native.columns.index(name) for name in members]
+    untyped = [native.schema[position].dataType.typeName() == "void" for position in positions]
+    cells = [functions.col(f"c{position}") for position in positions]
     # Spark joins nothing to a column of NullType, not even by <=>.
     return [cell.cast("string") if void else cell for cell, void in zip(cells, untyped, strict=True)]
 

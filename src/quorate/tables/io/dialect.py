@@ -219,7 +219,7 @@ def _has_numbers_for_names(rows: Sequence[Sequence[str]]) -> bool:
 def _may_be_names(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row, used as data, rises like numbers of clusters: 2,3,4 or r1,5,10."""
     numbers = [float(cell) for cell in rows[0] if _is_number(cell.strip())]
-    return len(numbers) > 1 and min(numbers) > 1 and all(one < next_ for one, next_ in pairwise(numbers))
+    return len(numbers) > 1 and min(numbers) > 1 and all(number < following for number, following in pairwise(numbers))
 
 
 def _below(others: Sequence[Sequence[str]], n_columns: int) -> list[set[str]]:

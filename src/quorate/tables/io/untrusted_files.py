@@ -187,8 +187,8 @@ def _copy_sheet(task: tuple[Path, str | int | None, Path, int]) -> list[str] | N
     try:
         book = calamine.CalamineWorkbook.from_path(str(file))
         names = list(book.sheet_names)
-        known = names if sheet is None or isinstance(sheet, str) else range(len(names))
-        if sheet is not None and sheet not in known:
+        choices = names if sheet is None or isinstance(sheet, str) else range(len(names))
+        if sheet is not None and sheet not in choices:
             return names
         rows = book.get_sheet_by_name(sheet) if isinstance(sheet, str) else book.get_sheet_by_index(sheet or 0)
         with open(target, "w", encoding="utf-8", newline="") as copied:

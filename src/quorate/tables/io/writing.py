@@ -94,10 +94,10 @@ def _matches(target: Path, pattern: Path) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatch, parts, patterns))
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def _same_file(first: Path, second: Path) -> bool:
     with suppress(OSError):
-        return one.samefile(other)
-    return one.resolve() == other.resolve()
+        return first.samefile(second)
+    return first.resolve() == second.resolve()
 
 
 def _exists(target: Path) -> InputError:

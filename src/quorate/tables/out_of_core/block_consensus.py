@@ -119,9 +119,9 @@ class _Blocks:
         offset = 0
         for block, labels in plain.labels():
             sizes += group_sizes(block, labels, self.k)
-            present, place = np.unique(labels, return_index=True)
-            new = (present >= 0) & (offset + place < first[present])
-            first[present[new]] = offset + place[new]
+            present, position = np.unique(labels, return_index=True)
+            new = (present >= 0) & (offset + position < first[present])
+            first[present[new]] = offset + position[new]
             offset += len(labels)
         order = np.lexsort((first, -sizes))
         n_groups = int(np.count_nonzero(sizes))

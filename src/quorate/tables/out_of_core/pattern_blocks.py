@@ -58,8 +58,8 @@ class StoredEnsemble(Clusterings):
 
     @property
     def _size(self) -> EnsembleSize:
-        one = super()._size  # a block is read while two others are in memory, one of them with its result
-        return one._replace(patterns=min(3 * one.patterns, self.n_patterns))
+        block = super()._size  # a block is read while two others are in memory, one of them with its result
+        return block._replace(patterns=min(3 * block.patterns, self.n_patterns))
 
 
 class _StoredBlocks(Sequence[Ensemble]):

@@ -4,12 +4,13 @@ Importing this package is cheap. A kernel module, and with it numba, is loaded w
 `_kernels.row_hashing.group_rows(...)`.
 """
 
+import pkgutil
 from typing import TYPE_CHECKING
 
 import lazy_loader
 
 if TYPE_CHECKING:
-    from quorate._kernels import (
+    from quorate._kernels import (  # noqa: F401
         chance,
         contingency,
         dip,
@@ -35,30 +36,4 @@ if TYPE_CHECKING:
         vote_shares,
     )
 
-__all__ = [
-    "chance",
-    "contingency",
-    "dip",
-    "edges",
-    "election",
-    "gaussian_sums",
-    "landmarks",
-    "latent_classes",
-    "lloyd",
-    "majority_votes",
-    "merge_chain",
-    "nearest_centers",
-    "nearest_groups",
-    "neighbor_sums",
-    "partition_losses",
-    "rival_pass",
-    "row_hashing",
-    "sample_hashes",
-    "segments",
-    "tree_edges",
-    "vector_lanes",
-    "vote_losses",
-    "vote_shares",
-]
-
-__getattr__, _, _ = lazy_loader.attach(__name__, submodules=__all__)
+__getattr__, _, _ = lazy_loader.attach(__name__, submodules=[module.name for module in pkgutil.iter_modules(__path__)])

@@ -74,6 +74,7 @@ def versioned_directory() -> Path | None:
     try:
         directory = _cache_root() / f"kernels-{version}-{hashlib.sha256(sources).hexdigest()[:12]}"
         directory.mkdir(parents=True, exist_ok=True)
+        # Some file systems report permissions that do not hold, so try to write.
         with tempfile.TemporaryFile(dir=directory):
             pass
     except (OSError, RuntimeError):  # not writable, or no home directory
@@ -94,6 +95,7 @@ def _cache_root() -> Path:
 def _numba_cache_at(directory: Path) -> Iterator[None]:
     """Let numba choose this directory for the kernel that is decorated inside the block."""
     config: Any = numba.config
+    # numba reads this setting when a function is decorated, not when it is compiled.
     chosen, config.CACHE_DIR = config.CACHE_DIR, str(directory)
     try:
         yield

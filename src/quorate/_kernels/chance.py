@@ -52,6 +52,7 @@ def by_moments(a, b, n):
     m = central_moments(a, b, n)
     mean, power = 0.0, -1.0
     for j in range(2, DEGREE + 1):
+        # Terms alternate in sign: power = (-1)^j mu^(j - 1).
         power *= -mu
         mean += m[j] / (j * (j - 1) * power)
     of_squares = (m[4] - m[2] ** 2) / (4 * mu**2)
@@ -65,13 +66,14 @@ def by_sum(a, b, n):
 
     Sizes need not be whole: between whole numbers it goes on smoothly.
     """
+    # Start at the mode, where the probability is largest, and go outwards until terms no longer count.
     low, high = np.ceil(max(0.0, a + b - n)), np.floor(min(a, b))
     mode = max(min(np.floor((a + 1.0) * (b + 1.0) / (n + 2.0)), high), low)
     mu = a * b / n
     log_mu = np.log(mu)
     outside = n - a - b
     total = linear = squares = 0.0
-    x, p = mode, 1.0
+    x, p = mode, 1.0  # relative to the mode; normalized at the end
     while p > _NEGLIGIBLE:
         log = _LOGS[int(x)] if x < len(_LOGS) else np.log(x)
         g = x * (log - log_mu) - x + mu
@@ -82,6 +84,7 @@ def by_sum(a, b, n):
             break
         p *= (a - x) * (b - x) / ((x + 1.0) * (outside + x + 1.0))
         x += 1.0
+    # The same downwards, with the inverse ratio of probabilities.
     x, p = mode, 1.0
     while x > low:
         p *= x * (outside + x) / ((a - x + 1.0) * (b - x + 1.0))
@@ -102,6 +105,7 @@ def chance(a, b, n):
     """Return mean and variance of g for clusters of a and b rows out of n."""
     if a <= 0.0 or b <= 0.0 or n <= 1.0:
         return 0.0, 0.0
+    # The expansion needs a large mean; small means are summed exactly, which is cheap for them.
     if a * b / n >= LARGE_MEAN and n > DEGREE:
         return by_moments(a, b, n)
     return by_sum(a, b, n)
@@ -115,6 +119,7 @@ def chance_of_sizes(sizes, n, start, stop, mean, variance):
 
     mean, variance : (stop - start, sizes) float64
     """
+    # Only one triangle: the table is symmetric in both sizes.
     for i in range(start, stop):
         for j in range(i + 1):
             mean[i - start, j], variance[i - start, j] = chance(sizes[i], sizes[j], n)
@@ -149,6 +154,7 @@ def chance_of_members(coverage, offsets, common, pairs, start, stop, mean, varia
     """
     for e in range(start, stop):
         i, j = pairs[e]
+        # Clusters of equal size share one computation.
         rows, times = distinct(coverage[offsets[i] : offsets[i + 1], j])
         columns, occurs = distinct(coverage[offsets[j] : offsets[j + 1], i])
         for r in range(len(rows)):

@@ -27,6 +27,7 @@ def add_largest_overlaps(first, indptr, indices, shared, member, out):
     out : (M, M) float64, to which is added
     """
     largest = np.empty(out.shape[0])
+    # The largest overlap is kept per member while the row of one cluster is read.
     for a in range(len(indptr) - 1):
         largest[:] = 0.0
         for e in range(indptr[a], indptr[a + 1]):
@@ -83,7 +84,7 @@ def mutual_information(first, indptr, indices, shared, member, common, coverage,
         for e in range(indptr[line], indptr[line + 1]):
             b = indices[e]
             j = member[b]
-            if i < j:
+            if i < j:  # each pair once; the matrix is symmetric
                 share = shared[e] / common[i, j]
                 out[i, j] += share * np.log(shared[e] * common[i, j] / (coverage[a, j] * coverage[b, i]))
 
@@ -136,6 +137,7 @@ def is_connected(indptr, indices):
     n_reached = n_left = min(n, 1)
     waiting[:n_left] = 0
     reached[:n_left] = True
+    # Depth-first search with an explicit stack; it stops early once everything is reached.
     while n_left > 0 and n_reached < n:
         n_left -= 1
         i = waiting[n_left]

@@ -13,6 +13,7 @@ def hull(x, y, first, last, sign, knots):
     """
     count = 0
     for i in range(first, last + 1):
+        # Remove corners that the new point makes superfluous (Andrew's monotone chain).
         while count >= 2:
             a, b = knots[count - 2], knots[count - 1]
             turn = (y[b] - y[a]) * (x[i] - x[a]) - (y[i] - y[a]) * (x[b] - x[a])
@@ -49,10 +50,12 @@ def dip(x, below, upto):
     lower_knots, upper_knots = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     lower, upper = np.empty(n), np.empty(n)
     while low < high:
+        # Step 1: convex minorant of the lower steps and concave majorant of the upper steps over the current interval.
         n_lower = hull(x, below, low, high, 1.0, lower_knots)
         n_upper = hull(x, upto, low, high, -1.0, upper_knots)
         along(x, below, lower_knots, n_lower, low, lower)
         along(x, upto, upper_knots, n_upper, low, upper)
+        # Step 2: their largest distance, at a corner of either; it bounds the next interval.
         apart, new_low, new_high = -1.0, low, high
         follow = 0
         for j in range(n_lower):
@@ -68,8 +71,10 @@ def dip(x, below, upto):
                 follow -= 1
             if upper[i - low] - lower[i - low] > apart:
                 apart, new_low, new_high = upper[i - low] - lower[i - low], lower_knots[follow], i
+        # Step 3: stop if they are nowhere further apart than the dip so far.
         if apart <= largest:
             break
+        # Step 4: outside of the next interval, the distance of the sample to its hull counts for the dip.
         for i in range(low, new_low):
             largest = max(largest, upto[i] - lower[i - low])
         for i in range(new_high + 1, high + 1):

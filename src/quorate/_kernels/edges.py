@@ -9,6 +9,7 @@ def weight_edges(edges, row_pattern, patterns, weights, scale, evidence):
     for e in range(len(edges)):
         p, q = row_pattern[edges[e, 0]], row_pattern[edges[e, 1]]
         joined = 0.0
+        # Equal cluster ids mean the same member and the same cluster.
         for j in range(patterns.shape[1]):
             if patterns[p, j] >= 0 and patterns[p, j] == patterns[q, j]:
                 joined += weights[j]

@@ -23,12 +23,14 @@ def elect(codes, first, votes, evidence, start, stop, labels, confidence, margin
     """
     total, sure = np.empty(votes.shape[1], dtype=np.float32), np.empty(votes.shape[1], dtype=np.float32)
     for i in range(start, stop):
+        # Tables of votes are added row by row: one lookup per member instead of a loop over its clusters.
         total[:], sure[:] = 0, 0
         for member in range(codes.shape[0]):
             line = first[member] + np.int64(codes[member, i])
             if codes[member, i] >= 0 and line < first[member + 1]:
                 _add(votes[line], total)
                 _add(evidence[line], sure)
+        # The winner has most votes; confidence and runner-up are measured by evidence, which is a share in [0, 1].
         best = 0
         for c in range(1, total.shape[0]):
             if total[c] > total[best]:

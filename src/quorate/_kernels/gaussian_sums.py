@@ -29,6 +29,7 @@ def weighted_mean(exponents, offset, centers, out):
         total = 0.0
         mean = out[climber]
         mean[:] = 0.0
+        # Weights are relative to the largest, which cancels in the mean.
         for i in range(n_centers):
             if row[i] - largest > _NEGLIGIBLE:
                 weight = np.exp(row[i] - largest)

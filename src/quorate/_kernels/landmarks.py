@@ -35,6 +35,7 @@ def _keep_nearest(x, points, candidates, index, distance):
     for e in range(candidates.shape[0]):
         value = _distance(x, points[candidates[e]])
         if value < distance[last]:
+            # Insertion into the sorted list of the K nearest so far; K is small.
             rank = last
             while rank > 0 and distance[rank - 1] > value:
                 distance[rank] = distance[rank - 1]
@@ -55,6 +56,7 @@ def _keep_nearest_in_plane(x, points, near, low, high, index, distance):
     across, up = x[0], x[1]
     for e in range(low, high):
         j = near[e]
+        # The distance is computed inline: a call per candidate would cost as much as the arithmetic.
         a, b = points[j, 0] - across, points[j, 1] - up
         value = a * a + b * b
         if value < distance[last]:
@@ -74,6 +76,7 @@ def _cell(x, corner, per_unit):
     if not (across >= 0 and up >= 0 and across < TILES * IN_TILE and up < TILES * IN_TILE):
         return -1
     a, b = np.int64(across), np.int64(up)
+    # Cells of a tile are adjacent in memory, because neighboring rows often share a tile.
     return ((a // IN_TILE * TILES + b // IN_TILE) * IN_TILE + a % IN_TILE) * IN_TILE + b % IN_TILE
 
 
@@ -128,6 +131,7 @@ def near_cells(points, corner, size, n_neighbors, most, first, near):
     squared, near_squared = np.empty((2, points.shape[0]), dtype=np.float32)
     everywhere, in_tile = np.arange(points.shape[0]), np.empty(points.shape[0], dtype=np.int64)
     total = cell = 0
+    # Whole tiles first: the cells of a tile then examine only the landmarks near the tile.
     for tile in range(TILES * TILES):
         left, low = tile // TILES * IN_TILE, tile % TILES * IN_TILE
         x = corner[0] + (left + np.float32(IN_TILE / 2)) * size
@@ -158,6 +162,7 @@ def near_cells(points, corner, size, n_neighbors, most, first, near):
 def label_cells(cells, near, own, labels):
     """Write the cluster of each cell whose landmarks are all in one cluster (own, (p,)); -1 for any other cell."""
     for cell in range(cells.shape[0] - 1):
+        # An empty cell has no label of its own; rows in it are compared with landmarks.
         label = own[near[cells[cell]]] if cells[cell + 1] > cells[cell] else -1
         for e in range(cells[cell], cells[cell + 1]):
             if own[near[e]] != label:
@@ -232,6 +237,7 @@ def find_nearest(
 
     They are searched among those of the row's cell of the plane (`near_cells`), if it is in one.
     """
+    # Without a grid (other than two features) every row takes the general search.
     plane = cells.shape[0] > 1
     x = np.empty(X.shape[1], dtype=np.float32)
     for i in range(start, stop):
@@ -257,6 +263,7 @@ def _label(index, distance, width, vectors, products, squares, link, point, valu
         total += link[a]
     point[:] = 0
     value[:] = 0
+    # A mean of landmarks, weighted by the links.
     for a in range(index.shape[0]):
         share, j = link[a] / total, index[a]
         for c in range(point.shape[0]):
@@ -272,6 +279,7 @@ def _label(index, distance, width, vectors, products, squares, link, point, valu
     for c in range(value.shape[0]):
         value[c] = squares[c] - scale * value[c]
         best = min(best, value[c])
+    # The first center with the smallest value, so that ties go to the smaller label.
     label = 0
     while value[label] != best:
         label += 1
@@ -325,6 +333,8 @@ def label_rows(
     value = np.empty(products.shape[1], dtype=np.float32)
     for i in range(start, stop):
         _load(X, shift, factor, i, x)
+        # Three ways, cheapest first: the cell has one label, all nearest landmarks have one label, or the embedding
+        # decides.
         cell = _cell(x, corner, per_unit) if plane else -1
         label = cell_label[cell] if cell >= 0 else -1
         if label < 0:

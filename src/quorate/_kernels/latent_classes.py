@@ -17,10 +17,12 @@ def joint_logarithms(indptr, indices, logarithms, shares, start, stop, out, larg
     for i in range(start, stop):
         total = out[i]
         total[:] = 0.0
+        # Labels are independent given the class: logarithms add up, and missing labels add nothing.
         for e in range(indptr[i], indptr[i + 1]):
             part = logarithms[indices[e]]
             for g in range(len(total)):
                 total[g] += part[g]
+        # The largest is subtracted, so that no exponential underflows for all classes together.
         most = -np.inf
         for g in range(len(total)):
             total[g] += shares[g]

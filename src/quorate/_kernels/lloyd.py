@@ -29,12 +29,14 @@ def assign(points, centers, scale, start, stop, labels, distances):
     distance = np.empty(k, dtype=np.float64)
     for i in range(start, stop):
         distance[:] = 0.0
+        # Feature by feature, so that the innermost loop over centers uses vector instructions.
         for d in range(n_dims):
             for j in range(k):
                 difference = points[i, d] - centers[d, j]
                 distance[j] += difference * difference
         nearest = 0
         nearest_key = np.inf
+        # Rounding makes ties equal whatever the order of summation, so that the first center wins everywhere.
         for j in range(k):
             key = np.rint(distance[j] * scale) if scale > 0 else distance[j]
             if key < nearest_key:
@@ -84,11 +86,13 @@ def merge_groups(means, weights, k, scale):
     n_groups = len(weights)
     partner = np.zeros(n_groups, dtype=np.int64)
     cost = np.full(n_groups, np.inf)
+    # The cheapest later partner of every group; only groups whose partner was merged are searched again.
     for a in range(n_groups):
         _find_cheapest(means, weights, a, scale, partner, cost)
     for _ in range(n_groups - k):
         a = int(np.argmin(cost))
         b = int(partner[a])
+        # The mean of the union, weighted by the parts.
         total = weights[a] + weights[b]
         for d in range(means.shape[1]):
             means[a, d] = (weights[a] * means[a, d] + weights[b] * means[b, d]) / total

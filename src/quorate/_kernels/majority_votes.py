@@ -9,14 +9,7 @@ cluster sizes.
 import numpy as np
 
 from quorate._kernels._jit import jit
-
-
-@jit
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]  # halve the path, so that later searches are short
-        i = parent[i]
-    return i
+from quorate._kernels.segments import root_of
 
 
 @jit
@@ -46,17 +39,18 @@ def join_majority(patterns, weights, start, member_patterns):
         for i in range(_meet(p, patterns, weights, start, member_patterns, joined, met)):
             q = met[i]
             if q > p:
+                # Weight of the members that label both; missing labels neither join nor separate.
                 both = 0.0
                 for j in range(n_members):
                     if patterns[p, j] >= 0 and patterns[q, j] >= 0:
                         both += weights[j]
                 if joined[q] > 0.5 * both * (1.0 + 1e-12):  # exactly half is not a majority
-                    a, b = _root(parent, p), _root(parent, q)
+                    a, b = root_of(parent, p), root_of(parent, q)
                     parent[max(a, b)] = min(a, b)  # the first pattern names the component, in any order of merges
             joined[q] = 0.0
     component = np.empty(m, dtype=np.int64)
     for p in range(m):
-        component[p] = _root(parent, p)
+        component[p] = root_of(parent, p)
     return component
 
 
@@ -75,6 +69,7 @@ def move_patterns(patterns, weights, start, member_patterns, counts, group, cove
     moved = 0
     for p in range(m):
         home = group[p]
+        # Candidates are the groups of the patterns that it meets, and its own; elsewhere it can only lose.
         candidates[0], listed[home], n_candidates = home, True, 1
         for i in range(_meet(p, patterns, weights, start, member_patterns, joined, met)):
             q = met[i]
@@ -83,8 +78,10 @@ def move_patterns(patterns, weights, start, member_patterns, counts, group, cove
                 if not listed[g]:
                     candidates[n_candidates], listed[g] = g, True
                     n_candidates += 1
+                # Twice the joining weight, because separating weight is subtracted for all rows below.
                 gain[g] += 2.0 * counts[q] * joined[q]
             joined[q] = 0.0
+        # The pattern leaves its group while it is judged, so that its own rows count nowhere.
         for j in range(n_members):
             if patterns[p, j] >= 0:
                 coverage[home, j] -= counts[p]

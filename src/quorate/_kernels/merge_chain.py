@@ -23,6 +23,7 @@ def invert(indptr, indices, values, sizes, n_clusters):
 
     Returns start (n_clusters + 1,), group (nnz,), share (nnz,), largest (n_clusters,).
     """
+    # Count the entries of each cluster, then turn the counts into starts.
     start = np.zeros(n_clusters + 1, dtype=np.int64)
     for c in indices:
         start[c + 1] += 1
@@ -32,6 +33,7 @@ def invert(indptr, indices, values, sizes, n_clusters):
     group = np.empty(len(indices), dtype=np.int32)
     share = np.empty(len(indices), dtype=np.float64)
     largest = np.zeros(n_clusters, dtype=np.float64)
+    # Groups in ascending order, so that each list is ascending, too.
     for g in range(len(sizes)):
         for e in range(indptr[g], indptr[g + 1]):
             c = indices[e]
@@ -73,6 +75,7 @@ def nearest(
     dense = np.zeros(len(weight), dtype=np.float64)
     bound = np.zeros(len(sizes), dtype=np.float64)
     met = np.empty(len(sizes), dtype=np.int32)
+    # Step 1: expand the histogram of a, and bound what all lists together can add to any similarity.
     for a in todo:
         columns = indices[indptr[a] : indptr[a + 1]]
         lengths = start[columns + 1] - start[columns]
@@ -83,6 +86,7 @@ def nearest(
             rest += weight[c] * values[e] / sizes[a] * largest[c]
         lower = floor[a]
         n_met = 0
+        # Step 2: read lists from the shortest on; stop when no group that was not met can reach the lower bound.
         for position in np.argsort(lengths):
             c = columns[position]
             scale = weight[c] * dense[c] / sizes[a]
@@ -100,6 +104,7 @@ def nearest(
                 rest -= scale * largest[c]
             if rest < lower - SLACK:
                 break
+        # Step 3: compare exactly those groups whose bound reaches the best similarity so far.
         winner = -1
         winner_key = 0.0
         winner_similarity = 0.0
@@ -112,8 +117,10 @@ def nearest(
                     winner, winner_key, winner_similarity = g, key, similarity
                     lower = max(lower, similarity)
             bound[g] = 0.0
+        # Only the entries that were set are cleared: the array has one entry per cluster of all members.
         for c in columns:
             dense[c] = 0.0
+        # Pruning started at the floor, so that a result below it need not be the best one.
         if winner_similarity < floor[a] - SLACK:
             winner = -1
         partner[a] = winner
@@ -127,6 +134,7 @@ def _most_similar(row, previous, highest_of):
     highest_of : (m / _STRETCH,) scratch memory: the highest value of each stretch of positions
     """
     highest = -np.inf
+    # First pass: maxima of stretches with vector instructions.
     for stretch in range(len(highest_of)):
         highest_of[stretch] = vector_lanes.highest(row[stretch * _STRETCH : (stretch + 1) * _STRETCH])
         highest = max(highest, highest_of[stretch])
@@ -134,6 +142,7 @@ def _most_similar(row, previous, highest_of):
     if previous >= 0 and np.rint(row[previous] * DECIMALS) == key:
         return previous
     nearly = highest - 2.0 / DECIMALS  # smaller values are not equal after rounding
+    # Second pass: the first position with that key, only in stretches that may contain it.
     for stretch in range(len(highest_of)):
         if highest_of[stretch] > nearly:
             for b in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, len(row))):
@@ -181,16 +190,19 @@ def chain_link(similarity, sizes, link):
     followed = np.zeros(m, dtype=np.int64)
     left, first_left = np.ones(m, dtype=np.bool_), 0
     highest_of = np.empty(-(-m // _STRETCH), dtype=np.float64)
+    # A group is never its own neighbor.
     for g in range(m):
         similarity[g, g] = -np.inf
     chain = np.empty(m, dtype=np.int64)
     tip = 0
     for merge in range(m - 1):
+        # Continue the chain, or start a new one at the first group that is left.
         while not left[first_left]:
             first_left += 1
         if tip == 0:
             chain[0] = first_left
             tip = 1
+        # Follow nearest neighbors until two groups are each other's nearest.
         while True:
             last, previous = chain[tip - 1], chain[tip - 2] if tip > 1 else -1
             _follow(similarity[last], pairs[followed[last] : merge], shares[followed[last] : merge], link)
@@ -200,14 +212,17 @@ def chain_link(similarity, sizes, link):
                 break
             chain[tip] = b
             tip += 1
+        # A parent is never below its children, in spite of rounding.
         height = max(1.0 - similarity[last, b], made[last], made[b])
         a, b = min(last, b), max(last, b)
         tip -= 2
         pairs[merge, 0], pairs[merge, 1], shares[merge] = a, b, sizes[a] / (sizes[a] + sizes[b])
         heights[merge] = height
+        # Both rows must be up to date before they are combined.
         for part in (a, b):
             _follow(similarity[part], pairs[followed[part] : merge], shares[followed[part] : merge], link)
             followed[part] = merge + 1
+        # The row of the union replaces that of the first group; other rows follow when they are next read.
         row, absorbed = similarity[a], similarity[b]
         for g in range(m):
             row[g] = _join_similarities(row[g], absorbed[g], shares[merge], link)
@@ -226,6 +241,7 @@ def number_nodes(pairs):
     m = len(pairs) + 1
     parent = np.arange(2 * m - 1)
     nodes = np.empty((m - 1, 2), dtype=np.int64)
+    # Union-find over nodes: the root of a leaf is the node that currently contains it.
     for i in range(m - 1):
         a, b = root_of(parent, pairs[i, 0]), root_of(parent, pairs[i, 1])
         nodes[i, 0], nodes[i, 1] = min(a, b), max(a, b)
@@ -239,6 +255,7 @@ def cut(nodes, n_undone):
     """Return the group of each leaf after undoing the last `n_undone` merges; a group is identified by its top node."""
     m = len(nodes) + 1
     top = np.arange(2 * m - 1)
+    # From the last merge that stays to the first, so that each node passes its top node to both parts.
     for i in range(m - 2 - n_undone, -1, -1):
         top[nodes[i, 0]] = top[m + i]
         top[nodes[i, 1]] = top[m + i]
@@ -271,6 +288,7 @@ def keep_leaves(nodes, leaves):
     pairs = np.empty((max(len(leaves) - 1, 0), 2), dtype=np.int64)
     positions = np.empty(len(pairs), dtype=np.int64)
     n_pairs = 0
+    # A merge counts if both sides contain a selected leaf; otherwise the selected side takes the place of the node.
     for i in range(m - 1):
         a, b = below[nodes[i, 0]], below[nodes[i, 1]]
         if a >= 0 and b >= 0:

@@ -103,6 +103,7 @@ def invert(groups):
     n, n_clusters = len(groups.sizes), len(groups.weight)
     end = groups.last[n - 1]
     start, stop = np.zeros(n_clusters, dtype=np.int64), np.zeros(n_clusters, dtype=np.int64)
+    # Lengths of the lists first, so that all lists fit into one array without gaps.
     for e in range(end):
         stop[groups.indices[e]] += 1
     total = 0
@@ -112,6 +113,7 @@ def invert(groups):
         stop[c] = start[c]
     group, entry, share = np.empty(end, dtype=np.int32), np.empty(end, dtype=groups.spot.dtype), np.empty(end)
     largest = np.zeros(n_clusters)
+    # Groups in ascending order, so that each list is ascending, too.
     for g in range(n):
         for e in range(groups.first[g], groups.last[g]):
             c = groups.indices[e]
@@ -159,6 +161,7 @@ def keep_groups(groups, roots, room):
 def keep_lists(groups, near, tree, roots):
     """Return the lists of the groups `roots`, into which all others were merged; arrays are compacted in place."""
     scratch = _scratch(groups, near)
+    # Candidates are renumbered by their position among the groups that are left.
     number = np.full(len(tree.root), -1, dtype=np.int32)
     for g in range(len(roots)):
         number[roots[g]] = g
@@ -181,6 +184,7 @@ def keep_tree(tree, roots):
     number = np.full(len(tree.root), -1)
     for g in range(len(roots)):
         number[roots[g]] = g
+    # Partners are up to date here, hence among the groups that are left.
     partner = tree.partner[roots]
     for g in range(len(roots)):
         if partner[g] >= 0:
@@ -307,6 +311,7 @@ def choose(todo, groups, near, tree, determined):
             n += 1
         if np.all(compared[:n]):
             continue
+        # Expand the histogram once, so that a comparison reads only the entries of the candidate.
         for e in range(first[a], last[a]):
             dense[indices[e]] = values[e]
         winner, winner_key, winner_similarity = -1, 0.0, 0.0
@@ -323,8 +328,10 @@ def choose(todo, groups, near, tree, determined):
             similarity = _similarity(a, g, dense, first, last, indices, values, sizes, weight)
             bounds[a, candidate] = similarity
             key = np.rint(similarity * DECIMALS)
+            # In a tie the group created last wins, as on top of a nearest-neighbor chain.
             if key > winner_key or (key == winner_key and winner >= 0 and node[g] > node[winner]):
                 winner, winner_key, winner_similarity = g, key, similarity
+        # Only the entries that were set are cleared: the array has one entry per cluster of all members.
         for e in range(first[a], last[a]):
             dense[indices[e]] = 0.0
         # Only then is the winner nearer than every group that is not listed.
@@ -341,6 +348,7 @@ def _from_the_shortest(clusters, start, stop, order):
         longest = max(longest, stop[clusters[i]] - start[clusters[i]])
     if longest <= _LONG_LIST:
         return
+    # Beyond a few lists, sorting by comparison of neighbors would take quadratic time.
     if n > _FEW_LISTS:
         order[:n] = clusters[np.argsort(stop[clusters] - start[clusters])]
         return
@@ -401,6 +409,7 @@ def search(todo, groups, touching, near, tree):
             scale = weight[c] * dense[c] / sizes[a]
             if scale == 0.0:
                 continue
+            # Unsigned indices are faster: numba need not check whether they are negative.
             for f in range(np.uint64(start[c]), np.uint64(stop[c])):
                 g = np.uint32(group[f])
                 before = partial[g]
@@ -455,6 +464,7 @@ def search(todo, groups, touching, near, tree):
                 cutoff = max(enough, bounds[least])
         for e in range(first[a], last[a]):
             dense[indices[e]] = 0.0
+        # Sizes are stored to notice later that a listed group has grown.
         for i in range(n_listed):
             near.sizes[a, i] = sizes[listed[i]] if i < n else 0.0
         listed[n:], bounds[n:] = -1, 0.0
@@ -500,6 +510,7 @@ def join(pairs, groups, touching, tree, end, n_nodes):
         root[b], partner[b], tree.absorbed[a] = a, -1, b
     for g in range(len(root)):  # a group merged earlier follows its root into the new group
         root[g] = root[root[g]]
+    # Merged groups are skipped from now on; others learn whether their nearest group changed.
     for g in range(len(root)):
         if root[g] != g:
             tree.stale[g] = False
@@ -519,6 +530,7 @@ def _join_histograms(a, b, groups, touching, end):
     e, e_last, f, f_last = groups.first[a], groups.last[a], groups.first[b], groups.last[b]
     size = groups.sizes[a] + groups.sizes[b]
     groups.sizes[a], groups.first[a] = size, end
+    # Both histograms are sorted by cluster: merge them in one pass.
     while e < e_last or f < f_last:
         c = min(indices[e] if e < e_last else indices[f], indices[f] if f < f_last else indices[e])
         in_first, in_second = e < e_last and indices[e] == c, f < f_last and indices[f] == c
@@ -549,14 +561,17 @@ def join_while_many(groups, touching, near, tree, end, n_nodes, few):
     merges, heights = np.empty((n_left, 2), dtype=np.int64), np.empty(n_left)
     n_merges = 0
     while n_left > few:
+        # Only stale groups are searched: the nearest group of the others did not change.
         todo = np.flatnonzero(tree.stale)
         find_nearest(todo, groups, touching, near, tree)
         pairs, n_entries = mutual(groups, tree)
+        # No mutual pair: search all groups once more before concluding that none has any co-association.
         if len(pairs) == 0:
             if len(todo) == n_left:  # all groups were searched, and none has any co-association
                 break
             tree.stale[:] = tree.root == np.arange(len(tree.root))
             continue
+        # The space for new histograms is full: drop merged groups, and build the inverted lists again.
         if end + n_entries > len(groups.indices):
             roots = np.flatnonzero(tree.root == np.arange(len(tree.root)))
             near, tree = keep_lists(groups, near, tree, roots), keep_tree(tree, roots)
@@ -586,6 +601,7 @@ def products(selected, groups, touching, amount, out):
         for e in range(groups.first[a], groups.last[a]):
             c = groups.indices[e]
             weight, value = groups.weight[c], groups.values[e]
+            # The amounts are multiplied first, so that (a, b) and (b, a) get the same bits.
             for f in range(np.uint64(touching.start[c]), np.uint64(touching.stop[c])):
                 row[np.uint32(touching.group[f])] += weight * (value * amount[f])
         row[a] = 0.0
@@ -616,6 +632,7 @@ def _nearest_of_row(row, size, sizes, scale, node, highest_of):
         if highest_of[stretch] < least:
             continue
         for g in range(stretch * _STRETCH, min((stretch + 1) * _STRETCH, len(row))):
+            # A merged group has scale 0 and is never chosen.
             if row[g] * scale[g] >= least and row[g] > 0.0 and scale[g] > 0.0:
                 similarity = row[g] / (size * sizes[g])
                 key = np.rint(similarity * DECIMALS)
@@ -680,6 +697,8 @@ def join_few(products, groups, tree, n_nodes):
             scale[a], scale[b] = 1.0 / sizes[a], 0.0
             joined[a] = joined[b] = True
             tree.root[b] = a
+        # The nearest group of a stale group may have changed; others keep theirs, because similarities to merged groups
+        # only fall.
         for a in range(n):
             stale[a] = joined[a] or (partner[a] >= 0 and joined[partner[a]])
             if joined[a] and scale[a] > 0.0:

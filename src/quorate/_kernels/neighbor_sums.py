@@ -55,6 +55,7 @@ def shared_neighbors(indptr, indices, values, order, start, stop, width, out):
                 sums = total[indices[e]]
                 for q in range(len(own)):
                     sums[q] += own[q] if own[q] < value else value
+        # Only columns from the block on: the matrix is symmetric, and `symmetrize` mirrors them.
         for j in range(block, n):
             for q in range(n_rows):
                 out[order[block + q], order[j]] = total[j, q]
@@ -70,6 +71,7 @@ def sorted_lists(indptr, indices, values, order, position, start, stop, list_ptr
     """
     for i in range(start, stop):
         entries = slice(indptr[order[i]], indptr[order[i] + 1])
+        # Sorted by value, because `_add_triples_through` adds up steps from one value to the next.
         by_value = np.argsort(values[entries])
         list_indices[list_ptr[i] : list_ptr[i + 1]] = position[indices[entries][by_value]]
         list_values[list_ptr[i] : list_ptr[i + 1]] = values[entries][by_value]

@@ -40,14 +40,17 @@ def move_patterns(
     n_moved = 0
     for u in range(len(groups)):
         own, count = groups[u], counts[u]
+        # A fixed number of groups forbids emptying one.
         if fixed and members[own] == 1:
             continue
+        # What the loss loses if the pattern leaves its group, and what it would have on its own.
         alone, leaving = 0.0, 0.0
         for e in range(indptr[u], indptr[u + 1]):
             f = indices[e]
             alone += weights[f] * term(count, entropy)
             leaving += weights[f] * (terms[f, own] - term(histogram[f, own] - count, entropy))
         increase[:n_groups] = alone
+        # What it adds to each other group: only features that the group has rows of can differ from being alone.
         for e in range(indptr[u], indptr[u + 1]):
             f = indices[e]
             weight, rows, row_terms = weights[f], histogram[f], terms[f]
@@ -55,10 +58,12 @@ def move_patterns(
             for g in range(n_groups):
                 if rows[g] > 0.0:
                     increase[g] += weight * (term(rows[g] + count, entropy) - row_terms[g] - own_term)
+        # Stay unless a group is better by more than the tolerance; the first of equals wins.
         target, best = own, leaving - tolerance
         for g in range(n_groups):
             if g != own and members[g] > 0 and increase[g] < best:
                 target, best = g, increase[g] - tolerance
+        # A group of its own takes the first free number.
         if not fixed and members[own] > 1 and alone < best:
             target = 0
             while target < n_groups and members[target] > 0:
@@ -72,6 +77,7 @@ def move_patterns(
         members[own] -= 1
         members[target] += 1
         n_moved += 1
+        # Update only the features of the pattern, for both groups.
         for e in range(indptr[u], indptr[u + 1]):
             f = indices[e]
             histogram[f, target] += count
@@ -108,6 +114,7 @@ def merge_groups(weights, entropy, tolerance, fewest, forced, histogram, terms):
     n = histogram.shape[1]
     into, alive = np.arange(n), np.ones(n, dtype=np.bool_)
     increase = np.empty((n, n))
+    # All pairs once; after a merge only the row of the merged group is recomputed.
     for g in range(n):
         _merge_increases(g, weights, entropy, alive, histogram, terms, increase[g])
     n_left = n
@@ -122,6 +129,7 @@ def merge_groups(weights, entropy, tolerance, fewest, forced, histogram, terms):
             break
         alive[b] = False
         n_left -= 1
+        # Groups merged earlier follow into the new group.
         for g in range(n):
             if into[g] == b:
                 into[g] = a

@@ -24,12 +24,14 @@ def compete(
     n_features, n_units = units.shape
     scores = np.empty(n_units)
     for row in order:
+        # Distances to all units feature by feature: the inner loop over adjacent units uses vector instructions.
         scores[:] = 0.0
         for feature in range(n_features):
             value = rows[row, feature]
             for unit in range(n_units):
                 difference = value - units[feature, unit]
                 scores[unit] += difference * difference
+        # Smallest and second smallest score in one pass.
         winner = rival = -1
         best = second = np.inf
         for unit in range(n_units):
@@ -39,6 +41,7 @@ def compete(
                 winner, best = unit, score
             elif score < second:
                 rival, second = unit, score
+        # The winner learns; the rival is pushed away.
         for feature in range(n_features):
             value = rows[row, feature]
             units[feature, winner] += learning_rate * (value - units[feature, winner])

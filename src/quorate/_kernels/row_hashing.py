@@ -123,6 +123,7 @@ def mirrored(upper, n):
     columns_of, end = np.empty(len(upper), dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
     first = np.zeros(n + 1, dtype=np.int32)
     n_entries = 0
+    # First pass: columns of the entries of the upper half, and the number of entries of each full row.
     for a in range(n):
         row = upper[_row(a, n) + a : _row(a, n) + n]
         for offset in range(n - a):
@@ -135,6 +136,7 @@ def mirrored(upper, n):
             first[a + 1] += b > a
     first = np.cumsum(first).astype(np.int32)
     values, columns, filled = np.empty(first[n], upper.dtype), np.empty(first[n], np.int32), first.copy()
+    # Second pass: write every entry in its row and, mirrored, in the row of its column.
     for a in range(n):  # entries left of the diagonal were written with the rows before
         row = _row(a, n)
         for b in columns_of[end[a] : end[a + 1]]:
@@ -151,6 +153,7 @@ def count_met(patterns, n_clusters, clusters):
     """Return the number of clusters that share a pattern with each of the given clusters, added up; -1 is no
     cluster.
     """
+    # First the patterns of each cluster as lists, then one walk over them per cluster.
     number = np.full(n_clusters, -1, dtype=np.int32)
     for i in range(len(clusters)):
         number[clusters[i]] = i
@@ -168,6 +171,7 @@ def count_met(patterns, n_clusters, clusters):
                 end[number[c]] += 1
     last_met = np.full(n_clusters, -1, dtype=np.int32)
     total = 0
+    # A cluster is counted once per walk, whatever the number of patterns it shares.
     for i in range(len(clusters)):
         for p in pattern[last[i] : last[i + 1]]:
             for c in patterns[p]:
@@ -181,6 +185,7 @@ def count_met(patterns, n_clusters, clusters):
 def _slot(words, row, mask):
     """Return the home slot of one row of words in a table of mask + 1 slots."""
     key = np.uint64(0)
+    # A product spreads each word over the high bits, the shift brings them down: every bit influences the slot.
     for w in range(words.shape[1]):
         key = (key ^ np.uint64(words[row, w])) * _MIX
         key ^= key >> _SHIFT
@@ -209,6 +214,7 @@ def group_rows(words, base, slots, store, first, n_groups, group_of):
     mask = slots.shape[0] - 1
     for row in range(words.shape[0]):
         slot = _slot(words, row, mask)
+        # Linear probing: the next free slot, or the slot of an equal row.
         while slots[slot] >= 0 and not _equal(words, row, store, slots[slot]):
             slot = (slot + 1) & mask
         group = slots[slot]
@@ -228,6 +234,7 @@ def group_words(words, base, slots, store, first, n_groups, group_of):
     mask = np.uint64(slots.shape[0] - 1)
     for row in range(words.shape[0]):
         word = words[row, 0]
+        # The words of most ensembles fit into one; this path avoids loops over words.
         key = np.uint64(word) * _MIX
         slot = (key ^ (key >> _SHIFT)) & mask
         group = slots[slot]
@@ -272,6 +279,7 @@ def shared_rows(patterns, scale, lists, pattern, start, stop):
     columns = np.empty((stop - start) * n, dtype=np.int32)
     values = np.empty((stop - start) * n, dtype=scale.dtype)
     end = 0
+    # Row by row: sums in a dense vector, with a list of the columns that were met.
     for c in range(start, stop):
         first = end
         for e in range(lists[c], lists[c + 1]):
@@ -283,6 +291,7 @@ def shared_rows(patterns, scale, lists, pattern, start, stop):
                         columns[end] = d
                         end += 1
                     total[d] += scale[p]
+        # Columns ascending, as sparse matrices require them.
         columns[first:end].sort()
         for e in range(first, end):
             d = columns[e]

@@ -17,5 +17,6 @@ def hash_rows(bits, seed, out):
         for t in range(bits.shape[1]):
             key = (key ^ bits[i, t]) * _MIX
             key ^= key >> _HIGH
+        # A final mix (splitmix64), because the sample takes the rows with the smallest hashes.
         key = (key ^ (key >> _LOW)) * _MORE
         out[i] = key ^ (key >> _HIGH)

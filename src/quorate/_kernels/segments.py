@@ -48,6 +48,7 @@ def join_along_segments(
     joined if the sum reaches `threshold` at every fraction in `stops` of the way between its ends.
     """
     for e in range(len(pairs)):
+        # Pairs that are joined already need no test, which is the expensive part.
         a, b = root_of(parent, pairs[e, 0]), root_of(parent, pairs[e, 1])
         if a == b:
             continue
@@ -59,5 +60,6 @@ def join_along_segments(
                 break
         if inside:
             parent[max(a, b)] = min(a, b)
+    # Flatten the forest, so that the caller reads components directly.
     for point in range(len(parent)):
         parent[point] = root_of(parent, point)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from quorate._kernels._jit import jit, jit_fused
+from quorate._kernels.segments import root_of
 
 
 @jit_fused
@@ -30,6 +31,7 @@ def prim(points, least, edges, squared):
     for step in range(n - 1):
         left = n - 1 - step
         best = 0
+        # Update the distances to the tree by the point added last, and find the nearest point in the same pass.
         for position in range(left):
             point = outside[position]
             new = max(_squared_distance(points[added], points[point]), least[added], least[point])
@@ -38,6 +40,7 @@ def prim(points, least, edges, squared):
             other = outside[best]
             if distance[point] < distance[other] or (distance[point] == distance[other] and point < other):
                 best = position
+        # The last outside point takes the free position, so that no array is shifted.
         added = outside[best]
         outside[best] = outside[left - 1]
         edges[step, 0], edges[step, 1] = nearest[added], added
@@ -45,18 +48,10 @@ def prim(points, least, edges, squared):
 
 
 @jit
-def _find(parent, point):
-    """Return the representative of a point's cluster, and halve the path to it."""
-    while parent[point] != point:
-        parent[point] = parent[parent[point]]
-        point = parent[point]
-    return point
-
-
-@jit
 def _change_count(count, larger, size, change):
     """Add `change` to the number of clusters of a size; `larger` links the sizes present, ascending from entry 0."""
     count[size] += change
+    # Few different sizes are present at a time, so that a linear walk over them is cheap.
     previous = 0
     while larger[previous] < size:
         previous = larger[previous]
@@ -87,22 +82,27 @@ def genie_order(edges, threshold, order):
     # No edge before `resume` touches a cluster of size `smallest`: merging never makes one. The search goes on there.
     resume, smallest = 0, 1
     for step in range(n - 1):
+        # The smallest size changed: every edge may touch a cluster of the new size.
         if larger[0] != smallest:
             resume, smallest = following[n - 1], larger[0]
         n_clusters = n - step
         edge = following[n - 1]
+        # Gini index above the threshold, without division: differences / ((n_clusters - 1) n).
         uneven = differences > threshold * (n_clusters - 1) * n
         if uneven:
             edge = resume
-            while size[_find(parent, edges[edge, 0])] != smallest and size[_find(parent, edges[edge, 1])] != smallest:
+            while (
+                size[root_of(parent, edges[edge, 0])] != smallest and size[root_of(parent, edges[edge, 1])] != smallest
+            ):
                 edge = following[edge]
         if uneven or edge == resume:
             resume = following[edge]
+        # Take the edge out of the list of edges that are left.
         order[step] = edge
         following[preceding[edge]] = following[edge]
         if following[edge] < n - 1:
             preceding[following[edge]] = preceding[edge]
-        root, absorbed = _find(parent, edges[edge, 0]), _find(parent, edges[edge, 1])
+        root, absorbed = root_of(parent, edges[edge, 0]), root_of(parent, edges[edge, 1])
         a, b = size[root], size[absorbed]
         # The pairs of the two clusters leave the sum, those of their union enter it.
         differences += abs(a - b) - (a + b)
@@ -127,12 +127,12 @@ def cut(edges, order, n_clusters, labels):
     n = labels.shape[0]
     parent = np.arange(n)
     for step in range(n - n_clusters):
-        first_root, second_root = _find(parent, edges[order[step], 0]), _find(parent, edges[order[step], 1])
+        first_root, second_root = root_of(parent, edges[order[step], 0]), root_of(parent, edges[order[step], 1])
         # The lower point represents the cluster, so that numbers follow the first points.
         parent[max(first_root, second_root)] = min(first_root, second_root)
     n_numbered = 0
     for point in range(n):
-        root = _find(parent, point)
+        root = root_of(parent, point)
         if root == point:
             labels[point] = n_numbered
             n_numbered += 1

@@ -41,6 +41,7 @@ class _LanesModel(models.PrimitiveModel):
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Return the address of a row, from an array and the number of the row."""
     array = make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+    # Unsigned, so that numba adds no check for negative indices.
     row = context.cast(builder, arguments[1], signature.args[1], types.uintp)
     return builder.gep(builder.bitcast(array.data, _VECTOR.as_pointer()), [row])
 
@@ -62,6 +63,7 @@ def _store_row(array: Any, row: int, value: Any) -> None:
 
 def rows(n: int) -> Any:
     """(n, 8) uninitialized values, aligned so that each row is one cache line."""
+    # One more cache line than needed, so that the first row can start at a multiple of it.
     space = np.empty(n * WIDTH + _CACHE_LINE // 8)
     begin = -space.ctypes.data % _CACHE_LINE // 8
     return space[begin : begin + n * WIDTH].reshape(n, WIDTH)

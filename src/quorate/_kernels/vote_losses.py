@@ -17,6 +17,7 @@ def joint_terms(votes, terms, column, others, out):
     for position in range(len(others)):
         other, other_terms = votes[others[position]], terms[others[position]]
         total = 0.0
+        # Where either vote is 0 the term vanishes, so that most patterns are skipped.
         for u in range(len(own)):
             if own[u] > 0.0 and other[u] > 0.0:
                 both = own[u] + other[u]

@@ -61,6 +61,7 @@ def count_votes(
                 recall = others / (labeled[j, mine] - own[i])
             total = reach[cluster] - shared[mine, cluster] / labeled[j, mine] + recall
             for_mine += weights[j] * recall / total * np.sqrt(min(recall / held[j], 1.0))
+            # Sums are reset lazily per row: clearing all groups would cost more than the votes.
             for entry in range(first[cluster], first[cluster + 1]):
                 group = groups[entry]
                 if group == mine:
@@ -72,6 +73,7 @@ def count_votes(
                 sums[group] += weights[j] * votes[entry] / total
         if voting == 0.0:
             continue
+        # The runner-up is the other group with the largest share.
         best, best_rounded = 0.0, 0.0
         for entry in range(n_voted):
             group = voted[entry]

@@ -70,6 +70,7 @@ class Answer:
         (`noise="singletons"`). A row without any known label gets -1. The columns of a frame are matched by name.
         """
         ens = self.ensemble
+        # New rows are grouped into patterns first: rows of equal labels need one search only.
         ids = cluster_ids(ens, X)
         columns = [CodeColumn(ids[:, j], ens.n_clusters) for j in range(ens.n_members)]
         new = group_rows(columns, len(ids))

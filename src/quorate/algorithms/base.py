@@ -125,6 +125,7 @@ class Solution:
         return {k: answers[k] for k in ks}
 
     def _answer(self, k: int) -> Answer:
+        # A method that learns weights has others for every k, so that certainty and reports use those.
         labels, learned = self.cuts.cut(k), self.method._learned_weights(self.cuts, k)
         return Answer(self.ensemble, k, labels, self.weights if learned is None else learned, self.cuts.caution)
 
@@ -146,6 +147,7 @@ class Solution:
     def split(self, k: int) -> Split | None:
         """Return which cluster of the answer for k the answer for one more cluster splits; None if there is none."""
         coarse = self.answer(k)
+        # The finest cut has no split: there is no answer with one more cluster.
         if coarse.n_clusters >= self.cuts.max_clusters:
             return None
         return next_split(self.ensemble, coarse.weights, coarse.labels, self.cut(coarse.n_clusters + 1))
@@ -206,6 +208,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"The consensus method {cls.__name__} lacks {', '.join(missing)}. Add these texts to the class, or "
                 "declare it a base of other methods with abstract=True."
             )
+        # Exceptions are checked when the class is made, so that a misspelled promise is noticed before any test runs.
         for exception in cls.exceptions:
             if exception.split(", ")[0] not in PROMISES:
                 raise TypeError(
@@ -258,6 +261,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X : Ensemble or anything `Ensemble` takes
             Rows x members.
         """
+        # An ensemble stays as it is; anything else becomes one, with the checks and warnings of `Ensemble`.
         ens = as_ensemble(X)
         influence = self._weigh(ens)
         return Solution(ens, type(self), self._solve(ens, influence), influence / influence.sum())
@@ -277,6 +281,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def take(self, solution: Solution) -> Self:
         """Store the answer of a solution for `n_clusters`, and issue its warnings."""
         answer = solution.answer(self.n_clusters)
+        # The answer first: if it fails, the estimator keeps its former state.
         self._solution: Solution | None = solution
         self._trust: CrowdTrust | None = None
         self.answer_ = answer
@@ -291,6 +296,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         """Raise a clear error when a fitted attribute is read before `fit`."""
+        # Only names of fitted attributes (`labels_`), and only before `fit`; all other names raise the usual error.
         if name.endswith("_") and not name.startswith("_") and "answer_" not in self.__dict__:
             raise AttributeError(f"This {type(self).__name__} is not fitted yet, so it has no {name}. Call fit first.")
         return object.__getattribute__(self, name)  # raises the usual error
@@ -330,6 +336,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _cluster_influence(self, ens: Clusterings, influence: Floats) -> Floats:
         """(n_clusters,) the influence of each cluster: that of its member, times its certainty."""
         certainty = self._certainty(ens, influence)
+        # A weight of a member counts for each of its clusters.
         of_member = influence[ens.cluster_member]
         return of_member if certainty is None else of_member * certainty
 
@@ -337,6 +344,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         k = self.n_clusters
         if isinstance(k, str) and k == "auto":
             return
+        # A float such as 3.0 is refused as scikit-learn does, and True would count as 1.
         if k is None or isinstance(k, str | bool | float):
             raise InputError(
                 f'must be an integer or "auto"; got {brief_repr(k)}.', code="number-of-clusters", parameter="n_clusters"
@@ -469,6 +477,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         one column.
         """
         check_is_fitted(self)
+        # A single number is accepted, because a sweep over one k is often meant.
         ks = [n_clusters] if not isinstance(n_clusters, Iterable) else list(n_clusters)
         ks = [check_integer("n_clusters", k, low=1) for k in ks]
         rows = self.ensemble_.row_pattern

@@ -27,10 +27,12 @@ def mirkin_distances(ens: Ensemble) -> Floats:
     shared = ens.cooccurrence
     member = ens.cluster_member
     joined, together = np.zeros((2, ens.n_members, ens.n_members))
+    # Pairs of rows that each member groups, among the rows that the other one labels.
     np.add.at(joined, member, ens.coverage**2)
     # Sum of squared overlaps per pair of members, from the sparse co-occurrence of clusters.
     rows = np.repeat(member, np.diff(shared.indptr))
     np.add.at(together, (rows, member[shared.indices]), shared.data.astype(np.float64) ** 2)
+    # Rows that both label, added up over the clusters of one of them.
     common = np.zeros_like(joined)
     np.add.at(common, member, ens.coverage)
     # Pairs of rows that are not labeled by both members count as separated by both.

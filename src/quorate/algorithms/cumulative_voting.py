@@ -29,6 +29,7 @@ def voting_order(ens: Ensemble, influence: Floats) -> Ints:
     """Return the members of positive influence by decreasing entropy; ties in their own order."""
     of_member = np.zeros(ens.n_members)
     np.add.at(of_member, ens.cluster_member, ens.cluster_sizes)
+    # Entropy over the rows that a member labels.
     share = ens.cluster_sizes / of_member[ens.cluster_member]
     entropy = np.bincount(ens.cluster_member, weights=-share * np.log(share), minlength=ens.n_members)
     # Rounding and a stable sort: equal entropies keep the order of members on every machine.
@@ -67,6 +68,7 @@ class Votes:
         # Rows without a label of this member are summed in one more group, the last.
         ids = ens.patterns[:, member]
         label = np.where(ids >= 0, ids, stop) - start
+        # A row's vote is a mean over its clusters: divide by the influence of those that have a vote.
         per_influence = ens.counts * ratio(1.0, pattern_degrees(ens, self.influence))
         return np.asarray(
             (sum_by_group(ens, per_influence, label, stop - start + 1) * self.influence) @ self.of_cluster
@@ -127,6 +129,7 @@ class _Losses:
     """The information lost by merging any two columns of votes, or a lower bound of it."""
 
     def __init__(self, votes: Votes) -> None:
+        # Rows are summed by the clusters of the first member, which gives a bound of the loss that is cheap to compute.
         joint = votes.by_label(votes.first).T
         self.links, self.columns = votes.links, votes.of_cluster.T.copy()
         self.per_row = votes.ensemble.counts / joint.sum()
@@ -175,6 +178,7 @@ class _Losses:
         def of_patterns(part: slice) -> float:
             return float(_kernels.vote_losses.shared_terms(*links, self.per_row, *columns, part.start, part.stop))
 
+        # Blocks of fixed size, added in order: the sum does not depend on the number of threads.
         tasks = threads.blocks(len(self.per_row), _PATTERNS_PER_TASK)
         return sum(threads.in_threads(of_patterns, tasks))
 

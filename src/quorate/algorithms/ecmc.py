@@ -84,6 +84,7 @@ def complete_similarity(
         f"The completion of a matrix over {len(patterns):,} patterns",
         USE_NO_MATRIX,
     )
+    # Rounding: whether a pair is reliable must not depend on the order of summation.
     evidence = np.round(pattern_coassociation(ens, influence)[np.ix_(patterns, patterns)], 12)
     joined, observed = evidence >= thresholds[1], (evidence >= thresholds[1]) | (evidence <= thresholds[0])
     counts = ens.counts[patterns].astype(np.float64)
@@ -92,14 +93,17 @@ def complete_similarity(
         lam = float(np.sqrt(counts.sum() / n_observed)) if n_observed > 0 else 1.0
     similarity = np.zeros_like(evidence)
     objective, n_iterations, converged = 0.0, 0, True
+    # Blocks without reliable pairs between them are solved apart, which makes the eigenvectors much cheaper.
     for members in _connected(joined):
         inside = np.ix_(members, members)
+        # With D the counts, D^1/2 X D^1/2 over patterns has the nuclear norm of the matrix over all rows.
         scale = np.sqrt(np.outer(counts[members], counts[members]))
         block = Block(np.where(joined[inside], scale, 0.0), observed[inside], lam * scale)
         solved = complete_block(block, tolerance, max_iterations)
         similarity[inside] = solved.matrix / scale
         objective += solved.objective
         n_iterations, converged = max(n_iterations, solved.n_iterations), converged and solved.converged
+    # Rounding in the solver may leave tiny asymmetries and values outside of [0, 1].
     similarity = np.clip((similarity + similarity.T) / 2, 0.0, 1.0)
     share = n_observed / max(float(counts.sum()), 1.0) ** 2
     return Completion(patterns, similarity, objective, lam, share, n_iterations, converged)
@@ -144,19 +148,25 @@ def _iterate(block: Block, tolerance: float, max_iterations: int) -> CompletedBl
     data, observed, price = block
     size = np.linalg.norm(data)
     errors, multiplier = np.zeros_like(data), np.zeros_like(data)
+    # The usual first penalty of inexact augmented Lagrangian methods: 1.25 over the spectral norm.
     penalty = 1.25 / float(np.linalg.norm(data, 2))
     rank, next_balance, iteration, converged = 1, 10, 0, False
     while not converged and iteration < max_iterations:
         iteration += 1
+        # Step 1: X, by shrinking eigenvalues.
         shrunk = _shrink_eigenvalues(data - errors + multiplier / penalty, 1.0 / penalty, rank)
         rank = shrunk.rank
+        # Step 2: over-relaxation, which about halves the number of iterations.
         relaxed = _RELAXATION * shrunk.matrix + (1.0 - _RELAXATION) * (data - errors)
+        # Step 3: E, shrunk where observed; elsewhere any error is free.
         target = data - relaxed + multiplier / penalty
         before, errors = errors, np.where(observed, _soft(target, price / penalty), target)
+        # Step 4: multipliers and residuals; both residuals must be small.
         multiplier = penalty * (target - errors)
         primal = float(np.linalg.norm(data - shrunk.matrix - errors) / size)
         dual = float(penalty * np.linalg.norm(errors - before) / (np.linalg.norm(multiplier) + 1e-12))
         converged = primal < tolerance and dual < 10 * tolerance
+        # Balance the penalty more and more rarely, so that it settles and the iterations converge.
         if iteration >= next_balance:
             next_balance = iteration + max(10, iteration // 10)
             imbalance = primal / max(dual / 10, 1e-300)
@@ -180,12 +190,15 @@ def _shrink_eigenvalues(matrix: Floats, threshold: float, rank: int) -> _Shrunk:
     """Shrink the eigenvalues of a symmetric matrix towards 0; `rank` guesses how many are beyond the threshold."""
     n = len(matrix)
     n_requested = rank + 3
+    # Few leading eigenpairs by Lanczos iterations; twice as many until one is below the threshold.
     while n > _DENSE_SIZE and n_requested < n // 8:
+        # A fixed start vector, so that every run gives the same bits.
         start = np.random.default_rng(0).standard_normal(n)
         values, vectors = eigsh(matrix, n_requested, which="LM", v0=start)
         if np.abs(values).min() <= threshold:
             break
         n_requested *= 2
+    # Small or of high rank: a dense eigensolver is faster.
     else:
         values, vectors = eigh(matrix)
     values = _soft(values, threshold)
@@ -284,6 +297,7 @@ class ECMC(LinkageMethod):
                 hint="Raise max_iterations or tolerance.",
             )
         solved = link_completion(ens, completion, self.linkage)
+        # The first merge at distance 1 means that no two rows are similar at all.
         if len(solved.heights) and solved.heights[0] >= 1.0 - _NOTHING:
             warn(
                 "The completed similarity of all different rows is 0, so the clusters are arbitrary "

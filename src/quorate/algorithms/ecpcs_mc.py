@@ -19,6 +19,7 @@ class PropagatedCuts(MetaCuts):
 
     def solve(self, k: int) -> Partition:
         """Return the group of each pattern; if no two clusters overlap (a single member), that of average link."""
+        # Without any overlap there is nothing to walk over.
         if self.similarity.any():
             return super().solve(k)
         return Partition(self.eac_tree.cut(k)[self.covered])

@@ -28,10 +28,12 @@ def graph_cut(size: EnsembleSize, k: int, *, while_made: float, retained: float,
     `while_made` and `retained` are bytes per pair of clusters that share rows, in addition to the overlaps.
     `dense_matrices` is the number of matrices that a dense eigensolver needs.
     """
+    # Eigenvectors are computed in batches, so that k is rounded up.
     n_vectors = EIGENVECTOR_BATCH * -(-k // EIGENVECTOR_BATCH)
     is_dense = size.clusters <= DENSE_NODES
     vectors = dense_matrices * size.clusters if is_dense else max_basis_size(n_vectors) + 2 * n_vectors
     links = NUMBER * size.labels
+    # k-means holds the embedded patterns twice, and some vectors per pattern.
     embedded = links + max(links, size.patterns * NUMBER * (2 * k + 8))
     overlaps = 0.0 if size.keeps_cooccurrence else ENTRY * size.overlaps
     after = retained * size.overlaps + max(NUMBER * size.clusters * vectors, embedded)
@@ -60,6 +62,7 @@ def require_fit(name: str, ens: Clusterings, own: float, advice: str) -> None:
     """Raise an error if the memory is too small; `own` is what the method needs besides the agreement matrices."""
     size = ensemble_size(ens)
     needed = max(counting(size), retained_by_agreement(size) + max(passed_by_agreement(size), own))
+    # Labels and confidence of each row come in addition.
     needed += 2 * NUMBER * size.rows
     what = f"{name} of {ens.n_patterns:,} patterns by {ens.n_members:,} members with {ens.n_clusters:,} clusters"
     require_memory(with_slack(needed), what, advice)

@@ -74,5 +74,6 @@ class GPMGLA(GraphMethod):
 
     def _nodes(self, influence: Floats) -> Ints:
         """Return the clusters in the graph: those with influence; with weights by NCAI all, as in the paper."""
+        # With other weights a member of weight 0 must not matter, so its clusters leave the graph.
         as_in_paper = isinstance(self.weights, str) and self.weights == "ncai"
         return np.arange(len(influence)) if as_in_paper or not influence.any() else np.flatnonzero(influence)

@@ -54,6 +54,7 @@ class CenterCuts(ImprovedCuts):
             return -np.log2(centers + _LEAST_SHARE)
         if self.utility == "mode":
             return 1.0 - self._modes(centers)
+        # |center|^2 per member, for the distances that need it.
         squared = self._by_member(centers**2)[member]
         if self.utility == "category":
             return 1.0 + squared - 2.0 * centers
@@ -76,6 +77,7 @@ class CenterCuts(ImprovedCuts):
         if not self.norm:
             return self.share_of_cluster
         sizes = self.ensemble.cluster_sizes.astype(np.float64)[:, None]
+        # The score of a member's own labels is what its part of the utility could reach at best.
         share = sizes / self._by_member(sizes)[self.ensemble.cluster_member]
         if self.utility == "entropy":
             score = self._by_member(-share * np.log2(share))

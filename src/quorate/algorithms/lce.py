@@ -43,6 +43,7 @@ def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedG
 
     d_u is the row sum of B, I the influence of each cluster's member.
     """
+    # Clusters of members without weight are not nodes of the graph.
     active = np.flatnonzero(influence > 0)
     of_member = np.zeros(ens.n_members)
     of_member[ens.cluster_member] = influence
@@ -50,6 +51,7 @@ def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedG
     spread = weighted_triples(ens, of_member)
     spread *= decay
     np.fill_diagonal(spread, 1.0)
+    # From here on only active clusters: the dense matrix is the largest array of this method.
     spread = spread[np.ix_(active, active)]
     carried = spread * influence[active]  # carried[c, c'] = T_cc' I_c'
     # Row sums of B per cluster; the degree of a row is the sum over its clusters.

@@ -45,6 +45,7 @@ class MajorityCuts:
     def _groups(self, patterns: NDArray[np.int32], counts: Floats | Ints) -> Ints:
         """Return the group of each pattern."""
         start, member_patterns = self._patterns_of_clusters(patterns)
+        # Time grows with the pairs of patterns inside clusters: refuse early where clusters are large.
         pairs = float(np.sum(np.diff(start).astype(np.float64) ** 2))
         require_time(4 * pairs, f"Comparing {pairs:,.0f} pairs of patterns", "Use EAC, which needs fewer comparisons.")
         arrays = (patterns, self.influence / self.influence.sum(), start, member_patterns)
@@ -61,6 +62,7 @@ class MajorityCuts:
         clusters = patterns[row, member]
         order = np.argsort(clusters, kind="stable")
         sizes = np.bincount(clusters, minlength=self.ensemble.n_clusters)
+        # Stable sorting keeps patterns in ascending order within each cluster.
         return np.concatenate([[0], np.cumsum(sizes)]), row[order]
 
     def _move(self, arrays: tuple[Any, ...], counts: Floats, group: Ints) -> None:
@@ -68,6 +70,7 @@ class MajorityCuts:
         patterns = arrays[0]
         for _ in range(_MOST_SWEEPS):
             n_groups = int(group.max()) + 1
+            # One free group per pattern: each may end up alone.
             coverage = np.zeros((n_groups + len(group), patterns.shape[1]))
             for j, labels in enumerate(patterns.T):
                 coverage[:n_groups, j] = np.bincount(group, counts * (labels >= 0), minlength=n_groups)

@@ -50,5 +50,6 @@ class MCLA(MetaMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MetaCuts:
         similarity = jaccard(ens)
+        # A cluster is not its own neighbor in the graph.
         np.fill_diagonal(similarity, 0.0)
         return MetaCuts(ens, influence, similarity)

@@ -51,12 +51,14 @@ class MedianCuts(GroupCuts):
         co-association with all rows, then by the same weighted by the squares of these means, three times.
         """
         covered = super().covered
+        # Mean co-association with all rows, through clusters: no matrix over patterns is formed.
         phi, counts = indicators(self.ensemble, self.influence)[covered], self.ensemble.counts[covered]
         share = self._share[self.ensemble.cluster_member]
         total, index, keys = counts.sum(), np.ones(len(covered)), [-counts / counts.sum()]
         for _ in range(_ROUNDS_OF_ORDER):
             index = phi @ (share * (phi.T @ (counts * index**2))) / total
             keys.append(np.round(index, 12))
+        # lexsort takes the last key as the most important one, hence the reversed order.
         return covered[np.lexsort(keys[::-1])]
 
     @cached_property
@@ -72,6 +74,7 @@ class MedianCuts(GroupCuts):
     @cached_property
     def _labeled_sets(self) -> tuple[Bools, Ints]:
         """(p, sets) the patterns in each set that some member labels, and (M,) the set of each member."""
+        # Members that label the same rows share one feature of the loss.
         return np.unique(self.ensemble.patterns[self.covered] >= 0, axis=1, return_inverse=True)
 
     @cached_property
@@ -105,6 +108,7 @@ class MedianCuts(GroupCuts):
         """(features, capacity) rows of each group that have each feature."""
         n_features = self._features.shape[1]
         require_memory(16.0 * n_features * capacity, f"{capacity:,} groups by {n_features:,} clusters", USE_LINKAGE)
+        # Groups as columns: one product gives all histograms.
         rows_of = sp.csr_array((self.counts, (np.arange(len(groups)), groups)), shape=(len(groups), capacity))
         return np.ascontiguousarray((self._features.T @ rows_of).toarray())
 
@@ -136,6 +140,8 @@ class MedianCuts(GroupCuts):
         features = self._features
         while True:
             n_groups = int(groups.max()) + 1
+            # Room for new groups beyond those in use; if it is not enough, `move_patterns` stops and this loop makes
+            # more.
             capacity = n_groups if fixed else n_groups + max(16, n_groups // 4)
             histogram = self._histogram(groups, capacity)
             terms, members = self._terms(histogram), np.bincount(groups, minlength=capacity)
@@ -145,6 +151,7 @@ class MedianCuts(GroupCuts):
                     features.indptr, features.indices, self.counts, self._weights, self._entropy, fixed,
                     self._tolerance, groups, members, histogram, terms, n_groups,
                 )  # fmt: skip
+                # A sweep without moves is a local optimum; an unfinished sweep needs more room.
                 if moved == 0 or done < len(groups):
                     break
             groups = self._numbered(groups)
@@ -161,6 +168,7 @@ class MedianCuts(GroupCuts):
 
     def _best(self, starts: Iterator[Ints], k: int | None = None) -> Ints:
         """Return the best of what becomes of several starts, changed and searched again until that gives no better."""
+        # Local searches from several starts, then perturbations of the best one, until none is better.
         best = min((self.search(start, k) for start in starts), key=self._rank)
         while True:
             searched = (self.search(changed, k) for changed in self._changed(best, k))
@@ -171,6 +179,7 @@ class MedianCuts(GroupCuts):
 
     def _changed(self, groups: Ints, k: int | None) -> Iterator[Ints]:
         """Yield the partition with all groups split by a member; with few patterns also with any one of them moved."""
+        # Splitting all groups by a member undoes wrong merges that single moves cannot undo.
         for labels in self._members:
             split = self._numbered(groups * (int(labels.max()) + 1) + labels)
             if int(split.max()) < _MAX_MERGED:
@@ -190,6 +199,7 @@ class MedianCuts(GroupCuts):
         """The partitions (p,) of the members of least loss; patterns without label are one more group."""
         patterns = self.ensemble.patterns[self.covered][:, self.influence > 0]
         groups = [self._numbered(labels) for labels in patterns.T]
+        # Members of very many clusters make merging quadratic, and are poor starts anyway.
         small = [partition for partition in groups if partition.max() < _MAX_MERGED]
         return sorted(small, key=self._rank)[:_MAX_MEMBERS]
 
@@ -201,6 +211,7 @@ class MedianCuts(GroupCuts):
     def _starts(self) -> Iterator[Ints]:
         """Yield average link cut at co-association 1 - a / 2 (Gionis et al.), members, one group, patterns apart."""
         n = len(self.covered)
+        # A link above 1 - a / 2 lowers the loss of its pair, which is where the aggregation of Gionis et al. stops.
         joined = int(np.sum(np.round(1.0 - self.eac_tree.heights, 12) > 1.0 - self.a / 2))
         yield self._tree_groups(n - joined)
         yield from self._members
@@ -220,6 +231,7 @@ class MedianCuts(GroupCuts):
     def _starts_of(self, k: int) -> Iterator[Ints]:
         """Yield average link cut into k groups, and the free partition with its groups merged."""
         yield self._tree_groups(k)
+        # Merging the free partition is useful only downwards, and quadratic in the number of groups.
         if k < self.n_free <= _MAX_MERGED:
             yield self.merge(self.free, k)
 

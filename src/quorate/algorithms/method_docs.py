@@ -50,6 +50,7 @@ _WEIGHTS = ("ncai", "trust", "equal")
 
 def complete_docstring(cls: type) -> None:
     """Add the shared parameters and the fitted attributes to the docstring of a method."""
+    # numpydoc sections are taken apart, completed, and joined again.
     head, sections = _split(inspect.cleandoc(cls.__doc__ or ""))
     own = _entries(sections.pop("Parameters", ""))
     attributes = _entries(sections.pop("Attributes", ""))
@@ -64,6 +65,7 @@ def complete_docstring(cls: type) -> None:
 
 def _split(text: str) -> tuple[str, dict[str, str]]:
     """Split a docstring into what precedes its sections, and the sections by name."""
+    # Sections start with a name and a line of dashes.
     head, *parts = re.split(r"\n\n(\w+)\n-+\n", text)
     return head, {name: body.strip("\n") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 

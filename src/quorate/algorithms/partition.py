@@ -105,6 +105,7 @@ class GroupCuts:
     @cached_property
     def share_of_cluster(self) -> Floats:
         """(n_clusters,) the weight of each cluster's member, 1 on average over members."""
+        # Mean 1 over members, so that equal weights change nothing compared with the published methods.
         weights = self.influence / self.influence.sum() * self.ensemble.n_members
         return weights[self.ensemble.cluster_member]
 
@@ -122,6 +123,7 @@ class GroupCuts:
 
     def partition(self, k: int) -> Partition:
         """Return the partition into k groups, or as many as there are patterns; only the last one is kept."""
+        # More groups than patterns are impossible.
         k = min(k, self.max_clusters)
         return self._last.get(k, lambda: self.solve(k))
 
@@ -149,6 +151,7 @@ class GroupCuts:
         # The tree holds only the heaviest patterns; the others are assigned to its groups.
         rest = np.flatnonzero(labels < 0)
         if len(rest):
+            # The co-association uses weights that sum to 1.
             ens, weights = self.ensemble, self.influence / self.influence.sum()
             labels[rest] = nearest_group(ens, weights, self.lwea_tree.cut(k), ens.patterns[self.covered[rest]])
         return labels
@@ -196,6 +199,7 @@ class MetaCuts(GroupCuts):
     def solve(self, k: int) -> Partition:
         """Return the group with most votes of each pattern; groups without patterns are filled."""
         votes = meta_votes(self.members_of, self.share_of_cluster, self.cluster_cut.groups(k), k)
+        # Ties go to the first group after rounding, in any order of summation.
         groups = first_largest(votes)
         fill_empty(groups, votes, self.counts)
         return Partition(groups)
@@ -315,6 +319,7 @@ def relocate(groups: Ints, counts: Floats, k: int, distances: Callable[[Ints], F
         current = distances(groups)
         nearest = first_largest(-current)
         own = current[np.arange(len(nearest)), nearest]
+        # An empty group gets the pattern that is farthest from its own center.
         fill_empty(nearest, np.broadcast_to(own[:, None], current.shape), counts)
         value = float(counts @ own)
         # Without moves the next round would be identical, even for tolerance 0.

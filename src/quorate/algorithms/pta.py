@@ -70,6 +70,7 @@ class PTA(LinkageMethod):
                 check_integer(name, value, low=1)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> Dendrogram:
+        # Patterns without a label of any weighted member are not in the tree.
         leaves = covered_patterns(ens, influence)
         similarity = pattern_trajectory_similarity(ens, influence, leaves, self.n_neighbors, self.n_steps)
         # The original counts each pattern (microcluster) once in average link.

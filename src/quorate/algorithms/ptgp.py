@@ -115,7 +115,9 @@ class PTGP(GraphMethod):
         in_cluster = members.sum(axis=0)
         met = np.flatnonzero(in_cluster > 0)
         links = np.asarray(similarity @ members[:, met]) / in_cluster[met]
+        # Weights with mean 1, so that equal weights leave the published links unchanged.
         of_member = (influence / influence.sum() * ens.n_members)[ens.cluster_member[met]]
+        # A member of weight 0 has no links.
         links *= of_member
         links = links[:, of_member > 0]
         shares = links * ratio(1.0, links.sum(axis=1))[:, None]

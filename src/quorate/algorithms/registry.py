@@ -130,6 +130,7 @@ def methods() -> tuple[MethodInfo, ...]:
 
 def _describe(method: type[ConsensusMethod]) -> MethodInfo:
     parameters = {name: value.default for name, value in inspect.signature(method).parameters.items()}
+    # `n_clusters` is a parameter of `consensus` itself.
     del parameters["n_clusters"]
     facts = {fact: getattr(method, fact) for fact in FACTS}
     weighted = parameters["weights"] in ("ncai", "trust")
@@ -149,6 +150,7 @@ def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -
     allowed = _describe(METHODS[name]).parameters
     for parameter in params:
         if parameter not in allowed:
+            # Name the methods that do have the parameter: it may have been meant for one of them.
             others = [other for other in METHODS if parameter in _describe(METHODS[other]).parameters]
             raise InputError(
                 f"{'The default method' if method == AUTO else name} has no parameter {parameter!r}; it has "

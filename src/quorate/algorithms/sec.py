@@ -31,6 +31,7 @@ class SpectralCuts(ImprovedCuts):
 
     def distances(self, groups: Ints, k: int) -> Floats:
         """(p, k) squared distance of each pattern to the weighted mean of each group."""
+        # Each row counts by its degree, which turns the normalized cut into a weighted k-means.
         weights = self.counts * self.degrees
         rows = sp.csr_array((weights, (groups, np.arange(len(groups)))), shape=(k, len(groups)))
         total = np.bincount(groups, weights=weights, minlength=k).astype(np.float64)

@@ -25,6 +25,7 @@ def simrank_similarity(ens: Ensemble, influence: Floats, decay: float, n_iterati
     """
     phi = row_links(ens, influence[ens.cluster_member])
     of_clusters = simrank(ens, phi, decay, n_iterations)
+    # Only patterns of the tree: the others would make the matrix larger for nothing.
     similarity = ThroughClusters.of_all(sp.csr_array(phi[leaves]), of_clusters).matrix()
     # In place: the matrix over patterns is the largest array of this method.
     similarity *= decay

@@ -50,6 +50,7 @@ def strongest_columns(rows: Floats, links: Floats) -> Ints:
     labels = np.argmax(score, axis=1)
     sizes = np.bincount(labels, minlength=score.shape[1])
     for empty in np.flatnonzero(sizes == 0):
+        # A group with one pattern must not lose it.
         near = np.where(sizes[labels] > 1, score[:, empty], -1.0)
         chosen = int(np.argmax(near))
         if near[chosen] < 0:
@@ -81,6 +82,7 @@ class Connectivity:
 
     def multiply(self, weights: Floats, columns: Floats) -> Floats:
         """(m, j) M(w) X = H diag(w) H' X."""
+        # A member's weight counts for each of its clusters.
         of_cluster = weights[self.ensemble.cluster_member][:, None]
         return np.asarray(self.ensemble.incidence @ (of_cluster * self.sums(columns)))
 
@@ -88,6 +90,7 @@ class Connectivity:
     def gram(self) -> Floats:
         """(M, M) tr(M_i M_j): the squared Frobenius norm of the members' contingency table."""
         ens = self.ensemble
+        # Squared overlaps, summed by pairs of members.
         of_member = member_indicator(ens)
         return np.asarray((of_member @ ens.cooccurrence.astype(np.float64).power(2) @ of_member.T).toarray())
 
@@ -142,6 +145,7 @@ def simplex_minimum(gram: Floats, linear: Floats) -> Floats:
     gram = gram / scale + 1e-10 * np.eye(len(gram))
     linear = linear / scale
     w = np.zeros(len(linear))
+    # Start at the best single member; other members enter one by one.
     w[np.argmin(np.diag(gram) - 2 * linear)] = 1.0
     free = w > 0
     for _ in range(20 * len(w) + 20):
@@ -209,10 +213,13 @@ class WeightedConsensus:
         )
         matrix = Connectivity(self.ensemble)
         labels_rows = np.flatnonzero(np.diag(matrix.gram) > 0)  # a member without labels gets no weight
+        # The ridge keeps the weights of members similar; members without labels are not in the problem.
         penalized = (matrix.gram + self.ridge * np.eye(self.ensemble.n_members))[np.ix_(labels_rows, labels_rows)]
         labels = self.start.cut(k)
         with threads.linear_algebra(k):
             factors = factorize(matrix, self._first_weights(labels_rows), labels, k, self.n_updates)
+            # Learn weights and factors in turn; each factorization starts from the same labels, so that steps are
+            # comparable.
             for _ in range(self.n_iterations):
                 weights = np.zeros(self.ensemble.n_members)
                 weights[labels_rows] = simplex_minimum(

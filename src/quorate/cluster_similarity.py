@@ -56,6 +56,7 @@ def jaccard_links(ens: Clusterings) -> sp.csr_array:
 def neighbor_links(ens: Clusterings) -> sp.csr_array:
     """Return the Jaccard coefficients of different clusters."""
     links = jaccard_links(ens)
+    # A cluster is not its own neighbor.
     links.setdiag(0.0)
     links.eliminate_zeros()
     return links
@@ -215,6 +216,7 @@ class SactOperator:
 
     def __matmul__(self, x: Floats) -> Floats:
         """Return the product with x of shape (n_clusters,) or (n_clusters, j)."""
+        # The operator works on eight vectors at a time; for more, the matrix is cheaper.
         if x.ndim == 2 and x.shape[1] > _kernels.vector_lanes.WIDTH:
             return np.asarray(sact_similarity(self.lists.links, self.cluster_weights) @ x)
         return self._times(x[:, None])[:, 0] if x.ndim == 1 else self._times(x)
@@ -250,8 +252,9 @@ class SactOperator:
         def multiply(x: Floats) -> Floats:
             if x.shape[1] > _kernels.vector_lanes.WIDTH:
                 return np.asarray(matrix @ x + self @ ((self @ x) / degrees[:, None]))
-            ordered, beside = pad_to_eight(x, lists.order), _kernels.vector_lanes.rows(len(x))
+            ordered, of_matrix = pad_to_eight(x, lists.order), _kernels.vector_lanes.rows(len(x))
 
+            # One pass over the lists serves both terms, because the matrix has entries only between neighbors.
             def add(task: slice, sums: Floats) -> None:
                 _kernels.neighbor_sums.add_triples_and_product(
                     lists.indptr,
@@ -263,13 +266,13 @@ class SactOperator:
                     task.start,
                     task.stop,
                     sums,
-                    beside,
+                    of_matrix,
                 )
 
             linked = self._summed(ordered, add)
             linked /= degrees_in_order
             product = np.empty((len(x), _kernels.vector_lanes.WIDTH))
-            product[lists.order] = beside + self._in_order(linked)
+            product[lists.order] = of_matrix + self._in_order(linked)
             return product[:, : x.shape[1]]
 
         return multiply
@@ -365,6 +368,7 @@ def weighted_triples(ens: Clusterings, member_weights: Floats) -> Floats:
     links = neighbor_links(ens)
     of_cluster = member_weights[ens.cluster_member]
     triples = connected_triples(links, of_cluster)
+    # Triples through the cluster itself do not count.
     np.fill_diagonal(triples, 0.0)
     triples *= (ens.cluster_member[:, None] == ens.cluster_member) & (of_cluster > 0)
     largest = triples.max(initial=0.0)

@@ -104,6 +104,7 @@ class Clusterings:
         return self._sum_over_blocks(lambda block: scaled_cooccurrence(block, block.counts))
 
     def _sum_over_blocks(self, part: Callable[[Ensemble], sp.csr_array]) -> sp.csr_array:
+        # Blocks are added one after the other, so that only two of them are in memory.
         first, *others = range(len(self._blocks))
         total = part(self._blocks[first])
         for i in others:
@@ -118,6 +119,7 @@ class Clusterings:
     def _expected_overlaps(self) -> float:
         """Upper bound of the pairs of clusters that share rows: all pairs of clusters of different members."""
         sizes = np.diff(self.cluster_offsets).astype(np.float64)
+        # A pattern contributes at most M^2 pairs, which is the tighter bound for few patterns.
         return min(float(sizes.sum() ** 2 - (sizes**2).sum() + sizes.sum()), float(self.n_patterns) * self.n_members**2)
 
     @property
@@ -240,6 +242,7 @@ class Ensemble(Clusterings):
         n_rows = len(vectors[0])
         if n_rows == 0:
             raise _no_rows()
+        # Only tables are examined for columns that are not clusterings; lists and dictionaries are taken as they are.
         from_table = names is None and not isinstance(labels, Mapping | list | tuple | Iterator)
         if from_table and source_names is not None:
             positions = choose_members(source_names, vectors)
@@ -273,6 +276,7 @@ class Ensemble(Clusterings):
         self.names, self.noise, self.levels = names, noise, levels
         self.n_rows = int(row_counts.sum())
         self._check_not_empty()
+        # Cluster ids count over all members: codes plus the first id of the member.
         self.patterns = np.where(codes >= 0, codes + self.cluster_offsets[:-1].astype(np.int32), np.int32(-1))
         self.row_counts, self.weighted = row_counts, weights is not None
         self.counts = row_counts if weights is None else weights
@@ -286,6 +290,7 @@ class Ensemble(Clusterings):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the pattern table, without the caches derived from it."""
+        # Caches are left out: they can be large, and are computed again when needed.
         state = {name: getattr(self, name) for name in _STATE}
         return state if self.weighted else {**state, "counts": None}
 
@@ -497,6 +502,7 @@ class Ensemble(Clusterings):
                 code="weighted-ensemble",
                 hint="Build the ensemble again with row_weights.",
             )
+        # Patterns of the old and the new members as two columns: their distinct pairs are the new patterns.
         columns = [CodeColumn(ens.row_pattern, ens.n_patterns) for ens in (self, added)]
         pairs = group_rows(columns, self.n_rows)
         own, new = counted_labels(self), counted_labels(added)
@@ -581,6 +587,7 @@ def as_clusterings(labels: Any) -> Clusterings:
 
 def _of_result(labels: Any) -> Any:
     """Return the ensemble of a result (`ensemble`) or of a fitted estimator (`ensemble_`), or `labels` as it is."""
+    # Results and estimators hold their ensemble, so that functions accept them in place of labels.
     for attribute in ("ensemble", "ensemble_"):
         if isinstance(ens := getattr(labels, attribute, None), Clusterings):
             return ens
@@ -612,6 +619,7 @@ def ensemble_of_patterns(
     row_pattern : (n,), first_row : (m,), optional
         Pattern of each row and first row of each pattern, where rows are known.
     """
+    # `__init__` encodes labels; here the codes are given.
     ens = object.__new__(Ensemble)
     ens._store(names, noise, levels, codes, row_counts, weights, row_pattern, first_row)
     return ens
@@ -633,6 +641,7 @@ def from_counted_labels(counted: CountedLabels, *, noise: Noise = "missing") -> 
 def with_rows(ens: Ensemble, row_pattern: NDArray[np.int32]) -> Ensemble:
     """Return an ensemble built from patterns together with the pattern (n,) of each row."""
     first_row = np.full(ens.n_patterns, ens.n_rows, dtype=np.int64)
+    # The smallest row of each pattern.
     np.minimum.at(first_row, row_pattern, np.arange(ens.n_rows))
     weights = ens.counts.astype(np.float64) if ens.weighted else None
     table = (ens.names, ens.noise, ens.levels, pattern_codes(ens), ens.row_counts, weights)
@@ -664,6 +673,7 @@ def counted_labels(ens: Ensemble) -> CountedLabels:
 
 def equal_rows(ens: Ensemble) -> Ints:
     """(m,) how many equal rows each pattern counts like: its weight, if weights are counts, or else its rows."""
+    # Weights that are counts are whole numbers after division by their unit.
     whole = np.rint(ens.counts).astype(np.int64)
     return whole if np.array_equal(whole, ens.counts) else ens.row_counts
 
@@ -676,6 +686,7 @@ def one_row(ens: Ensemble) -> Floats:
 def cluster_ids(ens: Ensemble, labels: Any) -> NDArray[np.int32]:
     """(rows, M) cluster ids of new rows labeled by the same members; -1 for labels that are missing or new."""
     vectors, names = split_members(labels)
+    # Columns are matched by name only if the members have names of their own.
     if names is not None and ens.names != check_names(None, ens.n_members):
         if not set(ens.names) <= set(names):
             raise InputError(
@@ -753,6 +764,7 @@ def cooccurrence_by_degree(ens: Clusterings, cluster_weights: Floats) -> tuple[s
     The result is a matrix and a number by which it is to be divided: `cooccurrence` and d where all rows have the same
     d, so that nothing is computed again.
     """
+    # Only the extremes matter: if they agree, all rows have the same degree.
     extremes = [
         extreme(pattern_degrees(block, cluster_weights)) for block in ens._blocks for extreme in (np.min, np.max)
     ]

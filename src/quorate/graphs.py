@@ -62,6 +62,7 @@ def components(graph: sp.csr_array) -> Ints:
 
     In a symmetric graph the strong components are the connected ones, and finding them needs no transpose.
     """
+    # Stored zeros would connect components.
     if (graph.data == 0).any():
         graph = graph.copy()
         graph.eliminate_zeros()

@@ -112,6 +112,7 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     table, *others = threads.in_threads(hash_part, parts)
     translations = [np.arange(table.n_groups, dtype=np.int32), *(table.merge(other) for other in others)]
     # Sorting the distinct rows makes the result independent of the order of the rows.
+    # lexsort takes the last key as the most important one, hence the reversed words.
     order = np.lexsort(table.words.T[::-1])
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -119,6 +120,7 @@ def group_rows(columns: Sequence[Codes], n_rows: int) -> Grouping:
     def finish_part(task: tuple[slice, NDArray[np.int32]]) -> Ints:
         part, translation = task
         counts = np.zeros(len(order), dtype=np.int64)
+        # Provisional numbers of each thread become the final ones, and are counted in the same pass.
         _kernels.row_hashing.translate_and_count(row_pattern[part], rank[translation], counts)
         return counts
 
@@ -151,6 +153,7 @@ def _matrix_of(vectors: Sequence[NDArray[np.integer]]) -> NDArray[np.integer] | 
         return None
     if matrix.shape != (len(vectors[0]), len(vectors)) or matrix.dtype != vectors[0].dtype:
         return None
+    # Columns of one matrix are recognized by their addresses: no copy is made to find out.
     address, step = matrix.__array_interface__["data"][0], matrix.itemsize
     expected = [(address + j * step, matrix.strides[:1]) for j in range(len(vectors))]
     actual = [(vector.__array_interface__["data"][0], vector.strides) for vector in vectors]
@@ -173,10 +176,12 @@ def _column_extents(block: NDArray[np.integer]) -> tuple[NDArray[np.integer], ND
 def merge_groups(grouping: Grouping, columns: Sequence[Codes]) -> Grouping:
     """Return the grouping by new codes of its groups, under which some groups may become equal."""
     merged = group_rows(columns, len(grouping.codes))
+    # Groups stay distinct: only their order may have changed.
     if len(merged.codes) == len(grouping.codes):
         first_row = grouping.first_row[merged.first_row]
     else:
         first_row = np.full(len(merged.codes), len(grouping.row_pattern), dtype=np.int64)
+        # Groups that became equal have the smallest of their first rows.
         np.minimum.at(first_row, merged.row_pattern, grouping.first_row)
     counts = np.bincount(merged.row_pattern, weights=grouping.counts, minlength=len(merged.codes)).astype(np.int64)
     same = np.array_equal(merged.row_pattern, np.arange(len(grouping.codes)))
@@ -194,6 +199,7 @@ def find_rows(codes: NDArray[np.int32], sizes: Sequence[int], queries: NDArray[n
     """Return the position of each row of `queries` among the distinct rows `codes`, or -1."""
     packing = Packing(sizes)
     table = _HashTable(packing.n_words)
+    # The known rows first, so that their groups are their positions.
     table.add(packing.pack(list(codes.T)), 0, np.empty(len(codes), dtype=np.int32))
     position = np.empty(len(queries), dtype=np.int32)
     table.add(packing.pack(list(queries.T)), 0, position)
@@ -206,6 +212,7 @@ class Packing:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.radix = [size + 1 for size in sizes]  # one more for missing
         self.word = []
+        # Codes are digits of a number with mixed radix; as many as fit share one word.
         word, product = 0, 1
         for radix in self.radix:
             if product * radix >= 2**63:  # the next code would overflow the word
@@ -214,6 +221,7 @@ class Packing:
             self.word.append(word)
         self.n_words = word + 1
         self.weight = [1] * len(self.radix)
+        # The last digit of a word has weight 1, so that words sort like rows of codes.
         for j in reversed(range(len(self.radix) - 1)):
             if self.word[j] == self.word[j + 1]:
                 self.weight[j] = self.weight[j + 1] * self.radix[j + 1]
@@ -247,6 +255,7 @@ class Packing:
         codes = np.empty((len(words), len(self.radix)), dtype=np.int32)
         for j in reversed(range(len(self.radix))):
             remaining[:, self.word[j]], codes[:, j] = np.divmod(remaining[:, self.word[j]], self.radix[j])
+        # Codes were shifted by one, because 0 stands for missing.
         codes -= 1
         return codes
 
@@ -277,12 +286,14 @@ class _HashTable:
         n_before = self.n_groups
         self.add(other.words, 0, translation)
         new = translation >= n_before
+        # A group that is new here keeps its first row from the other table.
         self.first[translation[new]] = other.first[: other.n_groups][new]
         return translation
 
     def _reserve(self, capacity: int) -> None:
         if capacity <= len(self._store):
             return
+        # Doubling keeps the cost of growing proportional to the rows.
         capacity = max(capacity, 2 * len(self._store))
         grown = np.empty((capacity, self._store.shape[1]), dtype=np.int64)
         grown[: self.n_groups] = self.words
@@ -300,11 +311,13 @@ def group_labels(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) 
     rows.
     """
     order = range(len(vectors))
+    # Plain integers need no encoding before hashing; everything else becomes codes first.
     plain = [j for j, vector in enumerate(vectors) if is_plain(vector)]
     columns: dict[int, Codes] = {}
     if plain:
         bounds = extents([np.asarray(vectors[j]) for j in plain])
         for j, (low, high) in zip(plain, bounds, strict=True):
+            # A wide range would waste bits of the words, and is encoded like other labels.
             if high - low < _WIDEST_SPAN:
                 columns[j] = CodeColumn(np.asarray(vectors[j]), high - low + 1, low)
     others = [j for j in order if j not in columns]
@@ -354,12 +367,14 @@ def _with_noise_alone(groups: LabelGroups, noise: Noise) -> LabelGroups:
     for j, code in enumerate(groups.noise_codes):
         if code < 0:
             continue
+        # The noise cluster is replaced by one cluster per row, which are numbered before all others.
         alone, before, after = codes[:, j] == code, (codes[:, j] >= 0) & (codes[:, j] < code), codes[:, j] > code
         n_alone = int(alone.sum())
         codes[before, j] += n_alone
         codes[after, j] += n_alone - 1
         codes[alone, j] = np.arange(n_alone)
         levels[j] = np.concatenate([np.full(n_alone, -1, dtype=levels[j].dtype), np.delete(levels[j], code)])
+    # Rows that were noise point to their own lines, all others to the line of their pattern.
     line_of = np.empty(len(grouping.codes), dtype=np.int64)
     line_of[~noisy] = np.arange((~noisy).sum())
     row_line = line_of[grouping.row_pattern]

@@ -284,6 +284,7 @@ def mean_coassociation(ens: Ensemble, weights: Floats, labels: Labels, cluster_i
     """(rows, groups) mean co-association of each row of cluster ids, -1 for missing, with the rows of each group."""
     share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
     share /= group_sizes(ens, labels)[:, None]
+    # A lookup table instead of a sparse product: ids are read as they are.
     by_cluster = np.concatenate([share.T, np.zeros((1, len(share)))])  # id -1 is the row of zeros
     mean = np.zeros((len(cluster_ids), len(share)))
     for ids in cluster_ids.T:

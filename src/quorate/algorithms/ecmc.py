@@ -198,8 +198,7 @@ def _shrink_eigenvalues(matrix: Floats, threshold: float, rank: int) -> _Shrunk:
         if np.abs(values).min() <= threshold:
             break
         n_requested *= 2
-    # Small or of high rank: a dense eigensolver is faster.
-    else:
+    else:  # small or of high rank: a dense eigensolver is faster
         values, vectors = eigh(matrix)
     values = _soft(values, threshold)
     nonzero = values != 0

@@ -62,10 +62,12 @@ class PatternGroups:
         Clusters count by their member's weight and their certainty.
         """
         clusters, first = pattern_clusters(ens)
+        # The common case, all patterns, shares the arrays of the ensemble.
         if not np.array_equal(leaves, np.arange(ens.n_patterns)):
             selected = ens.incidence[leaves]
             clusters, first = selected.indices, selected.indptr
         sizes = ens.counts[leaves].astype(np.float64)
+        # With h = w / sqrt(covering weight), the inner product of two histograms is their co-association.
         values = np.repeat(ratio(1.0, np.sqrt(covered[leaves])) * sizes, np.diff(first))
         share = weights[ens.cluster_member] / weights.sum()
         if certainty is not None:
@@ -115,6 +117,7 @@ class ActiveGroups:
     def of_leaves(cls, leaves: PatternGroups) -> ActiveGroups:
         """Return all leaves, each a group, without known nearest groups."""
         kernels, n, n_entries = _kernels.nearest_groups, len(leaves), len(leaves.indices)
+        # Positions in lists that grow to at most four times the entries; 32 bits halve the memory where they suffice.
         spot = np.empty(n_entries, dtype=np.int32 if n_entries < np.iinfo(np.int32).max // 4 else np.int64)
         first, last = leaves.indptr[:-1].copy(), leaves.indptr[1:].copy()
         histograms = (first, last, leaves.indices, leaves.values, spot)
@@ -207,6 +210,7 @@ def average_link(leaves: PatternGroups) -> Merges:
     n = len(leaves)
     if n == 0:
         return join_rest([], [], np.arange(n))
+    # The matrix of the last groups may be as large as the histograms, but not larger.
     few = isqrt(max(_FEW_SIMILARITIES, _SIMILARITIES_PER_ENTRY * len(leaves.indices)))
     front = ActiveGroups.of_leaves(leaves)
     del leaves  # `front` frees them when it reserves space
@@ -225,6 +229,7 @@ def average_link(leaves: PatternGroups) -> Merges:
 
 def report_merging(pace: Pace, n_groups: int, n: int, done: float) -> None:
     """Report an estimate of the completed fraction of the time, with n_groups of n groups left."""
+    # Later rounds have fewer groups and mostly find partners in lists; the first one takes most of the time.
     later = _FIRST_ROUND + (1 - _FIRST_ROUND) * (1 - n_groups / n)
     pace.at(_FIRST_ROUND * done if n_groups == n else later)
 
@@ -252,6 +257,7 @@ def single_link(groups: PatternGroups) -> Merges:
         outside = np.flatnonzero((partner >= 0) & (part[partner] != part))
         if len(outside) == 0:
             break
+        # One edge per part, the best one, and all parts merge along their edges.
         chosen = _best_edge_of_each_part(part[outside], outside, partner[outside], best[outside])
         edges.append(np.stack([chosen, partner[chosen]], axis=1))
         heights.append(1.0 - best[chosen])
@@ -267,6 +273,7 @@ def _best_edge_of_each_part(part: Ints, pattern: Ints, partner: Ints, similarity
     Edges are compared by rounded similarity, then by their patterns, in one order for all parts: so no cycle closes.
     """
     low, high = np.minimum(pattern, partner), np.maximum(pattern, partner)
+    # By part, then by similarity: the last entry of each part is its best edge.
     order = np.lexsort((low, high, np.rint(similarity * 1e12), part))
     last = order[np.append(np.diff(part[order]) > 0, True)]
     _, unique = np.unique(np.stack([low[last], high[last]]), axis=1, return_index=True)
@@ -275,6 +282,7 @@ def _best_edge_of_each_part(part: Ints, pattern: Ints, partner: Ints, similarity
 
 def join_rest(pairs: list[Ints], heights: list[Floats], leaf: Ints) -> Merges:
     """Join the remaining groups, which have no co-association, at distance 1, in the order of their first patterns."""
+    # Chained to the first leaf, so that the order of these arbitrary merges does not depend on the rows.
     rest = np.stack([np.broadcast_to(leaf[:1], len(leaf) - 1), leaf[1:]], axis=1) if len(leaf) else np.empty((0, 2))
     return Merges(
         np.concatenate([*pairs, rest]).astype(np.int64), np.concatenate([*heights, np.ones(max(len(leaf) - 1, 0))])

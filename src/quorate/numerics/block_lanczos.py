@@ -41,6 +41,7 @@ def sparse_product(matrix: sp.csr_array, x: Floats) -> Floats:
     """Return a matrix of float64 times x of shape (n, j); up to eight vectors are multiplied in threads."""
     if x.shape[1] > _kernels.vector_lanes.WIDTH:
         return np.asarray(matrix @ x)
+    # More vectors than eight are rare; SciPy's product serves them.
     product, tasks = product_tasks(matrix.indptr, unsigned_indices(matrix), matrix.data, pad_to_eight(x))
     threads.run_in_threads(tasks)
     return product[:, : x.shape[1]]
@@ -112,6 +113,7 @@ class _Iterations:
     ) -> None:
         self.multiply, self.n_pairs, self.on_progress = multiply, n_pairs, on_progress
         self.width = _kernels.vector_lanes.WIDTH
+        # One block less than the whole space, because the next block must be orthogonal to the basis.
         self.most = min(max_basis_size(n_pairs), n - self.width)
         self.basis = np.empty((self.most + self.width, n))
         self.projected = np.zeros((self.most, self.most))
@@ -122,6 +124,7 @@ class _Iterations:
         """C"""
         self.cleaned, self.restarted = True, False
         """Whether the next block was made orthogonal to the whole basis: every second one, and all after a restart."""
+        # A random but fixed start: almost surely not orthogonal to any leading eigenvector, and the same in every run.
         self.basis[: self.width] = np.linalg.qr(np.random.default_rng(0).standard_normal((n, self.width)))[0].T
 
     def run(self) -> tuple[Floats, Floats] | None:
@@ -146,6 +149,7 @@ class _Iterations:
         """Return the basis size for the next convergence check: slightly before convergence is expected from the
         recent rate.
         """
+        # Residuals fall about exponentially with the size of the basis.
         rate = (np.log(before[1]) - np.log(left)) / (self.dim - before[0])
         usual = _LOOK_EVERY * self.dim
         return self.dim + (min(usual, _SOONER * (np.log(left) - np.log(_TOLERANCE)) / rate) if rate > 0 else usual)
@@ -201,6 +205,7 @@ class _Iterations:
 
     def restart(self) -> None:
         """Keep only the leading Ritz vectors; the next block stays, and is coupled with all of them."""
+        # More Ritz vectors than requested: those just behind the requested ones converge next.
         values, inner, _ = self.ritz(n_more=min(2 * self.width, (self.most - self.n_pairs) // 2))
         n_restarted = len(values)
         following = self.basis[self.dim : self.dim + self.width].copy()
@@ -217,6 +222,7 @@ def _orthonormal(vectors: Floats) -> tuple[Floats, Floats, float]:
     Well-conditioned vectors are orthonormalized by the Cholesky factor of their Gram matrix, in a third of the time of
     QR.
     """
+    # Cholesky squares the condition number, so that it serves only well-conditioned blocks.
     products = vectors.T @ vectors
     least = float(np.linalg.eigvalsh(products)[0])
     if least > _WELL_CONDITIONED**2:

@@ -89,6 +89,7 @@ def weighted_kmeans(
     report_progress(f"The {k} clusters of {len(points):,} patterns")
     if init == "first-row":
         assert first_row is not None
+        # In the order of first rows, because ties go to the first row in the authors' program.
         order = np.argsort(first_row)
         labels = np.empty(len(points), dtype=np.int64)
         labels[order], inertia = _from_first(Points(points[order], weights[order]), k)
@@ -101,8 +102,10 @@ def weighted_kmeans(
         if init == "k-means++":
             starts = (_plus_plus(points, weights, k, random) for _ in range(n_init))
         else:
+            # A row is drawn, not a pattern: points count by their weight.
             firsts = random.choice(len(points), size=n_init, p=weights / weights.sum())
             starts = (spread_out(blocks, points[first], k, key or farthest, hold=True) for first in firsts)
+        # The run of least inertia; `min` keeps the first of equals.
         best = min((lloyd(blocks, centers, len(centers)) for centers in starts), key=lambda run: run.inertia)
     return KMeansResult(best.labels(points, 0)[0], best.inertia)
 
@@ -243,6 +246,7 @@ def _plus_plus(points: Floats, weights: Floats, k: int, random: np.random.Genera
     distances = np.full(len(points), np.inf)
     while len(chosen) < k:
         _lower_distances(points, points[chosen[-1]], distances)
+        # Points that equal a center up to rounding are not drawn again.
         mass = weights * np.where(np.rint(distances * ROUNDING) > 0, distances, 0.0)
         if mass.sum() <= 0:
             break
@@ -273,6 +277,7 @@ class Assignment:
             lambda rows: _kernels.lloyd.assign(points, columns, self.scale, rows.start, rows.stop, labels, distances),
             _tasks(len(points)),
         )
+        # Moved points belong to their new cluster whatever the distances say.
         for index, label in self.moved.items():
             if offset <= index < offset + len(points):
                 labels[index - offset], distances[index - offset] = label, 0.0
@@ -303,6 +308,7 @@ def lloyd(blocks: Blocks, centers: Floats, k: int, *, scale: float = ROUNDING) -
         if not clusters.sizes.all():
             assignment = Assignment(centers, _reseed(blocks, assignment, clusters.sizes), scale)
             clusters = _gather(blocks, assignment, k)
+        # Centers decide everything, so that equal centers mean convergence.
         if np.array_equal(clusters.means, centers):
             break
         centers = clusters.means
@@ -315,6 +321,7 @@ def _gather(blocks: Blocks, assignment: Assignment, k: int) -> _Gathered:
     offset = 0
     for block in blocks:
         labels, distances = assignment.labels(block.values, offset)
+        # Fixed points pull centers, but a cluster needs a point of its own.
         if not block.fixed:
             sizes += np.bincount(labels, minlength=k)
         _kernels.lloyd.add_up(block.values, block.weights, labels, sums, weights)

@@ -100,6 +100,7 @@ class Dendrogram:
         """
         k = check_integer("k", k, low=1)
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
+        # Equal rows must get equal labels, so the tree with one leaf per pattern is cut.
         tree = self.pattern_tree
         if self.max_clusters:
             groups[tree.leaf_pattern] = cut_merges(tree.merges, k)
@@ -112,6 +113,7 @@ class Dendrogram:
         The lifetime of all patterns counts only if some rows share a pattern; otherwise every row would be a cluster.
         """
         heights = self.pattern_tree.heights
+        # Rows of one pattern that are not equal to the method are joined at their own height first.
         rows_together = 0.0 if self.leaf_heights is None else self.leaf_heights.max(initial=0.0)
         below = np.concatenate([[rows_together], heights])[:-1]
         lifetimes = np.maximum(heights - below, 0.0)[::-1].copy()
@@ -151,6 +153,7 @@ class Dendrogram:
             return self._restricted(with_rows).to_scipy(rows=True)
         within = _join_equal_rows(row_leaf)
         first_row = np.full(n_leaves, -1)
+        # Reversed, so that the first row of each leaf is written last and stays.
         first_row[row_leaf[::-1]] = np.arange(len(row_leaf))[::-1]
         between = first_row[_kernels.merge_chain.first_leaves(self.merges)]
         low = np.zeros(n_leaves) if self.leaf_heights is None else self.leaf_heights
@@ -164,6 +167,7 @@ class Dendrogram:
         patterns, first, n_leaves = np.unique(self.leaf_pattern, return_index=True, return_counts=True)
         first_leaf, n_own = np.full(self.ensemble.n_patterns, -1), np.ones(self.ensemble.n_patterns, dtype=np.int64)
         first_leaf[patterns], n_own[patterns] = first, n_leaves
+        # Rows in the order of their patterns; the turn of a row is its rank within its pattern.
         order = np.argsort(row_pattern, kind="stable")
         starts = np.concatenate([[0], np.cumsum(self.ensemble.row_counts)])
         turn = np.empty(len(row_pattern), dtype=np.int64)
@@ -203,6 +207,7 @@ def link_coassociation(
     """
     covered = covering_weight(ens.patterns, weights)
     leaves = np.flatnonzero(covered > 0) if leaves is None else leaves
+    # The heaviest patterns represent most rows; the caller assigns the others.
     if at_most is not None and len(leaves) > at_most:
         leaves = np.sort(leaves[np.argsort(-ens.counts[leaves], kind="stable")[:at_most]])
     heights = None if certainty is None else _own_heights(ens, weights, certainty, covered)[leaves]
@@ -211,6 +216,7 @@ def link_coassociation(
         if len(leaves) < len(similarity):
             similarity = similarity[np.ix_(leaves, leaves)]
         return link_patterns(ens, similarity, link, leaves, ens.counts[leaves].astype(np.float64), heights)
+    # Neither average nor single link needs a matrix.
     link_groups = average_link if link == "average" else single_link
     merges = link_groups(PatternGroups.of_patterns(ens, weights, leaves, certainty, covered))
     return _dendrogram(ens, leaves, merges, heights)
@@ -232,6 +238,7 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
     """
     sizes, n_rows = ens.counts[leaves].astype(np.float64), equal_rows(ens)[leaves]
     together = similarity.diagonal().copy()
+    # The diagonal is set aside while the largest similarity to other patterns is computed.
     np.fill_diagonal(similarity, -np.inf)
     apart = (n_rows > 1) & (np.round(together, 12) < np.round(_largest_of_rows(similarity), 12))
     np.fill_diagonal(similarity, together)
@@ -241,6 +248,7 @@ def link_similarity(ens: Ensemble, similarity: Floats, link: Link, leaves: Ints)
         require_memory(
             8.0 * len(own) ** 2, f"The similarity of {len(own):,} rows and patterns of rows that differ", USE_NO_MATRIX
         )
+        # Copies of a row per leaf: rows that are apart are leaves of their own.
         similarity = similarity[np.ix_(own, own)]
         sizes, leaves, heights = (sizes / np.where(apart, n_rows, 1))[own], leaves[own], heights[own]
     return link_patterns(ens, similarity, link, leaves, sizes, heights if heights.any() else None)

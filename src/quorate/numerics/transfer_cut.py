@@ -80,6 +80,7 @@ class ReducedGraph:
             24.0 * len(self.degrees) * len(weight), f"A graph of {len(weight):,} separate components", USE_LINKAGE
         )
         rank = np.empty(len(weight), dtype=np.int64)
+        # Rounding: components of equal weight keep their order.
         rank[np.argsort(-np.round(weight, 9), kind="stable")] = np.arange(len(weight))
         vectors = np.zeros((len(self.degrees), len(weight)))
         vectors[np.arange(len(self.degrees)), rank[self.component]] = np.sqrt(self.degrees)
@@ -103,6 +104,7 @@ class ReducedGraph:
             matrix = self.through_rows.toarray()
             matrix *= scale
             matrix *= scale[:, None]
+            # Block by block, because the product would need a second matrix.
             for rows in threads.blocks(len(matrix), _ROWS_PER_BLOCK):
                 matrix[rows] -= 2.0 * (self.trivial[rows] @ self.trivial.T)
         for rows in threads.blocks(len(matrix), _ROWS_PER_BLOCK):
@@ -130,7 +132,9 @@ def leading_spectrum(graph: ReducedGraph, k: int, batch: int = EIGENVECTOR_BATCH
     values, vectors = np.ones(n_trivial), graph.trivial
     if n_requested > n_trivial:
         more, more_vectors = _other_eigenpairs(graph, n_requested - n_trivial)
+        # Ascending from the solver; descending is the order in which vectors are used.
         order = np.argsort(-more, kind="stable")
+        # Rounding may leave eigenvalues slightly outside of [0, 1].
         values = np.concatenate([values, np.clip(more[order], 0.0, 1.0)])
         vectors = np.concatenate([vectors, more_vectors[:, order]], axis=1)
     return Spectrum(values[:n_requested], vectors[:, :n_requested] / np.sqrt(graph.degrees)[:, None])
@@ -140,6 +144,7 @@ def _other_eigenpairs(graph: ReducedGraph, n_more: int) -> tuple[Floats, Floats]
     """Return the leading nontrivial eigenpairs: by Lanczos iterations, or by a dense solver where that is faster."""
     n_nodes = len(graph.degrees)
     dense = DENSE_NODES if graph.links is None else DENSE_LINKED_NODES
+    # Lanczos iterations pay off only for few eigenpairs of a large graph.
     if n_nodes > max(dense, _FEWEST_LANCZOS_NODES) and n_more <= n_nodes // 3:
         pace = Pace(
             f"The eigenvectors of a graph of {n_nodes:,} clusters",
@@ -217,6 +222,7 @@ class TransferCut:
     def cut(self, k: int) -> Ints:
         """Return the consensus label of each pattern for k clusters, numbered by decreasing size."""
         k = min(k, self.max_clusters)
+        # Patterns without links, those that no weighted member labels, get no cluster.
         linked = np.diff(self.links.indptr) > 0
         groups = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
         if k == 1:
@@ -245,6 +251,7 @@ class TransferCut:
 
     def caution(self, k: int) -> QuorateWarning | None:
         """Return a warning if the graph does not distinguish k clusters from k + 1."""
+        # One more eigenvalue than clusters: the gap after the k-th decides whether k is distinguished.
         values = self.spectrum(min(k + 1, self.max_clusters)).values
         if k == 1 or len(values) <= k or values[k - 1] - values[k] >= _SMALLEST_GAP:
             return None

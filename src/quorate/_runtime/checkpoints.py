@@ -73,6 +73,7 @@ class Store(Mapping[str, Any]):
             self._lock.close()
             raise
         try:
+            # Through JSON and back, so that tuples compare equal to the lists of the file.
             self._pieces = self._read(json.loads(json.dumps(about)))
         except BaseException:
             self.close()
@@ -92,11 +93,13 @@ class Store(Mapping[str, Any]):
 
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
         """Return the pieces on disk; write `about` into a new file, and compare it with that of an existing one."""
+        # An empty file is a new store: `open` for locking has just created it.
         if self.path.stat().st_size == 0:
             with self._transaction():
                 self._connection.executescript(f"BEGIN; {_TABLES}")
                 self._connection.execute("INSERT INTO about VALUES (?)", (json.dumps(about),))
             return {}
+        # Work that differs in any parameter must not continue here.
         content, pieces = _content(self._connection, self.path)
         for name in sorted(about.keys() | content.keys()):
             if about.get(name) != content.get(name):
@@ -162,6 +165,7 @@ def peek(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Open a store; refuse a file of another kind without changing it."""
+    # Before SQLite opens the file: it would report a foreign file only later, and may change it.
     with open(path, "rb") as file:
         start = file.read(len(_MAGIC))
     if start and start != _MAGIC:
@@ -179,6 +183,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _content(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a store is about, and its pieces in the order in which they were added."""
     try:
+        # One row exactly: anything else is not a file of this package.
         ((about,),) = connection.execute("SELECT content FROM about").fetchall()
         rows = connection.execute("SELECT key, content, checksum FROM pieces ORDER BY rowid").fetchall()
     except (sqlite3.DatabaseError, ValueError):
@@ -204,6 +209,7 @@ def _not_a_store(path: Path) -> QuorateError:
 def pack(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array of numbers as plain JSON values, compressed."""
     array = np.ascontiguousarray(array)
+    # Compressed text, because JSON has no bytes; label vectors shrink about tenfold.
     data = base64.b64encode(zlib.compress(array.tobytes())).decode()
     return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
 

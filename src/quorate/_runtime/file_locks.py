@@ -23,6 +23,7 @@ def try_lock(file: IO[bytes]) -> bool:
     except ImportError:  # pragma: no cover - Windows
         return _try_lock_windows(file)
     try:
+        # Without waiting: a held lock means that its owner is alive.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
@@ -58,6 +59,7 @@ def lock_abandoned(path: Path) -> IO[bytes] | None:
     except OSError:
         return None
     try:
+        # The path may have been removed and created again since it was opened.
         if try_lock(file) and _is_at(file, path):
             return file
     except OSError:
@@ -72,6 +74,7 @@ def wait_for_lock(path: Path, seconds: float) -> IO[bytes] | None:
         file = open(path, "a+b")  # noqa: SIM115 - returned open
     except OSError:
         return None
+    # Polling, because a blocking lock could not be given up.
     end = time.monotonic() + seconds
     try:
         while not try_lock(file):
@@ -92,5 +95,6 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
         there = os.stat(path)
     except OSError:
         return False
+    # Device and inode identify a file, whatever its name.
     here = os.fstat(file.fileno())
     return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)

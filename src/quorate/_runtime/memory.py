@@ -68,6 +68,7 @@ def forecasts() -> Iterator[list[tuple[str, float]]]:
 
 def parse_bytes(size: int | float | str) -> int:
     """Return a number of bytes from a number or from text such as "500 MB" or "2GiB"."""
+    # "2GB" is decimal, "2GiB" binary, as in DuckDB.
     match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", str(size).lower())
     try:
         number = float(match[1]) if match else 0.0
@@ -102,6 +103,7 @@ def available_memory() -> int:
 def _left_on_machine() -> int:
     """Return the available memory that Linux reports, elsewhere all memory; no bound if the system reports neither."""
     try:
+        # MemAvailable counts file caches, which the system gives back.
         rest = _MEMINFO.read_text().partition("MemAvailable:")[2]
         return int(rest.split(maxsplit=1)[0]) * 1024
     except (OSError, IndexError, ValueError):
@@ -120,6 +122,7 @@ def address_space_left() -> int:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit == resource.RLIM_INFINITY:
             return sys.maxsize
+        # Pages that are mapped, used or not: that is what the limit counts.
         used = int(_text("/proc/self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
         return max(limit - used, 0)
     except (ImportError, OSError, ValueError):
@@ -135,6 +138,7 @@ def require_address_space(n_bytes: int, what: str) -> None:
     if left < n_bytes:
         import resource
 
+        # Rounded up to whole thousands of kilobytes, the unit of `ulimit -v`.
         enough = resource.getrlimit(resource.RLIMIT_AS)[0] + n_bytes - left
         raise MemoryLimitError(
             f"{what} needs {format_bytes(n_bytes)} of address space, but the limit of this process leaves "
@@ -155,6 +159,7 @@ def _left_in_container() -> int:
         own = ""
     left = sys.maxsize
     for folder in _control_groups(own, _GROUPS):
+        # Both versions may be mounted; files of the other one are missing.
         for limit, usage, reclaimable in _LIMITS:
             try:
                 bound = int(_text(folder + limit))
@@ -175,6 +180,7 @@ def _text(path: str) -> str:
 def _control_groups(own: str, groups: Path) -> tuple[str, ...]:
     """Return the folders of the control groups of this process, and of all groups above them."""
     folders = []
+    # The root group, then those of this process; a group is limited by all groups above it.
     for line in ["0::/", *own.splitlines()]:
         _, kinds, path = line.split(":", 2)
         if kinds in ("", "memory"):
@@ -191,6 +197,7 @@ def labels_memory(n_lines: int, n_members: int) -> int:
 
 def require_memory(needed: float, what: str, advice: str) -> None:
     """Raise an error if `what` needs more bytes than are available; `advice` says what would fit."""
+    # Tests and docs/memory.md compare forecasts with measurements.
     collected = _forecasts.get()
     if collected is not None:
         collected.append((what, needed))

@@ -36,6 +36,7 @@ def progress(listener: Listener | None = None) -> Iterator[None]:
     >>> reports[-1][0]
     'The tree of 4 patterns'
     """
+    # A bar is a listener, too.
     if listener is None:
         with progress_bar("Working") as shown, progress(shown):
             yield
@@ -66,6 +67,7 @@ def progress_bar(what: str) -> Iterator[Listener]:
         task = bar.add_task(what, total=None)
 
         def show(what: str, share: float | None) -> None:
+            # A new step starts a new bar: fractions of different steps are unrelated.
             if bar.tasks[0].description != what:
                 bar.reset(task, description=what, total=None)
             if share is not None:
@@ -76,6 +78,7 @@ def progress_bar(what: str) -> Iterator[Listener]:
 
 def track(items: Iterable[Item], total: int, what: str, show: bool | None) -> Iterator[Item]:
     """Yield the items and show a progress bar; `show` None: if standard error is a terminal and rich is there."""
+    # Unless requested, a bar appears only where a person can see it.
     if total == 0 or not (sys.stderr.isatty() and has_package("rich") if show is None else show):
         yield from items
         return

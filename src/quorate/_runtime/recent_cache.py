@@ -33,9 +33,11 @@ class RecentCache:
 
     def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """Return the result stored under `key`; compute and store it if there is none."""
+        # One lock per key, so that different results are computed in parallel.
         with self._guard:
             lock = self._locks.setdefault(key, threading.Lock())
         with _held(lock):
+            # Another thread may have computed it while this one waited.
             with self._guard:
                 if key in self._results:
                     self._results.move_to_end(key)
@@ -43,6 +45,7 @@ class RecentCache:
             result = compute()
             with self._guard:
                 self._results[key] = result
+                # The least recently used result goes first; its lock goes with it.
                 while len(self._results) > self.max_size:
                     oldest, _ = self._results.popitem(last=False)
                     self._locks.pop(oldest, None)

@@ -39,6 +39,7 @@ def temporary_folder() -> Iterator[Path]:
 @contextmanager
 def _owned(folder: Path, start: str, end: str = "") -> Iterator[Path]:
     """Give a path with a new token whose lock is held inside the block."""
+    # Files of crashed runs are removed by the next one, because a killed process cannot.
     remove_stale(folder)
     token = secrets.token_hex(8)
     path, lock_path = folder / f"{start}{token}{end}", folder / f".quorate-{token}.lock"
@@ -57,11 +58,13 @@ def remove_stale(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         own = [Path(entry.path) for entry in entries if entry.name.find("quorate-") >= 0 and _is_own(entry)]
         for lock_path in own:
+            # Only a lock that nobody holds marks an ended run.
             match = _LOCK.fullmatch(lock_path.name)
             lock = lock_abandoned(lock_path) if match and not lock_path.is_symlink() else None
             if match is None or lock is None:
                 continue
             with lock:
+                # All files with the token of that run.
                 named = re.compile(rf"(?:\..*\.)?quorate-{match[1]}(?:\.tmp)?")
                 for path in own:
                     if named.fullmatch(path.name):

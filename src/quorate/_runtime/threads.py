@@ -45,6 +45,7 @@ def in_threads(
     but the time. The calling thread also works: waking a sleeping thread can cost more than a small task.
     `on_progress`, if given, receives the completed fraction.
     """
+    # A deque is safe for several threads; each takes the next item when it is done.
     waiting = deque(enumerate(items))
     results: dict[int, Result] = {}
 
@@ -68,6 +69,7 @@ def in_threads(
 
     # Helpers that have not started when the caller is done are cancelled: waiting for them would cost more.
     n_helpers = min(n_threads(), len(items)) - 1
+    # The process id is part of the key, because threads do not survive a fork.
     helpers = [_pool(n_helpers, os.getpid()).submit(work, _do_nothing) for _ in range(n_helpers)]
     work(between_tasks)
     for helper in helpers:
@@ -119,6 +121,7 @@ def parts_of_lists(indptr: Any, entries: int = _ENTRIES_PER_PART) -> list[slice]
 
     The slices do not depend on the number of threads, so sums over them do not either.
     """
+    # A fixed number of parts: sums must not depend on the number of threads.
     n_parts = int(np.clip(indptr[-1] // entries, 1, _PARTS))
     ends = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_parts + 1)[1:-1])
     bounds = [0, *ends.tolist(), len(indptr) - 1]

@@ -54,9 +54,11 @@ class Pace:
         """Report the completed fraction."""
         report_progress(self._what, min(share, 1.0))
         now = perf_counter()
+        # The first report starts the clock.
         if self._started is None:
             self._started = now, share
         started, before = self._started
+        # Announce once, and only when the extrapolation is reliable.
         if self._announced or now - started < _SHORTEST_TIME or share - before < _SMALLEST_FRACTION:
             return
         self._announced = True

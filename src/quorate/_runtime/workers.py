@@ -51,6 +51,7 @@ def run_in_workers(
     answers: queue.SimpleQueue[tuple[Any, Any] | BaseException | None] = queue.SimpleQueue()
     workers = [Worker() for _ in range(n_jobs)]
 
+    # One thread per worker feeds it and waits; the caller only reads the queue.
     def serve(worker: Worker) -> None:
         try:
             for task in waiting:
@@ -66,6 +67,7 @@ def run_in_workers(
         thread.start()
     running = len(threads)
     try:
+        # Until every feeding thread has ended.
         while running:
             answer = answers.get()
             if answer is None:
@@ -121,6 +123,7 @@ class Worker:
 
     def answer(self, work: Callable[[Any], Any], task: Any, timeout: float | None = None) -> Any:
         """Return the result of a task, or a `Failure`."""
+        # Pickled here, so that a task that cannot be pickled fails in the caller.
         message = cloudpickle.dumps((work, task))
         if self._killed:
             return Failure("was not started")
@@ -139,6 +142,7 @@ class Worker:
         try:
             _send(process.stdin, message)
             received = _receive(process.stdout)
+        # The process died or was killed: its exit code tells which.
         except (BrokenPipeError, EOFError, OSError):
             code = self.close()
             if late.is_set():
@@ -151,6 +155,7 @@ class Worker:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            # The same modules as here, also those added to `sys.path` at run time.
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
             self._process = subprocess.Popen(
                 [sys.executable, "-c", f"from {__name__} import serve; serve({os.getpid()})"],
@@ -184,6 +189,7 @@ def _reason(code: int | None) -> str:
 
 
 def _send(stream: IO[bytes], message: bytes) -> None:
+    # Length first, because pickles may contain any byte.
     stream.write(len(message).to_bytes(_LENGTH, "little") + message)
     stream.flush()
 
@@ -208,6 +214,7 @@ def _end_with(caller: int) -> None:
 def serve(caller: int) -> None:
     """Run tasks until there are no more, or until the calling process has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller handles Ctrl-C
+    # A worker must not outlive a caller that was killed.
     threading.Thread(target=_end_with, args=(caller,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of the tasks must not mix with the results

@@ -53,6 +53,7 @@ def check_number(
         required += f" greater than {above:g}"
     if high < math.inf:
         required += f" and at most {high:g}"
+    # bool is a number in Python, but never meant as one here.
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     try:
         number = float(value) if is_number else math.nan

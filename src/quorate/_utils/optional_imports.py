@@ -32,6 +32,7 @@ def import_extra(module: str, purpose: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        # Another package is missing: the optional one is installed, but broken. Show the original error.
         if error.name is None or error.name.partition(".")[0] != package:
             raise
         raise _missing(package, purpose) from None

@@ -55,6 +55,7 @@ def write_archive(path: str | Path, archive: Archive) -> None:
     if target.is_dir():
         raise InputError(f"{path} is a folder.", code="output-folder", hint="Pass a file in it, such as model.npz.")
     try:
+        # Written next to the target and renamed: a reader never finds half a file.
         with temporary_file(target.parent, target.name) as temporary:
             with open(temporary, "wb") as file:
                 fill_archive(file, archive)
@@ -70,6 +71,7 @@ def write_archive(path: str | Path, archive: Archive) -> None:
 def open_archive(path: str | Path, arrays: Arrays, unpack: Callable[[Archive], Any]) -> Any:
     """Return what `unpack` builds from the arrays of a file; raise an error if they are not a model."""
     try:
+        # Only finite numbers: anything else was not written by this package.
         require(all(array.dtype.kind in "iuf" and np.isfinite(array).all() for array in arrays.values()))
         manifest = array_text(arrays.pop("manifest"))
         if manifest["format"] != FORMAT or manifest["version"] != VERSION:
@@ -80,6 +82,7 @@ def open_archive(path: str | Path, arrays: Arrays, unpack: Callable[[Archive], A
                 hint="Save it again with this version of Quorate.",
             )
         return unpack((manifest, arrays))
+    # Damaged arrays fail in many ways; all of them mean the same to the user.
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
         if isinstance(error, QuorateError):
             raise
@@ -103,6 +106,7 @@ def plain_parameters(parameters: dict[str, Any], what: str) -> dict[str, Any]:
     """Return the parameters of an estimator as plain values; raise an error if one cannot be saved."""
     plain = {}
     for name, value in parameters.items():
+        # Arrays of parameters, such as weights, become lists.
         value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
         try:
             json.dumps(value)

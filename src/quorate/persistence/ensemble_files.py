@@ -41,6 +41,7 @@ def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
     """Write counted labels to a folder, which is created if necessary; a saved ensemble is replaced atomically."""
     duckdb = import_extra("duckdb", "Saving an ensemble")
     target = make_folder(folder)
+    # Registered under short names, because members may have any name.
     arrays: dict[str, Any] = {f"m{j}": vector for j, vector in enumerate(lines.vectors)}
     types = ["VARCHAR" if vector.dtype.kind == "O" else "" for vector in lines.vectors]
     columns = [
@@ -58,6 +59,7 @@ def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
         "quorate_weight_unit": repr(lines.weight_unit),
     }
     options = ", ".join(f"{key}: {quote_text(value)}" for key, value in metadata.items())
+    # In this order: the file is renamed only after DuckDB has closed it without an error.
     with duckdb.connect() as connection, writing(target / PATTERNS) as temporary, explained(str(target / PATTERNS)):
         connection.register("lines", arrays)
         connection.execute(

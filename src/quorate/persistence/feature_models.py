@@ -41,10 +41,12 @@ class FeatureModel:
 
     def assign(self, X: NDArray[Any]) -> Assigned:
         """Return the cluster of rows (n, features) and its certainty; -1 and 0 where a number is missing."""
+        # A copy, because gaps are filled in place.
         values = np.array(X, dtype=np.float64, order="C")
         gaps = ~np.isfinite(values)
         if not gaps.any():
             return self.clusters.assign(values)
+        # Rows with gaps are labeled like all others, and forgotten afterwards if they have no fill.
         rows, columns = np.nonzero(gaps)
         values[rows, columns] = 0.0 if self.fill is None else self.fill[columns]
         assigned = self.clusters.assign(values)

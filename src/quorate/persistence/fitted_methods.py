@@ -53,6 +53,7 @@ def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
     require(weights is None or (weights.shape == counts.shape and (weights > 0).all()))
     unit = float(arrays["weight_unit"]) if weights is not None else 1.0
     require(0 < unit < np.inf)
+    # Labels, not codes, go through the usual encoding, so that a file cannot create an inconsistent ensemble.
     vectors = [_labels(arrays, j, codes[:, j]) for j in range(len(names))]
     lines = CountedLabels(tuple(map(str, names)), vectors, counts, weights, unit)
     ens, pattern_of_line = from_counted_labels(lines, noise=noise)
@@ -60,6 +61,7 @@ def _unpack_ensemble(arrays: Arrays) -> tuple[Ensemble, Any]:
     if "row_pattern" in arrays:
         row_pattern = arrays["row_pattern"]
         require(row_pattern.ndim == 1, row_pattern.min() >= 0)
+        # Every pattern must have as many rows as it counts.
         require(np.array_equal(np.bincount(row_pattern, minlength=len(counts)), counts))
         ens = with_rows(ens, pattern_of_line[row_pattern])
     return ens, np.argsort(pattern_of_line)
@@ -133,6 +135,7 @@ def _unpack_outliers(arrays: Arrays, n_clusters: int) -> Outliers | None:
 
 def _unpack_assigned(arrays: Arrays, n_rows: int, prefix: str = "") -> Assigned:
     """Return the clusters of rows and their certainty."""
+    # The names and types of `Assigned` decide what must be there.
     assigned = Assigned.empty(n_rows)
     for name, values in assigned._asdict().items():
         require(arrays[prefix + name].shape == values.shape)

@@ -22,6 +22,7 @@ def pack_members(models: Sequence[Any]) -> Arrays:
 def unpack_members(arrays: Arrays, n_features: int) -> tuple[Any, ...]:
     """Return the members, after checking that their arrays fit each other."""
     members = []
+    # Members are numbered without gaps; the first missing number ends the list.
     for j in count():
         if not any(name.startswith(f"member_{j}_") for name in arrays):
             break

@@ -38,6 +38,7 @@ def _pack_ensemble(ens: Ensemble) -> Arrays:
         "row_counts": ens.row_counts,
     }
     for j, levels in enumerate(ens.levels):
+        # Text levels are JSON, because arrays of objects would need pickle.
         arrays[f"levels_{j}"] = text_array(levels.tolist()) if levels.dtype.kind == "O" else levels
         arrays[f"text_{j}"] = np.array([levels.dtype.kind == "O"], dtype=np.uint8)
     if ens.weighted:

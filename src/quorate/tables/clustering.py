@@ -59,6 +59,7 @@ class Recipe:
     @classmethod
     def of(cls, n_clusters: Any, scale: Any, missing: Any, random_state: Any, params: dict[str, Any]) -> Recipe:
         """Return checked parameters, before any row is read."""
+        # Unknown parameters are refused before any row is read.
         valid = ConsensusClustering().get_params(deep=False)
         for name in params:
             if name not in valid:
@@ -68,6 +69,7 @@ class Recipe:
         check_choice("scale", scale, SCALES)
         check_choice("missing", missing, MISSING)
         seed = check_integer("random_state", random_state, low=0)
+        # None would mean all rows, which may not fit into memory.
         if params.get("fit_rows", "auto") is None:
             raise InputError(
                 'must be "auto" or a number of rows, as the table may be larger than memory; got None.',
@@ -316,11 +318,13 @@ def cluster_table(
     """
     refuse_answers(table.path, keep)
     profile = recipe.new_profile(names)()
+    # First pass: profile of the columns, and a sample that depends on the content of rows alone.
     for _, values in read_blocks(table, names, ()):
         profile.add(values)
         if progress is not None:
             progress("Reading", profile.n_rows, None)
     model = recipe.fit(profile)
+    # One more: rows without a cluster are counted last.
     sizes = np.zeros(model.n_clusters + 1, dtype=np.int64)
     sample = profile.sample.at(recipe.estimator.fitted_hashes_)
     trace = Trace(sample, traced)
@@ -379,6 +383,7 @@ def label_table(
 
     traced = [] if trace is None else list(trace.cells)
 
+    # Second pass: rows are labeled block by block while DuckDB writes them.
     def labeled() -> Iterator[Any]:
         done = 0
         for batch, values in read_blocks(table, model.features, [*copied, *traced]):
@@ -391,6 +396,7 @@ def label_table(
                 progress("Labeling", done, n_rows)
             yield pa.RecordBatch.from_arrays([*batch.columns[: len(copied)], *map(pa.array, assigned)], names=names)
 
+    # Short names within the query; columns may have any name.
     names = [*(f"k{j}" for j in range(len(copied))), *ANSWER_COLUMNS]
     if out is None:
         for _ in labeled():

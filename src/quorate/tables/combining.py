@@ -93,6 +93,7 @@ class TableConsensus:
 
         Members of a text table become numbers where they are written to another format.
         """
+        # Numbers in text tables are text; other formats get typed columns.
         typed = self.counted.table.format.is_text and not output_format(out, format).is_text
         rows = self.counted.rows(self.names, self.columns.keep, keep_order=keep_order, typed=typed)
         write_table(rows, out, format=format, force=force)
@@ -139,12 +140,14 @@ def combine_table(
     if not columns.listed:
         counted.refuse_features()
     available = available_memory()
+    # Where the patterns fit into memory, any method can be used; otherwise only graph methods, block by block.
     if counted.bytes_needed <= available:
         fitted = fit_best(estimator, counted.ensemble, n_clusters)
         earlier = None if like is None else counted.earlier(like, columns.id)
         answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence, earlier=earlier, abstain=abstain)
         counted.store(answers | _layer_columns(fitted, layers))
         return TableConsensus(counted, columns, fitted.ensemble_, names, fitted, earlier)
+    # Results that need all patterns are refused with the reason.
     whole = "layers=" if layers else whole
     whole = "several numbers of clusters" if len(n_clusters) > 1 else "like=" if like is not None else whole
     if whole is not None:
@@ -157,6 +160,7 @@ def combine_table(
         )
     graph_method = check_blockwise(estimator, counted.n_lines, counted.bytes_needed, available)
     lines = counted.lines
+    # Three passes over the patterns on disk: clusters, graph, answer.
     with explained(lines.path):
         ens = store_patterns(lines, noise)
         blocks = fit_blocks(graph_method, ens)
@@ -174,6 +178,7 @@ def refuse_answers(path: str, columns: Sequence[str], names: Sequence[str] = ANS
 def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int] = ()) -> ConsensusMethod:
     """Fit; of several numbers of clusters, at the automatic choice or, if it is not among them, at the nearest."""
     solution = estimator.solve(ens)
+    # Several k were requested: the automatic choice among them decides which one the summary shows.
     if len(n_clusters) > 1 and solution.automatic not in n_clusters:
         estimator.set_params(n_clusters=min(n_clusters, key=lambda k: (abs(k - solution.automatic), k)))
     return estimator.take(solution)
@@ -222,6 +227,7 @@ def _with_ids(answer: Answer, earlier: EarlierPartition | None, labels: Labels) 
     """Return labels of patterns, or their runners-up, with the cluster ids of an earlier partition."""
     if earlier is None:
         return labels
+    # Ids of earlier clusters, and -1 for no cluster, by lookup.
     sizes = group_sizes(answer.ensemble, answer.labels, answer.n_clusters)
     return np.append(earlier.cluster_ids(answer.labels, sizes), -1)[labels]  # -1, no cluster, takes the last
 
@@ -353,6 +359,7 @@ def consensus_file(
                 threads=threads,
             )
         )
+        # The answer is joined to all rows, so that no column of row IDs is needed.
         columns = label_roles(table, resolve(table, ColumnRequest(members)), find_id=False)
         columns.warn()
         kept_columns = table.columns if keep is None else tuple(resolve(table, ColumnRequest(keep=keep)).keep)
@@ -458,10 +465,12 @@ def consensus_frame(
     columns = _frame_members(opened, members)
     refuse_answers("the frame", opened.columns)
     estimator = make_method(method, n_clusters, params)
+    # In memory: the pattern of each row is known, and no join is necessary.
     if opened.in_memory:
         ens = _ensemble_in_memory(opened, columns, noise)
         answers = answer_columns(fit_best(estimator, ens))
         return with_columns(opened.native, {name: answer[ens.row_pattern] for name, answer in answers.items()})
+    # Elsewhere the engine counts, and joins the answer by the cells of each line.
     counted, lines = count_labels(opened, columns)
     ens, line_pattern = from_counted_labels(counted, noise=noise)
     answers = answer_columns(fit_best(estimator, ens))

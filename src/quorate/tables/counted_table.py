@@ -59,6 +59,7 @@ class CountedTable:
         cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
         source, counted = self.table.view, "count(*)"
         with explained(self.table.path):
+            # With known classes, rows are counted by members and class first, so that the file is read once.
             if self.truth is not None:
                 self.table.connection.execute(
                     f"CREATE OR REPLACE TEMP TABLE {_CLASSES} AS SELECT {cells}, "
@@ -72,6 +73,7 @@ class CountedTable:
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
+        # DuckDB adds up to HUGEINT; the cast keeps Python integers small.
         ((n_lines, n_rows),) = self.lines.connection.execute(f"SELECT count(*), sum(n)::BIGINT FROM {LINES}").fetchall()
         if n_lines == 0:
             raise no_rows(self.table.path)
@@ -109,6 +111,7 @@ class CountedTable:
             f"The {self.n_lines:,} distinct rows of labels",
             "Raise the memory limit, or combine fewer members.",
         )
+        # Lines keep their number in DuckDB, by which the answer is joined back.
         labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
         fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
         n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
@@ -150,6 +153,7 @@ class CountedTable:
             "WHERE c.truth IS NOT NULL"
         )
         classes, code = self._classes(counted)
+        # Numbers of lines may have gaps after deletions, so that a lookup table is used.
         pattern_of = np.empty(int(line.max()) + 1, dtype=np.int64)
         pattern_of[line] = pattern
         cells = (pattern_of[np.asarray(counted["line"])], code)
@@ -183,6 +187,7 @@ class CountedTable:
                 f"{old.path} and {self.table.path} have no row ID in common.", code="no-common-rows", parameter="like"
             )
         position = np.asarray(common["position"])
+        # An ID that repeats on either side would match rows many times.
         if len(np.unique(keys)) < len(keys) or len(np.unique(position)) < n_common:
             raise InputError(
                 f"Row IDs must be unique; some repeat in {old.path} or {self.table.path}.",
@@ -196,6 +201,7 @@ class CountedTable:
 
     def _same(self, left: str, right: str) -> str:
         """Return the condition that two lines have the same cells, missing ones included."""
+        # NULL equals NULL here: missing labels are part of a line.
         return " AND ".join(f"{left}.k{j} IS NOT DISTINCT FROM {right}.k{j}" for j in range(len(self.members)))
 
     def rows_with(self, answers: str, numbered: bool = True) -> str:

@@ -290,7 +290,7 @@ class Ensemble(Clusterings):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the pattern table, without the caches derived from it."""
-        # Caches are left out: they can be large, and are computed again when needed.
+        # Without caches: they can be large, and are computed again when needed.
         state = {name: getattr(self, name) for name in _STATE}
         return state if self.weighted else {**state, "counts": None}
 

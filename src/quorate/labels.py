@@ -86,6 +86,7 @@ class CountedLabels:
 def concatenate_counted(first: CountedLabels, last: CountedLabels) -> CountedLabels:
     """Return the lines of two tables of the same members, one after the other."""
     vectors = []
+    # Labels of different kinds cannot be compared, so that merging them is refused.
     for name, above, below in zip(first.names, first.vectors, last.vectors, strict=True):
         kinds = {_kind_of_labels(vector) for vector in (above, below)} - {"nothing"}
         if len(kinds) > 1:
@@ -106,6 +107,7 @@ def _common_weights(first: CountedLabels, last: CountedLabels, row_counts: NDArr
     weights = [lines.row_counts if lines.weights is None else lines.weights for lines in (first, last)]
     units = np.array([first.weight_unit, last.weight_unit])
     joint = np.concatenate([unit * amounts for unit, amounts in zip(units, weights, strict=True)])
+    # Weights that are counts stay counts, in the largest common unit.
     common = _common_unit(units) if all(np.all(amounts == np.rint(amounts)) for amounts in weights) else None
     if common is None:
         mean = float(joint.sum() / row_counts.sum())
@@ -176,6 +178,7 @@ def count_in_units(weights: Floats) -> tuple[Floats, float]:
     if unit is not None:
         return np.rint(weights / unit), unit
     mean = float(weights.mean())
+    # Rounding to 24 bits makes sums exact, so that their order does not matter.
     mantissa, exponent = np.frexp(weights / mean)
     return np.ldexp(np.rint(np.ldexp(mantissa, _WEIGHT_BITS)), exponent - _WEIGHT_BITS), mean
 
@@ -184,6 +187,7 @@ def _common_unit(weights: Floats) -> float | None:
     """Return the largest number of which all weights are whole multiples; None if the largest has too many units."""
     if np.all(weights == np.rint(weights)) and weights.max() < _MAX_WHOLE:
         return float(np.gcd.reduce(weights.astype(np.int64)))
+    # Otherwise a unit is sought as a fraction of the smallest weight.
     smallest, n_parts = float(weights.min()), 1
     while weights.max() * n_parts <= _MAX_UNITS * smallest:
         multiples = weights * (n_parts / smallest)
@@ -287,6 +291,7 @@ def _as_vector(vector: Any) -> Vector:
     if isinstance(vector, np.ndarray):
         return vector
     items = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else vector
+    # As objects first: NumPy would turn mixed lists into text.
     array = np.asarray(items, dtype=object)
     if all(isinstance(item, int | np.integer) and not isinstance(item, bool) for item in array.ravel()):
         whole = np.asarray(items)

@@ -58,7 +58,7 @@ def remove_stale(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         own = [Path(entry.path) for entry in entries if entry.name.find("quorate-") >= 0 and _is_own(entry)]
         for lock_path in own:
-            # Only a lock that nobody holds marks an ended run.
+            # A lock that can be taken marks an ended run.
             match = _LOCK.fullmatch(lock_path.name)
             lock = lock_abandoned(lock_path) if match and not lock_path.is_symlink() else None
             if match is None or lock is None:

@@ -142,8 +142,8 @@ class Worker:
         try:
             _send(process.stdin, message)
             received = _receive(process.stdout)
-        # The process died or was killed: its exit code tells which.
         except (BrokenPipeError, EOFError, OSError):
+            # The process died or was killed: its exit code tells which.
             code = self.close()
             if late.is_set():
                 return Failure(f"{TIMED_OUT} ({timeout:g} s)")

@@ -81,6 +81,7 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
     are too many clusters. `influence` (M,) are the weights of the members in the halves. If one factor is unknown, the
     other is the score.
     """
+    # A single member has no halves and no graph to cut.
     if ens.n_members == 1:
         k = len(ens.levels[0])
         return Choice(k, (), (), f"{_clusters(k)}, as in the only member; other numbers cannot be compared.")
@@ -93,13 +94,16 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
     gaps = np.full(len(ks), np.nan)
     if eigenvalues is not None:
         gaps = np.maximum(eigenvalues[1:most] - eigenvalues[2 : most + 1], 0.0)
+    # Halves of the members, to see which numbers of clusters both support.
     halves = split_in_halves(ens)
     stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks, influence)
+    # A factor that is unknown does not count.
     filled_gaps, filled_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
     scores = filled_gaps * np.maximum(filled_stability, 0.0)
     curve = tuple(
         Candidate(int(k), float(s), float(g), float(t)) for k, s, g, t in zip(ks, scores, gaps, stability, strict=True)
     )
+    # Smallest k among equals, after rounding.
     best = np.lexsort((ks, -np.round(scores, 12)))[:_CANDIDATES]
     candidates = tuple(curve[i] for i in best)
     sentence = _sentence(candidates)
@@ -181,6 +185,7 @@ def split_in_halves(ens: Clusterings) -> Halves | None:
     if len(members) < _MEMBERS_TO_SPLIT:
         return None
     splits = []
+    # Fixed seeds, so that every run splits alike.
     for split in range(_SPLITS):
         order = np.random.default_rng(split).permutation(members)
         middle = len(members) // 2
@@ -196,6 +201,7 @@ def without_rows(ens: Ensemble) -> Ensemble:
 
 
 def _half(whole: Ensemble, members: Ints) -> Half:
+    # Clusters of the half have other ids: shift those of the whole.
     half = whole.select(members.tolist())
     codes = whole.patterns[:, members]
     shift = half.cluster_offsets[:-1] - whole.cluster_offsets[members]
@@ -208,6 +214,7 @@ def sample_rows(ens: Clusterings) -> Ensemble:
     few = ens.n_patterns <= MOST_ROWS
     if few and len(ensemble_blocks(ens)) == 1:
         return ensemble_blocks(ens)[0]
+    # The middle of equal shares of the weight: every pattern is drawn by its rows.
     points = (np.arange(MOST_ROWS) + 0.5) * (ens.total_weight / MOST_ROWS)
     codes, counts, before = [], [], 0.0
     for block in ensemble_blocks(ens):
@@ -218,6 +225,7 @@ def sample_rows(ens: Clusterings) -> Ensemble:
         counts.append(drawn[drawn > 0].astype(np.int64))
         before = float(upto[-1])
     sample = ensemble_of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
+    # Clusters that no sampled row has are dropped.
     without_empty_clusters, _ = from_counted_labels(counted_labels(sample), noise="cluster")
     return without_empty_clusters
 

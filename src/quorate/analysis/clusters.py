@@ -194,12 +194,15 @@ def cheapest_merges(ens: Clusterings, weights: Floats, groups: Groups, cohesion:
     n_groups = len(groups.sizes)
     means = sp.csr_array(groups.histogram / groups.sizes[:, None])
     weighted = sp.csr_array((means * (weights[ens.cluster_member] / weights.sum())).T)
+    # A group without evidence within itself must not look infinitely close to others.
     within = np.where(cohesion > _NO_EVIDENCE, cohesion, np.inf)
     nearest, cost = np.full(n_groups, -1, dtype=np.int64), np.ones(n_groups)
     for block in threads.blocks(n_groups, _GROUPS_AT_ONCE):
         between = np.asarray((means[block] @ weighted).toarray())
         looser = np.minimum(within[block, None], within)
+        # Relative to the looser of the two: a merge with a loose cluster costs little.
         closeness = np.minimum(between / np.where(np.isfinite(looser), looser, 1.0), 1.0)
+        # A cluster does not merge with itself.
         closeness[np.arange(len(between)), np.arange(n_groups)[block]] = 0.0
         best = np.argmax(np.round(closeness, 12), axis=1)
         largest = closeness[np.arange(len(best)), best]
@@ -225,7 +228,9 @@ def next_split(ens: Ensemble, weights: Floats, labels: Labels, finer: Labels) ->
     labeled = (labels >= 0) & (finer >= 0)
     n_parts = int(finer.max(initial=-1)) + 1
     cells = np.bincount(labels[labeled] * n_parts + finer[labeled], weights=ens.counts[labeled])
+    # Padded to full lines, because the last labels may not occur.
     shared = np.pad(cells, (0, -len(cells) % max(n_parts, 1))).reshape(-1, max(n_parts, 1))
+    # The cluster that most rows of a part come from.
     whole = np.argmax(shared, axis=0)
     second = [(np.sort(shared[c, whole == c])[-2], -c) for c in np.unique(whole) if np.sum(whole == c) > 1]
     if not second:

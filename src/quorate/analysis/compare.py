@@ -123,6 +123,7 @@ def match(first: Any, second: Any) -> tuple[LabelMatch, ...]:
     [('B', 0, 'same'), ('T', 1, 'same'), ('T', 2, 'contains')]
     """
     first_labels, second_labels = _labels_of("first", first), _labels_of("second", second)
+    # Vectors of different lengths are refused with a clear message.
     common_rows(len(first_labels), len(second_labels), None, None)
     return _cross(first_labels, second_labels)[0].matches()
 
@@ -133,6 +134,7 @@ def compare_partitions(old: Any, new: Any, *, old_ids: Any = None, new_ids: Any 
     in_old, in_new = common_rows(len(old_labels), len(new_labels), old_ids, new_ids)
     crossed, entry = _cross(old_labels[in_old], new_labels[in_new])
     change = crossed.comparison(n_added=len(new_labels) - len(in_new), n_removed=len(old_labels) - len(in_old))
+    # Rows that stay in a matching cluster did not move.
     moves = np.append(crossed.jaccard <= 0.5, False)  # the last entry: rows that one partition does not label
     return replace(change, moved=in_new[moves[entry]])
 
@@ -162,6 +164,7 @@ def relabel(labels: Any, like: Any, *, ids: Any = None, like_ids: Any = None) ->
     """
     new, old = integer_labels("labels", labels), integer_labels("like", like)
     in_old, in_new = common_rows(len(old), len(new), like_ids, ids, ("like", "like_ids", "ids"))
+    # Negative labels of any value are noise, -1.
     clusters, cluster, sizes = np.unique(np.where(new < 0, -1, new), return_inverse=True, return_counts=True)
     earlier = EarlierPartition.of_rows(cluster[in_new], len(clusters), old, in_old)
     n_noise = int(clusters[0] < 0)  # -1 sorts first
@@ -229,10 +232,12 @@ class EarlierPartition:
         """
         ids = np.full(len(sizes), -1, dtype=np.int64)
         if np.any(self.labels >= 0):  # negative ids mark rows without a cluster
+            # Pairs above 1/2 are unique, so that no id is taken twice.
             for pair in self._without_noise()._crossed(groups, len(sizes)).kept():
                 ids[pair.second] = pair.first
         new = np.flatnonzero(ids < 0)
         first_free = int(self.labels.max(initial=-1)) + 1
+        # New ids by decreasing size, above all earlier ones.
         ids[new[np.argsort(-sizes[new], kind="stable")]] = np.arange(first_free, first_free + len(new))
         return ids
 
@@ -245,6 +250,7 @@ class EarlierPartition:
         shape = (n_groups, len(groups))
         clusters = sp.csr_array((np.ones(len(labeled)), (groups[labeled], labeled)), shape=shape)
         table = sp.coo_array(self.counts.T @ clusters.T)
+        # Sorted entries, so that results do not depend on how the product was computed.
         order = np.lexsort((table.col, table.row))
         rows, columns = (np.asarray(index, dtype=np.int64)[order] for index in (table.row, table.col))
         return _Crossed(self.labels, np.arange(n_groups), rows, columns, np.rint(table.data[order]).astype(np.int64))

@@ -90,6 +90,7 @@ def core_of(answer: Answer, agreement: float) -> Core:
     curve, in_core = [], np.zeros(0, dtype=np.bool_)
     for step, remaining in _set_aside_in_turn(answer):
         curve.append(step)
+        # Later steps set more members aside, so that the last one that suffices has most rows.
         if step.agreement >= agreement - 1e-12:
             in_core = remaining.copy()
     used = [step for step in curve if step.agreement >= agreement - 1e-12]
@@ -116,6 +117,7 @@ def oppositions(ens: Ensemble, groups: Labels) -> Bools:
     for member in range(ens.n_members):
         clusters = np.flatnonzero(ens.cluster_member == member)
         partner = np.full(n_groups, -1)
+        # One-to-one, because two consensus clusters cannot both be the same cluster of a member.
         matched, columns = linear_sum_assignment(shared[:, clusters], maximize=True)
         partner[matched] = clusters[columns]
         given = ens.patterns[:, member]
@@ -147,6 +149,7 @@ def _set_aside_in_turn(answer: Answer) -> Iterator[tuple[CoreStep, Bools]]:
     while len(left) > 1:
         alone = np.flatnonzero(n_opposed == 1)  # rows that one member alone keeps out
         gains = np.bincount(opposed[alone].argmax(axis=1), weights=counts[alone], minlength=ens.n_members)
+        # Rows gained per weight; ties go to the member that opposes most rows.
         chosen = left[np.lexsort((left, -dissent[left], -gains[left] / weights[left]))[0]]
         left = left[left != chosen]
         n_opposed = n_opposed - opposed[:, chosen]

@@ -205,6 +205,7 @@ def _mean_distances(distance: Floats, groups: Ints) -> tuple[Floats, Floats]:
     sums = np.stack([distance[:, groups == g].sum(axis=1) for g in range(len(sizes))], axis=1)
     rows = np.arange(len(groups))
     own = sums[rows, groups] / np.maximum(sizes[groups] - 1, 1)
+    # The own camp must not be the nearest other one.
     means = sums / sizes
     means[rows, groups] = np.inf
     return own, means.min(axis=1)
@@ -271,6 +272,7 @@ def credible_ball(result: ConsensusResult, level: float = 0.95) -> CredibleBall:
     ens, weights = result.ensemble, result.member_weights
     distances = information_distances(ens, result.estimator.pattern_labels_)
     order = np.argsort(distances, kind="stable")
+    # The smallest ball that holds the requested share of the weight.
     reached = np.cumsum(weights[order]) >= level * weights.sum() - 1e-12
     radius = float(distances[order[int(np.argmax(reached))]])
     inside = np.flatnonzero(distances <= radius)

@@ -45,6 +45,7 @@ def evaluate(labels: Any, truth: Any) -> Scores:
     >>> qt.evaluate([0, 0, 1, 1], ["a", "a", "b", "b"])
     Scores(nmi_sqrt=1.0, nmi_max=1.0, ari=1.0, ami=1.0, purity=1.0)
     """
+    # Results and estimators are accepted in place of their labels.
     if isinstance(getattr(labels, "ensemble", None), Ensemble):
         labels = labels.labels
     labels = getattr(labels, "labels_", labels)
@@ -83,6 +84,7 @@ def score_table(table: NDArray[Any]) -> Scores:
         raise InputError(
             "labels and truth have no row in common where both are known; nothing can be scored.", code="no-common-rows"
         )
+    # Empty rows and columns would divide by 0.
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     mutual, entropies = _information(table)
     same = table.size == 1
@@ -132,6 +134,7 @@ def adjusted_rand_of(shared: NDArray[Any], first: NDArray[Any], second: NDArray[
     n = float(first.sum())
     together, in_first, in_second = (float(np.sum(counts * (counts - 1))) for counts in (shared, first, second))
     pairs = n * (n - 1)
+    # Both partitions trivial or equal: perfect agreement by convention.
     if pairs == 0 or in_first == in_second == together:
         return 1.0
     expected = in_first * in_second / pairs

@@ -64,6 +64,7 @@ def warn_of_labels(sample: Floats, what: str, instead: str) -> None:
 
     sample : (n, d) some of the rows, NaN where a number is missing
     """
+    # Columns without any number carry no information about what they are.
     sample = sample[:, ~np.isnan(sample).all(axis=0)][:, :_COLUMNS_LOOKED_AT]
     if len(sample) < FEW_ROWS or sample.shape[1] < _FEW_COLUMNS:
         return
@@ -74,6 +75,7 @@ def warn_of_labels(sample: Floats, what: str, instead: str) -> None:
         or np.nanmax(sample) > len(sample) / 2
     ):
         return
+    # Columns of labels agree with each other far more than integer features do.
     alike = float(np.median(crowd_trust(Ensemble(list(sample.T), noise="cluster")).index))
     if alike >= _AS_CLUSTERINGS_DO:
         warn(
@@ -215,9 +217,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         if isinstance(X, np.ndarray):
             warn_of_labels(X[:: -(-len(X) // ROWS_LOOKED_AT)], "The columns of X", "quorate.consensus(X)")
+        # One seed for everything: members, sample and consensus follow from it.
         seed = check_random_state(self.random_state).randint(2**31)
         rows = training_rows(X, self._fit_rows(*X.shape), self.k_range, seed)
         clusters = self._combine(rows, self._choose_scaling(X), seed)
+        # Members fitted on all rows have labeled them already, unless outliers are withdrawn.
         part = None if isinstance(rows, AllRows) and not self.outliers else clusters
         self._assigned = None if part is None else part.assign(X)
         self.labels_ = self.consensus_.labels_ if self._assigned is None else self._assigned.labels.astype(np.int64)
@@ -232,6 +236,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         self._check_n_clusters(n_rows)
         fit_rows = self._fit_rows(n_rows, sample.rows.shape[1])
+        # The table is elsewhere; the caller labels its rows with what is returned.
         k_range = check_k_range(self.k_range, fit_rows)
         rows = SampledRows(sample, fit_rows or n_rows, k_range, is_part=fit_rows is not None)
         seed = check_random_state(self.random_state).randint(2**31)
@@ -254,6 +259,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         models = [member.draw.model for member in fitted]
         sample, counts = rows.together
         clusters = None
+        # All rows: the labels that members were fitted with. A sample: members label it again, which any row repeats.
         if isinstance(rows, AllRows):
             consensus.fit(Ensemble([member.draw.labels for member in fitted], names=list(names)))
         else:

@@ -64,6 +64,7 @@ class DiverseClusterings:
     @cached_property
     def _values(self) -> tuple[int, Ints]:
         """The number of distinct rows, and (n,) which of them each row is."""
+        # Equal rows must get equal labels, whatever a clusterer makes of them.
         hashes, which = np.unique(hash_rows(self.X, 0), return_inverse=True)
         return len(hashes), which
 
@@ -95,9 +96,11 @@ class DiverseClusterings:
     def _at_rows(self, labels: Labels) -> Labels:
         """Return labels with equal rows in the same cluster: that of most of them."""
         n_distinct, which = self._values
+        # Without repeated rows there is nothing to unify.
         if n_distinct == len(labels):
             return labels
         n_labels = int(labels.max()) + 1
+        # The label that most copies of a row have.
         counts = np.bincount(which * n_labels + labels, minlength=n_labels * n_distinct)
         return counts.reshape(-1, n_labels).argmax(axis=1)[which]
 
@@ -107,6 +110,7 @@ class DiverseClusterings:
         smallest = max(_SMALLEST_DENSITY_CLUSTER, int(len(self.X) * _DENSITY_CLUSTER_SHARE))
         if smallest > len(self.X):
             return None
+        # The core distance is that to the tenth neighbor, the row itself included.
         labels = density_clusters(spanning_tree(self._points, self._neighbors[0][:, -1]), smallest)
         labels = self._at_rows(labels + 1) - 1
         return labels if len(np.unique(labels[labels >= 0])) > 1 else None
@@ -136,12 +140,14 @@ class DiverseClusterings:
 
     def spectral(self, ks: Sequence[int]) -> dict[int, Labels]:
         """Return spectral clusterings (n,); none where the eigenvectors do not converge."""
+        # Eigenvectors for the usual numbers of clusters are computed once; more are rare.
         vectors = self._embedding if max(ks) <= MOST_CLUSTERS else self._embed(max(ks))
         return {} if vectors is None else {k: self._at_rows(cut_embedding(vectors[:, :k])) for k in ks}
 
     def mixture(self, k: int, number: int) -> Labels | None:
         """Return the clusters (n,) of a mixture of k Gaussians with full covariances, if there are rows enough."""
         n, d = self.X.shape
+        # A full covariance needs more rows than columns in every cluster.
         if d > MOST_MIXTURE_COLUMNS or n < k * (d + 1):
             return None
         model = GaussianMixture(
@@ -178,6 +184,7 @@ class DiverseClusterings:
         with threadpool_limits(1):
             middle = len(self.kmeans) // 2
             halves = [self.kmeans[:middle], self.kmeans[middle:]]
+            # Too few members to halve: one consensus counts once.
             if len(self.kmeans) < _MEMBERS_TO_HALVE:
                 halves = [self.kmeans]
             clusterings: dict[str, Labels | None] = {
@@ -219,10 +226,12 @@ def choose_by_kinds(clusterings: DiverseClusterings) -> Choice:
     X = thinned(clusterings.X)
     principal = [sweep[kind] for kind in PRINCIPAL_KINDS if kind in sweep]
     agreement = max(float(np.mean([_ari(a[k], b[k]) for a, b in combinations(principal, 2)])) for k in ks)
+    # No kind agrees with another: only then is the slower test of structure needed.
     if agreement < CLEAR_AGREEMENT:
         p_value = structure(X, Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
         if p_value >= LEVEL:
             return _one_cluster(curve, agreement, p_value)
+    # The best number is the largest one compared: look further.
     while best_candidates(curve)[0] is curve[-1] and (more := clusterings.numbers_after(curve[-1].n_clusters)):
         finer = clusterings.sweep(more)
         curve += _curve(finer, clusterings.density)
@@ -259,6 +268,7 @@ def _separated_further(
     if best.agreement < _HIGH_AGREEMENT:
         return best
     for finer in reversed(curve):
+        # From the finest down; the best candidate itself ends the search.
         if finer.n_clusters <= best.n_clusters:
             return best
         if finer.agreement >= best.agreement - _ABOUT_AS_GOOD and all(
@@ -280,6 +290,7 @@ def _candidate(k: int, kinds: dict[str, Labels], density: Labels | None) -> Kind
     between = np.eye(len(kinds))
     for (i, a), (j, b) in combinations(enumerate(kinds.values()), 2):
         between[i, j] = between[j, i] = _ari(a, b)
+    # Genie with several thresholds counts as one kind, by its best agreement.
     family = np.array([kind.split()[0] for kind in kinds])
     pairs = combinations(dict.fromkeys(family), 2)
     agreement = float(np.mean([between[np.ix_(family == first, family == second)].max() for first, second in pairs]))

@@ -47,6 +47,7 @@ def centres_of(model: Any) -> Centers | None:
     if isinstance(model, Centers):
         return model
     if isinstance(model, Merged):
+        # Merged clusters are centers with the same label.
         inner = centres_of(model.model)
         return None if inner is None else Centers(inner.points, model.new_label[inner.labels])
     if isinstance(model, KMeans | MiniBatchKMeans | RPCL):
@@ -88,13 +89,16 @@ class Nearest:
         middle = points.mean(axis=0)
         size = float(np.abs(points - middle).max()) or 1.0
         n_features = points.shape[1]
+        # Padded to vectors of four features, or two for the plane.
         width = 2 if n_features <= 2 else -(-n_features // 4) * 4
         lengths = np.array([-(-len(member.points) // 4) * 4 for member in members])
         first = np.concatenate([[0], np.cumsum(lengths)])
         factors = np.zeros((first[-1], width), dtype=np.float32)
+        # Padding centers are farther than any row, so that they never win.
         constants = np.full(first[-1], np.finfo(np.float32).max, dtype=np.float32)
         names = np.zeros(first[-1], dtype=np.float32)
         for member, start in zip(members, first[:-1], strict=True):
+            # Centered and scaled: float32 keeps its digits near 0.
             near = (member.points - middle) / size
             rows = slice(start, start + len(near))
             factors[rows, :n_features] = -2 * near
@@ -158,6 +162,7 @@ class Crew:
         if not isinstance(X, np.ndarray):
             return np.array([model.predict(X) for model in self.models])
         labels = np.empty((len(self.models), len(X)), dtype=self._type)
+        # All members with centers are compared in one pass over the rows.
         together = list(self._centers)
         if len(together) == len(labels):
             self._nearest.label(X, labels)
@@ -166,6 +171,7 @@ class Crew:
             part = np.empty((len(together), len(X)), dtype=self._type)
             self._nearest.label(X, part)
             labels[together] = part
+        # Other clusterers label by their own method, on their own scale.
         alone = [j for j in range(len(self.models)) if j not in self._centers and j not in self._landmarks]
         rows = X if not alone or self.scaling is None else self.scaling.apply(X)
         for j in alone:

@@ -95,6 +95,7 @@ class SparseRows:
 
 def draw_rows(X: Any, n: int, seed: int) -> Any:
     """Return n random rows of a sparse matrix, or all where there are fewer."""
+    # The seed of a member and a constant: its rows do not depend on other draws of the same seed.
     chosen = np.random.default_rng([seed, 1]).choice(X.shape[0], min(n, X.shape[0]), replace=False)
     return X[np.sort(chosen)]
 
@@ -124,6 +125,7 @@ def fit_member(source: Source, data: Data, seed: int) -> Member:
     if isinstance(source, str):
         return draw_member(source, data, seed)
     start, model = time.perf_counter(), clone(source)
+    # Clusterers inside pipelines have their own random state.
     random = {name: seed % 2**32 for name in model.get_params() if name.split("__")[-1] == "random_state"}
     with threadpool_limits(1):
         labels = np.asarray(model.set_params(**random).fit_predict(data.X))
@@ -143,6 +145,7 @@ def fit_members(
     tasks: Mapping[str, tuple[Source, int]], rows: TrainingRows, n_jobs: int | None
 ) -> Iterator[tuple[str, Member]]:
     """Yield members as they are finished, in any order, under the names of their tasks (source and seed)."""
+    # Large fits in processes, because clusterers of scikit-learn hold the interpreter lock.
     if isinstance(rows, AllRows):
         jobs = (delayed(_fit_named)(name, source, rows, seed) for name, (source, seed) in tasks.items())
         yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)

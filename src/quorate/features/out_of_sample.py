@@ -59,6 +59,7 @@ class Assigned(NamedTuple):
 
     def withdraw(self, rows: Any) -> None:
         """Take some rows out of their clusters, which become their runner-up."""
+        # The cluster that a row leaves becomes its runner-up, by minus its confidence.
         self.runner_up[rows], self.margin[rows] = self.labels[rows], -self.confidence[rows]
         self.labels[rows], self.confidence[rows] = -1, 0.0
 
@@ -81,6 +82,7 @@ class Votes:
         shared = shared_weights(codes, weights, labels)
         k = shared[0].shape[1]
         sizes = np.bincount(labels[clear], weights=weights[clear], minlength=k).astype(np.float64)
+        # A cluster's votes are shares of its rows, so that large clusters do not outvote small ones.
         votes = [
             w * counts * ratio(1.0, counts.sum(axis=1))[:, None]
             for counts, w in zip(shared, member_weights, strict=True)
@@ -131,6 +133,7 @@ def shared_weights(codes: NDArray[Any], weights: Floats, labels: Ints) -> list[F
     for column in codes.astype(np.int64):
         length = max(int(column.max()) + 1, 0)
         labeled = (labels >= 0) & (column >= 0)
+        # One count for all pairs of labels.
         counts = np.bincount((column * k + labels)[labeled], weights=weights[labeled], minlength=length * k)
         shared.append(counts.reshape(length, k).astype(np.float64))
     return shared
@@ -153,6 +156,7 @@ class KnownRows:
     def recall(self, X: Floats, assigned: Assigned) -> None:
         """Replace the predicted values of the rows of X by the fitted ones."""
         hashes = hash_rows(X, 0)
+        # Sorted hashes: a lookup by bisection.
         positions = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         is_known = self.hashes[positions] == hashes
         for values, stored in zip(assigned, self.assigned, strict=True):
@@ -213,6 +217,7 @@ def combine_sample(
     """
     codes = crew.label(rows)
     weights = counts.astype(np.float64)
+    # Equal rows of the sample count as often as they occur in the table.
     ensemble = Ensemble(list(codes), names=names, row_weights=weights if (counts > 1).any() else None)
     fitted = consensus.fit(ensemble)
     return fitted, RowClusters(crew, Votes.of(codes, weights, fitted.labels_, fitted.member_weights_))

@@ -37,9 +37,11 @@ class Outliers:
         that repeat have no such spread: the limit is at least 1.5 times the median, and absent where a quarter of the
         rows have copies only.
         """
+        # Distances of the rows to each other; the limits follow from them.
         sparsity = cls(rows, np.empty(0)).sparsity(rows)
         quartiles = [np.quantile(sparsity[labels == label], [0.25, 0.5]) for label in range(int(labels.max()) + 1)]
         low, median = np.array(quartiles).T
+        # Where a quarter of the rows have copies only, there is no scale for a limit.
         varied = np.where(low > 0, low, np.inf)
         limits = median * np.maximum((median / varied) ** _SPREADS, _LEAST_RATIO)
         return cls(rows, np.where(low > 0, limits, np.inf))

@@ -43,6 +43,7 @@ def check_fit_rows(fit_rows: Any, n_rows: int) -> int | None:
                 parameter="fit_rows",
             )
         return None if n_rows <= ALL_ROWS else FIT_ROWS
+    # At least as many rows as there are means all rows.
     fit_rows = check_integer("fit_rows", fit_rows, low=4)
     return None if fit_rows >= n_rows else fit_rows
 
@@ -53,6 +54,7 @@ def kinds_fit_rows(fit_rows: Any, n_rows: int, n_columns: int) -> int | None:
     "auto" is all rows as long as the distances between them can be computed in a second or two.
     """
     if isinstance(fit_rows, str) and fit_rows == "auto":
+        # Distances between all rows take time with the square of the rows.
         few = n_rows <= ALL_ROWS and n_rows**2 * n_columns <= _MOST_DISTANCES
         return check_fit_rows(None if few else KINDS_ROWS, n_rows)
     return check_fit_rows(fit_rows, n_rows)
@@ -95,6 +97,7 @@ class Sample:
         ends = np.cumsum(self.counts)
         if n >= ends[-1]:
             return self
+        # Occurrences are drawn, not distinct rows.
         chosen = np.random.default_rng([seed, 1]).choice(int(ends[-1]), n, replace=False)
         rows, counts = np.unique(np.searchsorted(ends, chosen, side="right"), return_counts=True)
         return Sample(self.hashes[rows], self.rows[rows], counts, self.first[rows])
@@ -152,8 +155,10 @@ class Sketch:
         if numbers is None:
             numbers = np.arange(self._n_rows, self._n_rows + len(block))
             self._n_rows += len(block)
+        # float64 for every source, so that equal numbers have equal bits.
         rows = np.ascontiguousarray(block, dtype=np.float64)
         hashes = hash_rows(rows, self._seed)
+        # Rows beyond the largest hash of a full sketch can never enter it.
         near = np.flatnonzero(hashes <= self._largest)
         self._hold(hashes[near], rows[near], np.ones(len(near), dtype=np.int64), numbers[near])
 
@@ -167,6 +172,7 @@ class Sketch:
         self._counts.append(counts)
         self._first.append(first)
         self._held += len(hashes)
+        # Shrinking now and then keeps the cost per row constant.
         if self._held > _SLACK * self._size:
             self._shrink()
 

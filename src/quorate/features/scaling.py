@@ -59,6 +59,7 @@ class Moments:
         present = ~np.isnan(values)
         n = present.sum(axis=0)
         filled = np.where(present, values, 0.0)
+        # Missing numbers count neither in the sum nor in the number.
         mean = np.divide(filled.sum(axis=0), n, out=np.zeros(values.shape[1]), where=n > 0)
         squares = (np.where(present, values - mean, 0.0) ** 2).sum(axis=0)
         low, high = (
@@ -73,6 +74,7 @@ class Moments:
         first, *others = (cls.of(X[rows].astype(np.float64)) for rows in blocks(len(X), _BLOCK))
         return sum(others, first)
 
+    # The parallel update of means and squares (Chan et al. 1983), without loss of digits.
     def __add__(self, other: Moments) -> Moments:
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros(len(n)), where=n > 0)
@@ -95,6 +97,7 @@ class Moments:
     def center(self) -> Floats:
         """Mean of each column to a few digits of its deviation, which are the same for any order of the rows."""
         size = np.where(self.deviation > 0, self.deviation, 1.0)
+        # Rounded: sums in another order differ in the last bits, and the scale must not.
         return np.round(self.mean / size, _DIGITS) * _rounded(size)
 
 

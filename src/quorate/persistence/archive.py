@@ -82,8 +82,8 @@ def open_archive(path: str | Path, arrays: Arrays, unpack: Callable[[Archive], A
                 hint="Save it again with this version of Quorate.",
             )
         return unpack((manifest, arrays))
-    # Damaged arrays fail in many ways; all of them mean the same to the user.
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+        # Damaged arrays fail in many ways; all of them mean the same to the user.
         if isinstance(error, QuorateError):
             raise
         raise damaged(path) from error

@@ -47,8 +47,10 @@ def dip_p_value(value: float, n: int) -> float:
     simulated sizes. The smallest value that is returned is the smallest simulated probability.
     """
     sizes, probabilities, quantiles = _quantiles()
+    # In 1 / sqrt(n) the quantiles are nearly linear.
     at = np.array([np.interp(-1 / np.sqrt(n), -1 / np.sqrt(sizes), column) for column in quantiles.T])
     scaled = np.sqrt(n) * value
+    # Beyond the simulated quantiles, only bounds are known.
     if scaled <= at[0]:
         return 1.0 if scaled < at[0] else float(probabilities[0])
     return float(np.exp(np.interp(scaled, at, np.log(probabilities))))

@@ -126,6 +126,7 @@ def structure(X: Any, labels: Any) -> Structure:
     I. N. Grabski, K. Street, R. A. Irizarry: Significance Analysis for Clustering with Single-Cell RNA-Sequencing Data.
     Nature Methods 20 (2023).
     """
+    # One label per row is a partition; anything else is an ensemble.
     if not isinstance(labels, Ensemble) and np.ndim(labels) == 1 and np.ndim(np.asarray(labels, dtype=object)[0]) == 0:
         single = Ensemble([labels])
         clusters: Labels = single.patterns[single.row_pattern, 0].astype(np.int64)
@@ -168,6 +169,7 @@ def examine(
     tree = _tested_tree(sample, answer)
     trees = [[tree], *([_tested_tree(sample, labels) for labels in family.values()] for family in families)]
     p_values = [[p for edges in family for *_, p in edges if p is not None] for family in trees]
+    # Equal parts of the level for each family, however many partitions it has.
     combined = [simes(of_family) for of_family in p_values if of_family]
     p_value = min(1.0, len(combined) * min(combined)) if combined else 1.0
     names = range(int(answer.max(initial=-1)) + 1) if names is None else names
@@ -186,8 +188,10 @@ def _tested_tree(sample: _Sample, labels: Labels) -> list[_Edge]:
     present = np.unique(labels[labels >= 0])
     if len(present) < 2:
         return []
+    # Codes without gaps, -1 for rows without a cluster.
     codes = np.where(labels >= 0, np.searchsorted(present, labels), -1)
     counts, means, spreads = _moments(sample.X, codes, len(present))
+    # Distance of means in units of their spread: what a test can separate.
     apart = np.linalg.norm(means[:, None] - means[None], axis=2) / np.sqrt(spreads[:, None] + spreads[None] + _TINY)
     np.fill_diagonal(apart, 0.0)
     sample.draw(int(counts.min()))  # the largest sample first, of which others are a part
@@ -254,6 +258,7 @@ def _moments(X: Floats, labels: Labels, k: int) -> tuple[Ints, Floats, Floats]:
         rows = np.flatnonzero(labels[block] >= 0)
         indicator = sp.csr_array((np.ones(len(rows)), (labels[block][rows], rows)), shape=(k, len(labels[block])))
         means += indicator @ X[block].astype(np.float64)
+    # Two passes: means first, because squared deviations need them.
     means /= counts[:, None]
     for block in blocks:
         inside = labels[block] >= 0

@@ -31,6 +31,7 @@ def spectral_degrees(bandwidth: float, n_features: int) -> float:
     """
     p, square = n_features, bandwidth**2
     whole = square * (square + 4)
+    # In logarithms: with many features the terms themselves underflow.
     numerator = 2 * np.log1p(-((square / (square + 2)) ** (p / 2)))
     smaller_terms = np.log1p((whole / (whole + 4)) ** (p / 2) - 2 * (whole / (whole + 3)) ** (p / 2))
     denominator = p / 2 * np.log(square / (square + 4)) + smaller_terms
@@ -47,6 +48,7 @@ def default_bandwidths(X: Floats, n_levels: int) -> Floats:
     """Return the ladder of `bandwidth_ladder` on the scale of X: the root mean square deviation of varying columns."""
     variances = X.var(axis=0)
     varying = variances[variances > 0]
+    # Constant columns say nothing about the scale.
     scale = np.sqrt(varying.mean()) if len(varying) else 1.0
     return bandwidth_ladder(max(1, len(varying)), n_levels) * scale
 
@@ -59,6 +61,7 @@ def mode_hierarchy(starts: Floats, weights: Floats, bandwidths: Floats) -> Hiera
     hierarchy = Hierarchy([], [])
     modes, groups = starts, np.arange(len(starts))
     for bandwidth in bandwidths:
+        # Later levels start from the modes of the level before, which makes clusters nested.
         ends = climb(modes, Density(starts, weights, bandwidth))
         merged = merge_close(ends, MERGE_DISTANCE * bandwidth)
         modes, groups = ends[np.unique(merged, return_index=True)[1]], merged[groups]
@@ -73,6 +76,7 @@ def longest_lived(n_clusters: Ints, n_starts: int) -> int:
     One cluster, and every start on its own, count only where there is nothing else.
     """
     values, first, levels = np.unique(n_clusters, return_index=True, return_counts=True)
+    # One cluster and one per start are levels of every ladder, hence no evidence.
     trivial = (values == 1) | (values == n_starts)
     return int(first[np.lexsort((values, -levels, trivial))[0]])
 
@@ -185,6 +189,7 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         label_of_start = self._hierarchy.groups[self.level_]
         if not self._starts.exact:
             return label_of_start[nearest(X, self._starts.points)]
+        # The finest level decides: later levels only merge its modes.
         ends = climb(X, Density(self._starts.points, self._starts.weights, self.bandwidths_[0]))
         first_start = np.unique(self._hierarchy.groups[0], return_index=True)[1]
         return label_of_start[first_start[nearest(ends, self._hierarchy.modes[0])]]

@@ -115,10 +115,12 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         enough = check_number("tol", self.tol, low=0) * scale
         units, wins = np.ascontiguousarray(starts.T), np.ones(len(starts))
         for epoch in range(max_iter):
+            # Rates fall linearly to 0, so that units come to rest.
             before, decay = units.copy(), 1 - epoch / max_iter
             _kernels.rival_pass.compete(
                 X, rng.permutation(len(X)), units, wins, learning_rate * decay, rival_rate * decay
             )
+            # Expelled units would overflow after many steps.
             np.clip(units, middle - FAR * scale, middle + FAR * scale, out=units)
             self.n_iter_ = epoch + 1
             if np.linalg.norm(units - before, axis=0).max() <= enough:

@@ -34,6 +34,7 @@ def spanning_tree(points: Floats, core_distances: Floats | None = None) -> Spann
     least = np.zeros(n) if core_distances is None else core_distances**2
     edges, squared = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     _kernels.tree_edges.prim(np.ascontiguousarray(points, dtype=np.float64), least, edges, squared)
+    # Stable: edges of equal length keep their order.
     order = np.argsort(squared, kind="stable")
     return SpanningTree(edges[order], np.sqrt(squared[order]))
 
@@ -74,6 +75,7 @@ def density_clusters(tree: SpanningTree, min_cluster_size: int) -> Labels:
     scikit-learn finds the clusters: the tree is handed over as a sparse matrix of distances, which has the same tree.
     """
     n = len(tree.lengths) + 1
+    # Both directions, because scikit-learn expects a symmetric matrix.
     graph = sp.coo_array((np.maximum(tree.lengths, _SHORTEST), tuple(tree.edges.T)), shape=(n, n)).tocsr()
     clusterer = HDBSCAN(min_cluster_size=min_cluster_size, min_samples=1, metric="precomputed", copy=True)
     return clusterer.fit_predict(sp.csr_matrix(graph + graph.T)).astype(np.int64)

@@ -49,13 +49,16 @@ class Landmarks:
         n_candidates = min(_CANDIDATES_PER_NEIGHBOUR * self.n_neighbors + 1, len(self.points))
         squares = (self.points**2).sum(axis=1)
         distances = squares[:, None] + squares - 2 * self.points @ self.points.T
+        # Each landmark is its own first candidate, also among equal ones.
         np.fill_diagonal(distances, -1.0)
+        # Rounding: ties do not depend on the order of summation.
         near = np.argpartition(np.round(distances, 9), n_candidates - 1, axis=1)[:, :n_candidates]
         return np.sort(near, axis=1).astype(np.int32)
 
     @cached_property
     def _layout(self) -> tuple[Any, ...]:
         """What the kernels take: a shift and a factor to bring rows near 0, the points there, groups, candidates."""
+        # float32 in the kernels: near 0 and of size 1, distances keep their digits.
         shift = self.points.mean(axis=0)
         size = float(np.abs(self.points - shift).max()) or 1.0
         order = np.argsort(self.group, kind="stable")
@@ -86,6 +89,7 @@ def _grid(points: NDArray[np.float32], n_neighbors: int) -> tuple[Any, ...]:
         return np.zeros(2, dtype=np.float32), np.float32(0), np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32)
     n_cells = _kernels.landmarks.TILES * _kernels.landmarks.IN_TILE
     corner = points.min(axis=0)
+    # Slightly larger, so that the largest coordinate is inside the last cell.
     size = np.float32(np.ptp(points, axis=0).max() * 1.0001 / n_cells)
     first = np.empty(n_cells**2 + 1, dtype=np.int32)
     near = np.empty(n_cells**2 * _MOST_IN_CELL, dtype=np.int32)
@@ -96,6 +100,7 @@ def _grid(points: NDArray[np.float32], n_neighbors: int) -> tuple[Any, ...]:
 def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbors: int, random: np.random.RandomState) -> Landmarks:
     """Return the centers of a short k-means of some random rows, and groups of them (hybrid selection)."""
     n_rows = min(_ROWS_PER_LANDMARK * n_landmarks, len(X))
+    # Rows in their own order, which reads memory forwards.
     sample = np.asarray(X[np.sort(random.choice(len(X), n_rows, replace=False))], dtype=np.float64)
     points = _kmeans(sample, n_landmarks, 10, random).cluster_centers_ if n_rows > n_landmarks else sample
     groups = _kmeans(points, max(1, int(np.sqrt(len(points)))), 20, random)
@@ -138,6 +143,7 @@ def embed_landmarks(index: Ints, links: Floats, n_landmarks: int, k: int) -> Lan
     n_rows, n_neighbors = index.shape
     starts = np.arange(0, n_rows * n_neighbors + 1, n_neighbors)
     graph = sp.csr_array((links.ravel(), index.ravel(), starts), shape=(n_rows, n_landmarks))
+    # A landmark that is near no row has no link, and no place in the graph.
     used = np.flatnonzero(np.bincount(index.ravel(), minlength=n_landmarks))
     graph = sp.csr_array(graph[:, used])
     through_rows = sp.csr_array(graph.T @ sp.diags_array(1 / links.sum(axis=1)) @ graph)
@@ -169,6 +175,7 @@ class LandmarkLabeler:
         _kernels.landmarks.label_cells(cells, near, own, cell_label)
         parts = (vectors, vectors @ centers.T, (centers**2).sum(axis=1))
         single = (np.ascontiguousarray(part, dtype=np.float32) for part in parts)
+        # Distances of the kernels are in units of `size`.
         width = np.float32(landmarks.size**2 / (2 * sigma**2))
         return cls(landmarks, (landmarks.n_neighbors, width, *single, own, cell_label))
 

@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Optional dependencies to install; EXTRAS=all,dask,spark also runs the tests of Dask and Spark.
 EXTRAS ?= all
-# Dependency groups to install besides dev; GROUPS=scverse also runs the tutorials that need scanpy.
+# Dependency groups to install besides dev; GROUPS=scverse,notebook also runs the tutorials that need scanpy, and the
+# explorer in a notebook.
 GROUPS ?=
 CONSTRAINTS ?= constraints.txt
 comma := ,
@@ -101,7 +102,7 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --upgrade pip  # dependency groups need pip 25.1
-	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable ".[$(EXTRAS)]" $(addprefix --group ,dev $(GROUPS))
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable ".[$(EXTRAS)]" $(addprefix --group ,dev $(subst $(comma), ,$(GROUPS)))
 	touch $@
 
 clean:

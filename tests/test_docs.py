@@ -20,7 +20,7 @@ import quorate as qt
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 # Where a page speaks of a package that is not needed otherwise, its blocks are run if that is installed.
-PACKAGES = {"pyspark": "pyspark", "dask": "distributed", "adata": "anndata"}
+PACKAGES = {"pyspark": "pyspark", "dask": "distributed", "adata": "anndata", "inline": "anywidget"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -44,6 +44,7 @@ NEEDS = {
     "progress=True": ("cli", lambda folder: list(track([1], 1, "Working", True))),
     "plot": ("plot", lambda folder: qt.plot.agreement(MEMBERS)),
     "explore": ("explore", lambda folder: qt.explore(MEMBERS, open_browser=False)),
+    "explore inline": ("notebook", lambda folder: qt.explore(MEMBERS, inline=True)),
     "to_frame": ("pandas", lambda folder: qt.consensus(MEMBERS, 2).to_frame()),
 }
 

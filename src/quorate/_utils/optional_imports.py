@@ -15,6 +15,7 @@ EXTRAS = {
     "matplotlib": "plot",
     "starlette": "explore",
     "uvicorn": "explore",
+    "anywidget": "notebook",
     "pyarrow": "arrow",
     "pandas": "pandas",
     "polars": "polars",

@@ -10,12 +10,13 @@ import time
 import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from quorate._runtime import threads
 from quorate._utils.optional_imports import import_extra
+from quorate.algorithms.registry import ConsensusResult
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError, QuorateError, Setting
 from quorate.explorer.server import first_page, make_app
@@ -23,6 +24,9 @@ from quorate.explorer.workbench import Workbench
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.reporting.feature_view import component_names, principal_components
 from quorate.reporting.fitted_input import ensemble_of
+
+if TYPE_CHECKING:
+    from quorate.explorer.widget import ExplorerWidget
 
 _STOP_SECONDS = 5.0  # for running work to end
 
@@ -98,6 +102,11 @@ class Explorer:
             self._first.join(_STOP_SECONDS)
         self._socket.close()
 
+    @property
+    def result(self) -> ConsensusResult:
+        """The consensus that the page showed last; before that, the one that it shows first."""
+        return self._bench.result()
+
     def __enter__(self) -> Explorer:
         return self
 
@@ -125,6 +134,7 @@ def _listen(port: int) -> socket.socket:
     return listening
 
 
+@overload
 def explore(
     labels: Any,
     *,
@@ -133,13 +143,37 @@ def explore(
     truth: Any = None,
     ids: Sequence[Any] | None = None,
     name: str = "labels",
+    inline: Literal[False] = False,
     port: int = 0,
     open_browser: bool = True,
-) -> Explorer:
+) -> Explorer: ...
+@overload
+def explore(
+    labels: Any,
+    *,
+    features: Any = None,
+    xy: Any = None,
+    truth: Any = None,
+    ids: Sequence[Any] | None = None,
+    name: str = "labels",
+    inline: Literal[True],
+) -> ExplorerWidget: ...
+def explore(
+    labels: Any,
+    *,
+    features: Any = None,
+    xy: Any = None,
+    truth: Any = None,
+    ids: Sequence[Any] | None = None,
+    name: str = "labels",
+    inline: bool = False,
+    port: int = 0,
+    open_browser: bool = True,
+) -> Explorer | ExplorerWidget:
     """Explore an ensemble interactively in the browser: switch members, methods and k, and compare the results.
 
     The page is served on this machine only, at a secret address, until `stop()` is called or Python exits. Needs
-    `pip install "quorate[explore]"`.
+    `pip install "quorate[explore]"`; in a notebook (`inline`) `pip install "quorate[notebook]"` and no server.
 
     Parameters
     ----------
@@ -155,6 +189,8 @@ def explore(
     ids : (n,) names of the rows, optional
     name : str, default "labels"
         The name of the data on the page.
+    inline : bool, default False
+        Whether to return a notebook widget (Jupyter, VS Code, Colab, marimo) instead of starting a server.
     port : int, default 0
         The port of the server; 0 takes a free one.
     open_browser : bool, default True
@@ -162,8 +198,8 @@ def explore(
 
     Returns
     -------
-    Explorer
-        Has `url` and `stop()`.
+    Explorer or widget
+        Its `result` is the consensus that the page shows. An `Explorer` has `url` and `stop()`.
     """
     ens = ensemble_of(labels) if not isinstance(labels, Ensemble) else as_ensemble(labels)
     from_kinds = isinstance(labels, ConsensusClustering) and labels.is_diverse
@@ -177,6 +213,11 @@ def explore(
         choose_by_features=(lambda: labels.choice_) if from_kinds else None,
         **coordinates(ens, features, xy),
     )
+    if inline:
+        import_extra("anywidget", "The explorer in a notebook")
+        from quorate.explorer.widget import ExplorerWidget
+
+        return ExplorerWidget(bench)
     explorer = Explorer(bench, port=port).start()
     if open_browser:
         webbrowser.open(explorer.url)

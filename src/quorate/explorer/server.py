@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,50 +56,35 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
     from starlette.responses import Response
     from starlette.routing import Route
 
-    jobs = Jobs()
+    requests = Requests(bench)
 
     async def page(request: Request) -> Response:
-        return Response(_own_file("explorer", "explore.html"), media_type="text/html")
+        return Response(web_text("explore.html"), media_type="text/html")
 
     async def script(request: Request) -> Response:
         name = request.path_params["name"]
         kind = _SCRIPTS.get(name.rpartition(".")[2])
         if kind is None or name not in _web_files():
-            return _error(404, "Unknown file.")
-        return Response(_own_file(_web_files()[name], name), media_type=kind)
+            return _response(_error(404, "Unknown file."))
+        return Response(web_text(name), media_type=kind)
 
     async def answer(request: Request) -> Response:
-        part = request.path_params["part"]
-        if part not in VIEWS:
-            return _error(404, "Unknown request.")
         try:
-            tab, data = await _read(request)
+            data = await _read(request)
         except InputError as error:
-            return _error(400, str(error))
-        work = jobs.run(tab, part, lambda job: VIEWS[part](bench, data, job), request.is_disconnected)
-        return await _response(work)
-
-    async def control(request: Request) -> Response:
-        try:
-            tab, _ = await _read(request)
-        except InputError as error:
-            return _error(400, str(error))
-        if request.url.path.endswith("/cancel"):
-            return _json({"cancelled": jobs.cancel(tab)})
-        return _json(jobs.progress(tab))
+            return _response(_error(400, str(error)))
+        return _response(await requests.reply(request.path_params["part"], data, request.is_disconnected))
 
     prefix = "/" + token
     app = Starlette(
         routes=[
             Route(prefix + "/", page, methods=["GET"]),
             Route(prefix + "/web/{name}", script, methods=["GET"]),
-            Route(prefix + "/api/cancel", control, methods=["POST"]),
-            Route(prefix + "/api/progress", control, methods=["POST"]),
             Route(prefix + "/api/{part}", answer, methods=["POST"]),
         ],
-        exception_handlers={404: _not_found, 405: _not_found, 500: _failed},
+        exception_handlers={404: _not_found, 405: _not_found},
     )
-    app.state.jobs = jobs
+    app.state.jobs = requests.jobs
     app.add_middleware(Guard, token=token, port=port)
     return app
 
@@ -126,7 +112,7 @@ class Guard:
         if self._allowed(scope):
             await self.app(scope, receive, with_headers)
         else:
-            await _error(404, "Not found.")(scope, receive, with_headers)
+            await _response(_error(404, "Not found."))(scope, receive, with_headers)
 
     def _allowed(self, scope: Any) -> bool:
         headers: dict[str, list[str]] = {}
@@ -147,22 +133,22 @@ class Guard:
         return name in ("127.0.0.1", "localhost") and (self.port is None or port == str(self.port))
 
 
-def _own_file(package: str, name: str) -> str:
-    return files(f"quorate.{package}").joinpath("web", name).read_text(encoding="utf-8")
+def web_text(name: str) -> str:
+    """Return a file of the explorer's page; it shares scripts and styles with the report."""
+    return files(f"quorate.{_web_files()[name]}").joinpath("web", name).read_text(encoding="utf-8")
 
 
 def _web_files() -> dict[str, str]:
-    """Return the package of each script and style sheet."""
+    """Return the package of each file of the page."""
     return {
         file.name: package
         for package in ("reporting", "explorer")
         for file in files(f"quorate.{package}").joinpath("web").iterdir()
-        if file.name.rpartition(".")[2] in _SCRIPTS
     }
 
 
-async def _read(request: Request) -> tuple[str, Any]:
-    """Return the browser tab and its request, from a JSON object {tab, request}."""
+async def _read(request: Request) -> Any:
+    """Return the JSON value of a request."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise InputError("Requests must have content-type application/json.", code="content-type")
     body = b""
@@ -171,58 +157,86 @@ async def _read(request: Request) -> tuple[str, Any]:
         if len(body) > _LARGEST_REQUEST:
             raise InputError(f"A request must have at most {_LARGEST_REQUEST:,} bytes.", code="request-size")
     try:
-        data = json.loads(body, parse_constant=_no_constant)
+        return json.loads(body, parse_constant=_no_constant)
     except (ValueError, RecursionError, UnicodeDecodeError):
         raise InputError("The request is not valid JSON.", code="json") from None
-    fields = check_fields(data, required=("tab",), optional=("request",))
-    tab = check_text("tab", fields["tab"])
-    return tab, fields.get("request", {})
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-async def _response(work: Awaitable[Any]) -> Response:
-    """Return the response of a job: its body, 422 for an invalid request, 409 if it was cancelled."""
-    import asyncio
-
+def _response(reply: Reply) -> Response:
     from starlette.responses import Response
 
-    try:
-        result = await work
-    except QuorateError as error:
-        return _error(422, str(error))
-    except asyncio.CancelledError:
-        return _error(409, "Cancelled, or superseded by a newer request.")
-    except MemoryError:
-        return _error(422, "Not enough memory for this result. Choose another method.")
-    body, kind = result if isinstance(result, tuple) else (result, "application/json")
-    return Response(body, media_type=kind)
+    return Response(reply.body, status_code=reply.status, media_type=reply.kind)
 
 
-def _json(value: Any) -> Response:
-    from starlette.responses import Response
+async def _not_found(request: Request, error: Exception) -> Response:
+    return _response(_error(405 if getattr(error, "status_code", 404) == 405 else 404, "Not found."))
 
-    return Response(_encoded(value), media_type="application/json")
+
+# Requests, whether they come over HTTP or as messages of a notebook.
+
+
+class Reply(NamedTuple):
+    """The reply to a request, with an HTTP status."""
+
+    status: int
+    body: bytes
+    kind: str = "application/json"
+
+
+class Requests:
+    """Replies to the requests of pages over one ensemble."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+        self.jobs = Jobs()
+
+    async def reply(self, part: str, data: Any, disconnected: Callable[[], Awaitable[bool]]) -> Reply:
+        """Return the reply to a request {tab, request}: 422 if it is invalid, 409 if it was cancelled.
+
+        Parameters
+        ----------
+        part : str
+            What is requested: a key of `VIEWS`, "progress" or "cancel".
+        data : JSON value
+            The browser tab, and the fields of the request.
+        disconnected : callable
+            Returns whether the page has given up the request.
+        """
+        try:
+            fields = check_fields(data, required=("tab",), optional=("request",))
+            tab = check_text("tab", fields["tab"])
+        except InputError as error:
+            return _error(400, str(error))
+        if part == "cancel":
+            return Reply(200, _encoded({"cancelled": self.jobs.cancel(tab)}))
+        if part == "progress":
+            return Reply(200, _encoded(self.jobs.progress(tab)))
+        if part not in VIEWS:
+            return _error(404, "Unknown request.")
+        view, request = VIEWS[part], fields.get("request", {})
+        try:
+            result = await self.jobs.run(tab, part, lambda job: view(self.bench, request, job), disconnected)
+        except QuorateError as error:
+            return _error(422, str(error))
+        except asyncio.CancelledError:
+            return _error(409, "Cancelled, or superseded by a newer request.")
+        except MemoryError:
+            return _error(422, "Not enough memory for this result. Choose another method.")
+        except Exception as error:
+            return _error(500, f"Internal error ({type(error).__name__}). Please report it as a bug.")
+        return Reply(200, *result) if isinstance(result, tuple) else Reply(200, result)
 
 
 def _encoded(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _error(status: int, message: str) -> Response:
-    from starlette.responses import Response
-
-    return Response(_encoded({"error": message}), status_code=status, media_type="application/json")
-
-
-async def _not_found(request: Request, error: Exception) -> Response:
-    return _error(405 if getattr(error, "status_code", 404) == 405 else 404, "Not found.")
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return _error(500, f"Internal error ({type(error).__name__}). Please report it as a bug.")
+def _error(status: int, message: str) -> Reply:
+    return Reply(status, _encoded({"error": message}))
 
 
 def first_page(bench: Workbench) -> None:
@@ -251,7 +265,9 @@ def _with_answer(bench: Workbench, data: Any, job: Job, *more: str) -> tuple[Any
 
 def _answer(bench: Workbench, data: Any, job: Job) -> bytes:
     _, query = _with_query(bench, data)
-    return _encoded(answers.answer_view(bench, query, bench.answer(query, job, first_look=True)))
+    answer = bench.answer(query, job, first_look=True)
+    bench.shown = query
+    return _encoded(answers.answer_view(bench, query, answer))
 
 
 def _choice(bench: Workbench, data: Any, job: Job) -> bytes:

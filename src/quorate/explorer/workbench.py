@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import Solution
-from quorate.algorithms.registry import make_method
+from quorate.algorithms.registry import ConsensusResult, make_method
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.structure.label_structure import label_structure
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
 from quorate.explorer.jobs import Job
-from quorate.explorer.requests import Query
+from quorate.explorer.requests import Query, parse_query
 from quorate.reliability import Normalize, agreement, resolve_influence
 from quorate.reporting.cut_views import Cut, cut_view
 from quorate.reporting.member_views import MemberRow, member_rows
@@ -89,6 +89,8 @@ class Workbench:
     """Lines of Python that create `labels`, if available."""
     choose_by_features: Callable[[], Choice] | None = None
     """Returns the choice of the number of clusters by the features, if available; it holds for all members together."""
+    shown: Query | None = None
+    """The query whose result a page showed last."""
     _solved: RecentCache = field(default_factory=lambda: RecentCache(_SOLVED_CACHED), repr=False)
     _cuts: RecentCache = field(default_factory=lambda: RecentCache(_CUTS_CACHED), repr=False)
 
@@ -148,6 +150,13 @@ class Workbench:
         cut = self._cuts.get((query.solved_by, k), lambda: cut_view(solution.answer(k)))
         caution = solution.cuts.caution(k)
         return Answer(solution, cut, None if caution is None else str(caution), first is not None)
+
+    def result(self) -> ConsensusResult:
+        """Return the result that a page showed last, or that of a new page."""
+        query = self.shown or parse_query({}, self.ensemble.n_members)
+        answer, params = self.answer(query), self.settings(query)
+        method = make_method(query.method, answer.cut.n_clusters, params).take(answer.solution)
+        return ConsensusResult(method.name, params, method)
 
     def choice(self, query: Query, job: Job | None = None) -> Choice:
         """Return the automatic choice of the number of clusters: by the features if all members are enabled."""

@@ -9,6 +9,7 @@ import { drawByK, drawKinds } from "./byk.js";
 import { drawRiver } from "./river.js";
 import { drawContingency, drawEigenvalues, drawRowCoassociation, drawScatter, drawTree, saveDrawn } from "./figures.js";
 import { offerCandidates } from "./candidates.js";
+import { pageAddress } from "./connection.js";
 import { cancelAll, cancelDetails, request } from "./server.js";
 import "./waiting.js";
 import { query, readAddress, state, writeAddress } from "./state.js";
@@ -385,7 +386,8 @@ function drawExport() {
   byId("python").textContent = now.python;
   byId("command-box").hidden = !now.command;
   byId("command").textContent = now.command || "";
-  byId("address").textContent = location.href;
+  byId("address-box").hidden = !pageAddress();
+  byId("address").textContent = pageAddress();
 }
 async function saveLabels(format) {
   await get("labels", withQuery({ format }), (blob) => saveFile(`consensus_${shown.answer.k}.${format}`, blob, blob.type));

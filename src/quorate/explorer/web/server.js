@@ -1,4 +1,6 @@
-// Requests to the server: a newer request for the same part replaces an older one.
+// Requests to Python: a newer request for the same part replaces an older one.
+import { send } from "./connection.js";
+
 const tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 const newest = new Map();
 const waiting = new Set();
@@ -29,7 +31,6 @@ export async function request(part, data) {
     watch(waiting.size);
   }
 }
-const send = (part, body, signal) => fetch(`api/${part}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
 
 // Cancel the requests for details of the tab that is left; the server notices and ends their work.
 export function cancelDetails() {

@@ -1,4 +1,6 @@
 // All settings, stored in the address: it can be bookmarked, and the browser's back button works.
+import { readSettings, writeSettings } from "./connection.js";
+
 export const state = {
   tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, row: null,
   pair: [0, 1], against: "answer", otherMethod: "weac", otherK: null, pinned: null, color: "cluster", find: "", offset: 0, polygon: null,
@@ -7,7 +9,7 @@ const STORED = Object.keys(state).filter((name) => !["offset"].includes(name));
 const defaults = JSON.parse(JSON.stringify(state));
 
 export function readAddress(nMembers, methodNames) {
-  const stored = new URLSearchParams(location.hash.slice(1));
+  const stored = new URLSearchParams(readSettings());
   for (const name of STORED) {
     state[name] = JSON.parse(JSON.stringify(defaults[name]));
     try { if (stored.has(name)) state[name] = JSON.parse(stored.get(name)); } catch { /* ignore an invalid address */ }
@@ -28,7 +30,7 @@ export function writeAddress() {
     const text = JSON.stringify(state[name]);
     if (text !== JSON.stringify(defaults[name])) fields.set(name, text);
   }
-  history.replaceState(null, "", "#" + fields.toString());
+  writeSettings(fields.toString());
 }
 export function query(nMembers, more = {}) {
   const members = Array.from({ length: nMembers }, (_, j) => j).filter((j) => !state.off.includes(j));

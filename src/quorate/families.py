@@ -42,6 +42,11 @@ class Families:
         return self.sizes ** (self.growth - 1.0)
 
     @property
+    def given(self) -> bool:
+        """Whether the caller named the families; each then counts as one member."""
+        return self.growth == 0.0
+
+    @property
     def effective_members(self) -> float:
         """The effective number of members, the sum of `counts`; at most M.
 

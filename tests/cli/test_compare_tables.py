@@ -145,3 +145,12 @@ def test_families_can_be_named(february, capsys):
         assert main(["combine", labels, "--id", "customer", "-k", "2", "--groups", groups, "--json", "-q"]) == 0
         members.append(json.loads(capsys.readouterr().out)["members"])
     assert members[0] == members[1]
+
+
+def test_combine_prints_groups_of_members(tmp_path, capsys):
+    lines = [",".join([str(row // 30)] * 4 + [str(row // 15)] * 3) for row in range(60)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["a1,a2,a3,a4,b1,b2,b3", *lines]) + "\n")
+    assert main(["combine", str(labels), "-k", "2"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "The members fall into two groups: 4 support 2 clusters, 3 support 4 clusters that split" in printed

@@ -113,8 +113,6 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
         assert page.page.inner_text("#headline").startswith(f"{qt.consensus(ens).n_clusters} clusters (")
         trust = [float(text) for text in page.column("members", 3)]
         assert trust == pytest.approx(qt.trust(ens).tolist(), abs=0.0006)
-        ncai = [float(text) for text in page.column("members", 8)]
-        assert ncai == pytest.approx(qt.ncai(ens).tolist(), abs=0.0006)
         page.answered(lambda: page.page.uncheck("[data-member='5']"))
         page.answered(lambda: page.page.uncheck("[data-member='0']"))
         page.go("answer")
@@ -135,6 +133,10 @@ def test_members_are_switched_weighed_and_compared(chromium, running, data):
         weight = [float(text.rstrip("%")) for text in page.column("members", 4)]
         equal = qt.consensus(ens, weights="equal").member_weights
         assert weight == pytest.approx((100 * equal).tolist(), abs=0.051)
+        assert "NCAI" not in page.page.inner_text("#members thead")
+        page.answered(lambda: page.page.select_option("#by", "ncai"))
+        ncai = [float(text) for text in page.column("members", 7)]
+        assert ncai == pytest.approx(qt.ncai(ens).tolist(), abs=0.0006)
         page.answered(lambda: page.page.select_option("#by", "trust"))
         page.answered(lambda: page.page.click("#unreliable-off"))
         assert json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')")) == [5]
@@ -409,4 +411,46 @@ def test_a_model_from_features_shows_the_agreement_of_its_kinds(chromium):
         assert page.page.inner_text("#suggested") == model.choice_.sentence
         assert page.page.is_visible("#score-of-kinds")
         assert not page.page.is_visible("#score-of-labels")
+        page.clean(running.url)
+
+
+def test_groups_of_members_can_be_used_alone(chromium):
+    rng = np.random.default_rng(0)
+    coarse = np.repeat([0, 1, 2], [120, 80, 60])
+    fine = coarse * 2 + (np.arange(260) % 2) * (coarse != 1)
+    members = [coarse] * 8 + [fine] * 6
+    ens = qt.Ensemble([np.where(rng.random(260) < 0.05, rng.integers(0, m.max() + 1, 260), m) for m in members])
+    groups = qt.camps(ens).camps
+    with qt.explore(ens, open_browser=False) as running, Shown(chromium).start(running.url) as page:
+        assert "two groups: 8 support 3 clusters, 6 support 5" in page.page.inner_text("#camps-sentence")
+        assert [text.split(":")[0] for text in page.column("camps", 1)] == ["8", "6"]
+        page.answered(lambda: page.page.click("[data-group='2']"))
+        off = json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')"))
+        assert off == groups[0].members.tolist()
+        assert page.page.inner_text("[data-group='2']") == "Use all members"
+        page.go("answer")
+        assert page.shows(groups[1].consensus)
+        page.go("members")
+        page.answered(lambda: page.page.click("[data-group='2']"))
+        assert page.run("new URLSearchParams(location.hash.slice(1)).get('off')") is None
+        assert page.run("document.querySelectorAll('#ball [data-distance]').length") == 14
+        page.clean(running.url)
+
+
+def test_rows_outside_the_core_are_hidden_and_faded(chromium, running, data):
+    labels, _, _ = data
+    result = qt.consensus(labels, 4)
+    with Shown(chromium).start(running.url + "#k=4&tab=%22answer%22") as page:
+        core = qt.core(result, 0.8)
+        page.page.click("#core-curve [data-core='0.8']")
+        assert f"{core.share:.1%} of the rows" in page.page.inner_text("#core-sentence")
+        kept = [int(text.rstrip("%")) for text in page.column("core-clusters", 2)]
+        assert kept == pytest.approx(100 * core.cluster_shares, abs=0.51)
+        page.answered(lambda: page.page.click("#core-rows"))
+        assert page.page.inner_text("#rows-note").startswith(f"{np.sum(core.labels >= 0)} rows in the core")
+        drawn = "document.querySelector('#scatter canvas').toDataURL()"
+        faded = page.run(drawn)
+        page.answered(lambda: page.page.click("#core-chip"))
+        assert page.page.inner_text("#rows-note").startswith("240 rows")
+        assert page.run(drawn) != faded
         page.clean(running.url)

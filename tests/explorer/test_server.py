@@ -579,3 +579,62 @@ def test_a_member_switch_cuts_once_and_does_not_choose_k_first():
     assert first.choosing
     assert ("choice", query.solved_by) not in bench._solved
     assert bench.answer(query).cut.n_clusters == qt.choose_k(labels[:, :29]).n_clusters
+
+
+def two_groups():
+    """Return eight members of 3 clusters, six of 5 clusters that split two of these, and one at random."""
+    rng = np.random.default_rng(0)
+    coarse = np.repeat([0, 1, 2], [120, 80, 60])
+    fine = coarse * 2 + (np.arange(260) % 2) * (coarse != 1)
+    members = [coarse] * 8 + [fine] * 6
+    changed = [np.where(rng.random(260) < 0.05, rng.integers(0, m.max() + 1, 260), m) for m in members]
+    return qt.Ensemble([*changed, rng.integers(0, 4, 260)])
+
+
+def test_groups_of_members_are_found_and_compared():
+    ens = two_groups()
+    expected = qt.camps(ens)
+    with testclient.TestClient(make_app(Workbench(ens), TOKEN), base_url=BASE) as client:
+        headline = asked(client, "answer", {"query": {"k": 3}})["headline"]
+        assert "groups of 8 and 6" in headline
+        plain = asked(client, "camps", {"query": {"k": 3}, "combined": False})
+        assert [group["members"] for group in plain["groups"]] == [c.members.tolist() for c in expected.camps]
+        assert "n_clusters" not in plain["groups"][0]
+        found = asked(client, "camps", {"query": {"k": 3}})
+        assert found["sentence"] == expected.sentence.split(". ")[0] + "."
+        assert [group["n_clusters"] for group in found["groups"]] == [3, 5]
+        result = qt.consensus(ens, 3)
+        weights = [result.member_weights[camp.members].sum() for camp in expected.camps]
+        assert [group["weight"] for group in found["groups"]] == pytest.approx(weights, abs=1e-5)
+        single = asked(client, "camps", {"query": {"k": 3, "members": expected.camps[1].members.tolist()}})
+        assert [group["weight"] for group in single["groups"]] == pytest.approx([0, 1], abs=1e-5)
+        assert "groups" not in asked(client, "answer", {"query": {"members": list(range(8))}})["headline"]
+
+
+def test_one_group_of_members_is_not_shown(client, bench):
+    assert asked(client, "camps", {"query": {"k": 4}})["groups"] == []
+
+
+def test_the_core_is_that_of_the_library(client, bench):
+    result = qt.consensus(bench.ensemble, 4)
+    curve = asked(client, "core", {"query": {"k": 4}})["curve"]
+    assert [step["agreement"] for step in curve] == sorted((step["agreement"] for step in curve), reverse=True)
+    for required in (1.0, 0.8, 0.4):
+        core = qt.core(result, required)
+        step = [step for step in curve if step["agreement"] >= required - 1e-9][-1]
+        assert step["share"] == pytest.approx(core.share, abs=1e-6)
+        rows = asked(client, "rows", {"query": {"k": 4}, "core": required, "limit": 200})
+        assert rows["total"] == np.sum(core.labels >= 0)
+        assert {row["row"] for row in rows["rows"]} <= set(np.flatnonzero(core.labels >= 0))
+        both = asked(client, "rows", {"query": {"k": 4}, "core": required, "cluster": 1})
+        assert both["total"] == np.sum(core.labels == 1)
+        inside = asked(client, "points", {"query": {"k": 4}, "core": required})["inside"]
+        assert inside == (core.labels >= 0).astype(int).tolist()
+    assert asked(client, "points", {"query": {"k": 4}})["inside"] is None
+
+
+def test_distances_of_the_members_from_a_result(client, bench):
+    ball = qt.credible_ball(qt.consensus(bench.ensemble, 4))
+    found = asked(client, "answer", {"query": {"k": 4}})["ball"]
+    assert found["distances"] == pytest.approx(ball.distances.tolist(), abs=1e-4)
+    assert found["radius"] == pytest.approx(ball.radius, abs=1e-4)

@@ -44,7 +44,7 @@ def nasty():
 
 def test_the_summary_is_plain_json_and_the_same_every_time(nasty):
     assert json.loads(json.dumps(nasty, allow_nan=False)) == nasty
-    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 5)
+    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 6)
     _, ens = ensemble()
     first, second = (json.dumps(summarize(qt.WEAC(3).fit(ens))) for _ in range(2))
     assert first == second
@@ -454,3 +454,120 @@ def test_a_phone_report_is_short(chromium, page):
         browser.open(page)
         assert not browser.page.is_visible("#scores")
         assert browser.run("document.documentElement.scrollHeight") < 12_000
+
+
+@pytest.fixture(scope="module")
+def two_groups():
+    """Twelve members of 3 clusters and eight of 5 clusters that split two of them, one of them twice."""
+    rng = np.random.default_rng(0)
+    coarse = np.repeat([0, 1, 2], [200, 120, 80])
+    fine = coarse * 2 + (np.arange(400) % 2) * (coarse != 1)
+    members = [noisy(coarse, rng) for _ in range(12)] + [noisy(fine, rng) for _ in range(8)]
+    names = [f"coarse {i}" for i in range(12)] + [f"fine {i}" for i in range(8)] + ["copy"]
+    old = np.where((coarse == 0) & (rng.random(400) < 0.4), 9, coarse + 5)
+    return qt.consensus(qt.Ensemble([*members, members[-1]], names=names), 3, like=old)
+
+
+def noisy(labels, rng, share=0.06):
+    return np.where(rng.random(len(labels)) < share, rng.integers(0, labels.max() + 1, len(labels)), labels)
+
+
+@pytest.fixture(scope="module")
+def grouped_page(two_groups, tmp_path_factory):
+    return qt.report(two_groups, tmp_path_factory.mktemp("groups") / "report.html")
+
+
+def headings(browser, table):
+    return browser.run(f"[...document.querySelectorAll('#{table} th')].map(h => h.textContent)")
+
+
+def test_groups_of_members_are_in_the_headline_and_in_a_table(chromium, grouped_page, two_groups):
+    expected = qt.camps(two_groups).camps
+    with Page(chromium) as browser:
+        browser.open(grouped_page)
+        sentence = browser.page.inner_text("#camps-sentence")
+        assert sentence.startswith("The members fall into two groups: 12 support 3 clusters, 9 support 5 clusters that")
+        assert sentence.split(".")[0] in browser.page.inner_text("#headline")
+        ids = {int(text) for text in re.findall(r"split clusters (\d+) and (\d+)", sentence)[0]}
+        assert ids == set(two_groups.ids[[0, 2]])  # the largest and the smallest cluster, with the ids of the report
+        assert browser.column("camps", 2) == [str(camp.consensus.n_clusters) for camp in expected]
+        assert browser.column("camps", 3) == [f"{100 * camp.weight:.1f}%" for camp in expected]
+        group = headings(browser, "members").index("Group")
+        shown = dict(zip(browser.column("members", 0), browser.column("members", group), strict=True))
+        assert {name for name, number in shown.items() if number == "1"} == set(expected[0].names)
+        assert browser.problems == []
+
+
+def test_one_group_of_members_is_no_finding():
+    _, ens = ensemble()
+    summary = summarize(qt.consensus(ens, 3).estimator)
+    assert summary["camps"] is None
+    assert "groups" not in summary["headline"]
+
+
+def test_the_report_compares_with_an_earlier_result(chromium, grouped_page, two_groups):
+    change = two_groups.earlier.compare(two_groups.estimator.pattern_labels_, two_groups.ids)
+    with Page(chromium) as browser:
+        browser.open(grouped_page)
+        assert browser.page.inner_text("#change-sentence") == change.sentence
+        assert browser.column("clusters", 0) == [str(cluster) for cluster in two_groups.ids]
+        assert browser.run("document.querySelectorAll('#change-flow [data-k=before]').length") == 4
+        assert browser.run("document.querySelectorAll('#change-flow [data-k=now]').length") == 3
+        browser.page.click("#change-table >> xpath=ancestor::details >> summary")
+        assert browser.column("change-table", 2) == [str(pair.n_shared) for pair in change.matches]
+        with browser.page.expect_download() as waiting:
+            browser.page.click("#labels")
+        assert pd.read_csv(waiting.value.path())["consensus"].tolist() == two_groups.labels.tolist()
+        browser.page.click("#more")
+        assert browser.page.inner_text("#change-sentence") != change.sentence
+        assert browser.problems == []
+
+
+def test_a_report_without_an_earlier_result_compares_nothing(nasty):
+    assert "h-change" not in render_report(nasty)
+
+
+def test_the_core_follows_the_required_agreement(chromium, grouped_page, two_groups):
+    with Page(chromium) as browser:
+        browser.open(grouped_page)
+        shares = {}
+        for required in (0.9, 0.5):
+            browser.run(
+                f"(() => {{ const core = document.getElementById('core'); core.value = {100 * required};"
+                "core.dispatchEvent(new Event('input')) })()"
+            )
+            core = qt.core(two_groups, required)
+            shares[required] = core.share
+            assert f"{core.share:.1%} of the rows" in browser.page.inner_text("#core-sentence")
+            assert all(name in browser.page.inner_text("#core-sentence") for name in core.set_aside)
+            kept = [int(text.rstrip("%")) for text in browser.column("core-clusters", 2)]
+            assert kept == pytest.approx(100 * core.cluster_shares, abs=0.51)
+        assert shares[0.5] > shares[0.9]
+        browser.run("document.querySelector('#core-curve [data-core=\"0.9\"]').dispatchEvent(new Event('click'))")
+        assert f"{shares[0.9]:.1%} of the rows" in browser.page.inner_text("#core-sentence")
+        assert browser.problems == []
+
+
+def test_families_and_distances_of_members(chromium, grouped_page, two_groups):
+    families = qt.families(two_groups.ensemble)
+    ball = qt.credible_ball(two_groups)
+    names = two_groups.ensemble.names
+    with Page(chromium) as browser:
+        browser.open(grouped_page)
+        titles, shown = headings(browser, "members"), browser.column("members", 0)
+        counts = dict(zip(shown, browser.column("members", titles.index("Counts as")), strict=True))
+        assert [counts[name] for name in names] == [f"{count:.2f}" for count in families.counts]
+        family = dict(zip(shown, browser.column("members", titles.index("Family")), strict=True))
+        assert family["copy"] == family["fine 7"] != ""
+        assert browser.run("document.querySelectorAll('#ball [data-distance]').length") == len(names)
+        assert f"within {ball.radius:.2f} bits" in browser.page.inner_text("#ball-sentence")
+        assert all(f"“{name}”" in browser.page.inner_text("#ball-sentence") for name in ball.outermost)
+
+
+def test_given_families_are_not_called_copies():
+    _, ens = ensemble(names=["a_1", "a_2", "b_1", "b_2", "c_1", "c_2"])
+    facts = summarize(qt.consensus(ens, 3, groups="{tool}_*").estimator)
+    assert [member["family"] for member in facts["members"]] == [1, 1, 2, 2, 3, 3]
+    assert [member["counts"] for member in facts["members"]] == [0.5] * 6
+    assert "a_1 and a_2 are one family" in " ".join(facts["reliability"]["notes"])
+    assert "identical" not in " ".join(facts["reliability"]["notes"])

@@ -19,9 +19,10 @@ def cluster_colors(n_clusters: int) -> list[str]:
     return [_shift(_HUES[c % len(_HUES)], _SHIFTS[c // len(_HUES) % len(_SHIFTS)]) for c in range(n_clusters)]
 
 
-def page_colors(n_clusters: int) -> dict[str, list[str]]:
-    """Return the colors of a page: of clusters, and from 0 to 1 on light and dark pages."""
-    return {"clusters": cluster_colors(n_clusters), "light": list(SEQUENTIAL), "dark": list(_SEQUENTIAL_DARK)}
+def page_colors() -> dict[str, list[str]]:
+    """Return the colors of a page: of clusters, which repeat, and from 0 to 1 on light and dark pages."""
+    clusters = cluster_colors(len(_HUES) * len(_SHIFTS))
+    return {"clusters": clusters, "light": list(SEQUENTIAL), "dark": list(_SEQUENTIAL_DARK)}
 
 
 def _shift(color: str, amount: float) -> str:

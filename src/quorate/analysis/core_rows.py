@@ -24,6 +24,8 @@ from quorate.algorithms.registry import ConsensusResult, consensus
 from quorate.ensemble import Ensemble
 from quorate.row_similarity import group_sizes, shared_rows
 
+_ROUNDING = 1e-12  # of sums of weights
+
 
 @dataclass(frozen=True)
 class CoreStep:
@@ -86,27 +88,43 @@ def core(labels: Any, agreement: float = 0.9, **options: Any) -> Core:
 
 def core_of(answer: Answer, agreement: float) -> Core:
     """Return the core of a consensus at a required agreement."""
-    ens = answer.ensemble
-    curve, in_core = [], np.zeros(0, dtype=np.bool_)
-    for step, remaining in _set_aside_in_turn(answer):
-        curve.append(step)
-        # Later steps set more members aside, so that the last one that suffices has most rows.
-        if step.agreement >= agreement - 1e-12:
-            in_core = remaining.copy()
-    used = [step for step in curve if step.agreement >= agreement - 1e-12]
+    cores = nested_cores(answer.ensemble, answer.labels, answer.weights)
+    used = cores.steps_at(agreement)
     return Core(
-        labels=np.where(in_core, answer.labels, -1)[ens.row_pattern],
+        labels=np.where(cores.holds(agreement), answer.labels, -1)[answer.ensemble.row_pattern],
         share=used[-1].share,
         cluster_shares=np.array(used[-1].cluster_shares),
         agreement=used[-1].agreement,
         set_aside=tuple(str(step.set_aside) for step in used[1:]),
-        curve=tuple(curve),
+        curve=cores.curve,
     )
 
 
-def core_curve(answer: Answer) -> tuple[CoreStep, ...]:
-    """Return the share of the rows kept against the required agreement."""
-    return tuple(step for step, _ in _set_aside_in_turn(answer))
+@dataclass(frozen=True)
+class NestedCores:
+    """The cores of a consensus for every required agreement; each contains those of higher agreement."""
+
+    curve: tuple[CoreStep, ...]
+    """Rows kept against the required agreement, from all members down to a single one."""
+    reach: Floats = field(repr=False)
+    """(m,) the highest agreement whose core holds a pattern; 0 if none does."""
+
+    def steps_at(self, agreement: float) -> tuple[CoreStep, ...]:
+        """Return the steps up to the core at a required agreement, which is the last one."""
+        return tuple(step for step in self.curve if step.agreement >= agreement - _ROUNDING)
+
+    def holds(self, agreement: float) -> Bools:
+        """Return (m,) whether the core at a required agreement holds a pattern."""
+        return self.reach >= max(agreement - _ROUNDING, _ROUNDING)
+
+
+def nested_cores(ens: Ensemble, groups: Labels, weights: Floats) -> NestedCores:
+    """Return the cores of a consensus, given by the label (m,) of each pattern, for every required agreement."""
+    curve, reach = [], np.zeros(ens.n_patterns)
+    for step, in_core in _set_aside_in_turn(ens, groups, weights):
+        curve.append(step)
+        reach[in_core & (reach == 0)] = step.agreement
+    return NestedCores(tuple(curve), reach)
 
 
 def oppositions(ens: Ensemble, groups: Labels) -> Bools:
@@ -125,15 +143,14 @@ def oppositions(ens: Ensemble, groups: Labels) -> Bools:
     return opposed
 
 
-def _set_aside_in_turn(answer: Answer) -> Iterator[tuple[CoreStep, Bools]]:
+def _set_aside_in_turn(ens: Ensemble, groups: Labels, weights: Floats) -> Iterator[tuple[CoreStep, Bools]]:
     """Set members aside one after the other, each time the one whose absence adds most rows per weight.
 
     Yields each step with the patterns (m,) in the core.
     """
-    ens, groups, weights = answer.ensemble, answer.labels, answer.weights
     opposed = oppositions(ens, groups) & (weights > 0)  # members without weight do not count
     counts = np.where(groups >= 0, ens.counts, 0).astype(np.float64)
-    sizes = group_sizes(ens, groups, answer.n_clusters)
+    sizes = group_sizes(ens, groups, int(groups.max()) + 1)
     dissent = counts @ opposed  # breaks ties: the member that opposes most rows
     n_opposed = opposed.sum(axis=1)
     left = np.flatnonzero(weights > 0)

@@ -9,6 +9,7 @@ from functools import cached_property
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.base import Solution
 from quorate.analysis.choose_k import Choice
+from quorate.analysis.member_camps import Camps, weighted_camps
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import LabelStructure, label_structure
 
@@ -31,6 +32,11 @@ class Diagnosis:
     def structure(self) -> Structure | LabelStructure:
         """Whether there is cluster structure: by the features, or else by the labels at k clusters."""
         return label_structure(self.solution.ensemble, self.k) if self.features is None else self.features
+
+    @cached_property
+    def camps(self) -> Camps:
+        """Groups of members that support different partitions."""
+        return weighted_camps(self.solution.ensemble, self.solution.answer(self.k).weights)
 
     def sweep(self, ks: Iterable[int]) -> dict[int, Answer]:
         """Return the answers for several numbers of clusters, at most as many as possible."""

@@ -9,7 +9,7 @@ of k-means that end in a few local optima are camps: they support different part
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,6 @@ from quorate.algorithms.registry import ConsensusResult, consensus
 from quorate.analysis.compare import EarlierPartition, PartitionComparison, listed
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble, cached, find_patterns, member_codes
 from quorate.reliability import agreement, ratio, shared_information
-from quorate.row_similarity import shared_rows
 
 _FEWEST_MEMBERS = 2
 _SMALLEST_SHARE = 0.15  # of the members, for a camp of its own
@@ -84,9 +83,14 @@ class Camps:
     @cached_property
     def differences(self) -> tuple[PartitionComparison, ...]:
         """How the consensus of each other camp differs from that of the first. Computes the consensus of each camp."""
-        first, *others = self.camps
-        earlier = EarlierPartition.of_patterns(first.pattern_labels, self.counts)
-        return tuple(earlier.compare(camp.pattern_labels, range(camp.consensus.n_clusters)) for camp in others)
+        return self.compared_with(self.camps[0].pattern_labels)[1:]
+
+    def compared_with(self, labels: Labels, ids: Sequence[int] | None = None) -> tuple[PartitionComparison, ...]:
+        """Return how the consensus of each camp differs from a partition (m,) of the patterns, with ids of clusters."""
+        earlier = EarlierPartition.of_patterns(labels, self.counts)
+        if ids is not None:
+            earlier = replace(earlier, labels=np.asarray(ids))
+        return tuple(earlier.compare(camp.pattern_labels, range(camp.consensus.n_clusters)) for camp in self.camps)
 
     @property
     def sentence(self) -> str:
@@ -95,9 +99,13 @@ class Camps:
         aside = f" {_members(len(self.outliers))} no other member." if self.outliers else ""
         if len(self.camps) <= 1:
             return f"The {n} members form one group: no subgroups with different partitions.{aside}"
-        changes = ["", *(_difference(change) for change in self.differences)]
-        parts = [_support(camp) + change for camp, change in zip(self.camps, changes, strict=True)]
-        return f"The members fall into {_NUMBERS[len(self.camps)]} groups: {', '.join(parts)}.{aside}"
+        return self.sentence_about(["", *map(difference, self.differences)]) + aside
+
+    def sentence_about(self, changes: Sequence[str]) -> str:
+        """Return how many members support which number of clusters, each camp with its difference in words."""
+        described = zip(self.camps, changes, strict=True)
+        parts = [_support(camp) + (f" that {change}" if change else "") for camp, change in described]
+        return f"The members fall into {_NUMBERS[len(self.camps)]} groups: {', '.join(parts)}."
 
 
 def camps(ens: Any) -> Camps:
@@ -121,9 +129,14 @@ def camps(ens: Any) -> Camps:
     >>> [camp.members.tolist() for camp in groups.camps]
     [[0, 1, 2], [3, 4]]
     """
-    weights = ens.member_weights if isinstance(ens, ConsensusResult) else None
-    ens = ens.ensemble if isinstance(ens, ConsensusResult) else as_ensemble(ens)
-    weights = np.full(ens.n_members, 1 / ens.n_members) if weights is None else weights
+    if isinstance(ens, ConsensusResult):
+        return weighted_camps(ens.ensemble, ens.member_weights)
+    ens = as_ensemble(ens)
+    return weighted_camps(ens, np.full(ens.n_members, 1 / ens.n_members))
+
+
+def weighted_camps(ens: Ensemble, weights: Floats) -> Camps:
+    """Return the camps of members with weights (M,)."""
     camp_of, width = member_camps(ens)
     ami = agreement(ens, measure="ami")
     between = (camp_of[:, None] != camp_of) & (camp_of >= 0) & (camp_of[:, None] >= 0)
@@ -223,14 +236,14 @@ def _support(camp: Camp) -> str:
     return f"{len(camp.members)} support {k} cluster{'s' * (k != 1)}"
 
 
-def _difference(change: PartitionComparison) -> str:
-    """Return which clusters of the first camp another one splits or merges."""
+def difference(change: PartitionComparison) -> str:
+    """Return which clusters of a partition another one splits or merges; empty if none."""
     how = []
     if change.split:
         how.append(f"split {_clusters(change.split)}")
     if change.merged:
         how.append(f"merge {_clusters({old for group in change.merged.values() for old in group})}")
-    return f" that {' and '.join(how)}" if how else ""
+    return " and ".join(how)
 
 
 def _clusters(labels: Any) -> str:
@@ -269,25 +282,31 @@ def credible_ball(result: ConsensusResult, level: float = 0.95) -> CredibleBall:
     >>> qt.credible_ball(result, 0.5).inside
     ('member_0', 'member_1')
     """
-    ens, weights = result.ensemble, result.member_weights
-    distances = information_distances(ens, result.estimator.pattern_labels_)
+    ens = result.ensemble
+    distances = information_distances(ens, result.estimator.answer_.groups.shared)
+    return ball_around(ens.names, result.member_weights, distances, level)
+
+
+def ball_around(names: Sequence[str], weights: Floats, distances: Floats, level: float = 0.95) -> CredibleBall:
+    """Return the ball that holds a share of the weight of members at some distances (M,) from a consensus."""
     order = np.argsort(distances, kind="stable")
     # The smallest ball that holds the requested share of the weight.
     reached = np.cumsum(weights[order]) >= level * weights.sum() - 1e-12
     radius = float(distances[order[int(np.argmax(reached))]])
-    inside = np.flatnonzero(distances <= radius)
+    inside = np.flatnonzero(distances <= radius).tolist()
     return CredibleBall(
         distances=distances,
         radius=radius,
-        inside=tuple(ens.names[j] for j in inside),
-        outermost=tuple(ens.names[j] for j in inside if distances[j] == radius),
+        inside=tuple(names[j] for j in inside),
+        outermost=tuple(names[j] for j in inside if distances[j] == radius),
     )
 
 
-def information_distances(ens: Ensemble, labels: Labels) -> Floats:
+def information_distances(ens: Ensemble, shared: Floats) -> Floats:
     """Return (M,) the variation of information, in bits, between a partition of the patterns and each member.
 
-    VI = H(P) + H(P_l) - 2 I(P, P_l), over the rows that both label.
+    VI = H(P) + H(P_l) - 2 I(P, P_l), over the rows that both label. `shared` (groups, n_clusters) are the rows that
+    each group of the partition shares with each cluster.
     """
-    information = shared_information(ens, shared_rows(ens, labels, int(labels.max()) + 1))
+    information = shared_information(ens, shared)
     return np.maximum(information.entropy + information.member_entropy - 2 * information.mutual, 0) / np.log(2)

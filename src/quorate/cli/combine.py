@@ -266,6 +266,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         print_change(out, answer["change"])
     out.print()
     out.print(member_table(summary["members"]))
+    if summary["camps"]:
+        out.print(summary["camps"]["sentence"], markup=False)
     for sentence in summary["reliability"]["notes"]:
         out.print(sentence, markup=False)
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from quorate._utils.array_types import Floats, Ints
+from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.palette import page_colors
 from quorate.algorithms.portfolio import PortfolioCuts
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.choose_k import Choice
+from quorate.analysis.core_rows import NestedCores
+from quorate.analysis.member_camps import member_camps
 from quorate.analysis.scores import score_table
 from quorate.ensemble import Ensemble, member_codes
 from quorate.errors import InputError
@@ -26,8 +28,16 @@ from quorate.reliability import crowd_trust
 from quorate.reporting.cut_views import Cut, contingency, transition
 from quorate.reporting.figure_views import sampled_matrix, tree_view
 from quorate.reporting.member_views import seriate
-from quorate.reporting.plain_values import candidate_values, choice_values, member_values, reliability_values
-from quorate.reporting.sentences import found_clusters, member_sentences
+from quorate.reporting.plain_values import (
+    ball_values,
+    camp_values,
+    candidate_values,
+    choice_values,
+    core_values,
+    member_values,
+    reliability_values,
+)
+from quorate.reporting.sentences import camp_sentence, found_clusters, member_sentences
 from quorate.row_similarity import mean_coassociation
 
 Clustering = tuple[str, Ints, list[str]]
@@ -67,7 +77,7 @@ def start(bench: Workbench) -> dict[str, Any]:
             for info in offered_methods()
         ],
         "most_clusters": min(MOST_CLUSTERS, max(2, ens.n_patterns)),
-        "colors": page_colors(MOST_CLUSTERS),
+        "colors": page_colors(),
         "points": _points(bench),
     }
 
@@ -104,7 +114,9 @@ def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any
     finding = found_clusters(cut.sizes.tolist(), ens.n_members)
     return {
         "k": cut.n_clusters,
-        "headline": " ".join([finding, *filter(None, [reliability["sentence"]]), *member_sentences(members)]),
+        "headline": " ".join(
+            [finding, *filter(None, [reliability["sentence"]]), *_camp_sentences(ens), *member_sentences(members)]
+        ),
         "notes": reliability["notes"],
         "caution": answer.caution,
         "choosing": answer.choosing,
@@ -120,12 +132,35 @@ def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any
         "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 6),
         "agreement": round(cut.agreement, 6),
+        "ball": ball_values([name[:_SHORT] for name in ens.names], cut.weights, cut.distances),
         "histogram": cut.histogram.tolist(),
         "members": [{key: value for key, value in member.items() if key != "name"} for member in members],
         "scores": _scores(bench, answer),
         "python": python_code(bench, query, answer),
         "command": None if bench.command is None else bench.command(query_at(query, cut.n_clusters), bench),
     }
+
+
+def _camp_sentences(ens: Ensemble) -> list[str]:
+    camp_of, _ = member_camps(ens)
+    sizes = np.bincount(camp_of[camp_of >= 0]).tolist()
+    return [camp_sentence(sizes)] if len(sizes) > 1 else []
+
+
+def camps_view(bench: Workbench, query: Query, answer: Answer, *, combined: bool) -> dict[str, Any]:
+    """Return the groups among all members; if `combined`, each with its own result compared with this one."""
+    ens = bench.ensemble
+    weights = np.zeros(ens.n_members)
+    weights[list(query.members)] = answer.cut.weights
+    values = camp_values(bench.camps, answer.row_labels[ens.first_row] if combined else None) or {"groups": []}
+    for group in values["groups"]:
+        group["weight"] = round(float(weights[group["members"]].sum()), 6)
+    return {**values, "combined": combined}
+
+
+def core_view(cores: NestedCores) -> dict[str, Any]:
+    """Return the curve of rows kept against the required agreement."""
+    return {"curve": core_values(cores)}
 
 
 def query_at(query: Query, k: int) -> Query:
@@ -358,8 +393,17 @@ def row_view(bench: Workbench, query: Query, answer: Answer, row: int) -> dict[s
     }
 
 
-def points_view(bench: Workbench, answer: Answer, color: str) -> dict[str, Any]:
-    """Return the color values of the points: cluster, confidence, margin, class, or a member's label."""
+def points_view(bench: Workbench, answer: Answer, color: str, in_core: Bools | None = None) -> dict[str, Any]:
+    """Return the color values of the points: cluster, confidence, margin, class, or a member's label.
+
+    in_core : (m,) the patterns whose rows are in the core; others are faded
+    """
+    colors = _point_colors(bench, answer, color)
+    inside = None if in_core is None else in_core[answer.row_pattern[_drawn(bench)]].astype(int).tolist()
+    return {**colors, "inside": inside}
+
+
+def _point_colors(bench: Workbench, answer: Answer, color: str) -> dict[str, Any]:
     rows = _drawn(bench)
     if color == "confidence":
         return {"kind": "share", "values": np.round(answer.row_confidence[rows], 3).tolist(), "names": None}

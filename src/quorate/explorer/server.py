@@ -18,7 +18,7 @@ from quorate.errors import InputError, QuorateError
 from quorate.explorer import answers
 from quorate.explorer.jobs import Job, Jobs
 from quorate.explorer.requests import MOST_ROWS, Query, check_fields, check_real, check_text, check_whole, parse_query
-from quorate.explorer.workbench import Answer, Workbench
+from quorate.explorer.workbench import Answer, Workbench, report_stage
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -286,6 +286,27 @@ def _matrix(bench: Workbench, data: Any, job: Job) -> bytes:
     return _encoded(answers.matrix_of(_with_answer(bench, data, job)[2]))
 
 
+def _camps(bench: Workbench, data: Any, job: Job) -> bytes:
+    fields, query, answer = _with_answer(bench, data, job, "combined")
+    combined = fields.get("combined", True)
+    if not isinstance(combined, bool):
+        raise InputError("must be true or false.", code="boolean", parameter="combined")
+    report_stage(job, "comparing groups of members")
+    return _encoded(answers.camps_view(bench, query, answer, combined=combined))
+
+
+def _core(bench: Workbench, data: Any, job: Job) -> bytes:
+    _, query, answer = _with_answer(bench, data, job)
+    return _encoded(answers.core_view(bench.cores(query, answer, job)))
+
+
+def _in_core(bench: Workbench, query: Query, answer: Answer, fields: Any, job: Job) -> Any:
+    """(m,) the patterns whose rows are in the core at the requested agreement; None if none is requested."""
+    if fields.get("core") is None:
+        return None
+    return bench.cores(query, answer, job).holds(check_real("core", fields["core"], 0.0, 1.0))
+
+
 def _contingency(bench: Workbench, data: Any, job: Job) -> bytes:
     fields = check_fields(data, ("one", "other"))
     first, second = (check_whole(name, fields[name], 0, bench.ensemble.n_members - 1) for name in ("one", "other"))
@@ -314,10 +335,16 @@ def _side(bench: Workbench, data: Any, job: Job) -> tuple[str, Any, list[str]]:
 
 
 def _rows(bench: Workbench, data: Any, job: Job) -> bytes:
-    fields, _, answer = _with_answer(bench, data, job, "cluster", "bin", "find", "polygon", "offset", "limit")
+    more = ("cluster", "bin", "core", "find", "polygon", "offset", "limit")
+    fields, query, answer = _with_answer(bench, data, job, *more)
     offset = check_whole("offset", fields.get("offset", 0), 0, bench.ensemble.n_rows)
     limit = check_whole("limit", fields.get("limit", 25), 1, MOST_ROWS)
-    return _encoded(answers.rows_view(bench, answer, _filtered(bench, answer, fields), offset, limit))
+    rows = _filtered(bench, answer, fields)
+    in_core = _in_core(bench, query, answer, fields, job)
+    if in_core is not None:
+        of_rows = in_core[answer.row_pattern]
+        rows = np.flatnonzero(of_rows) if rows is None else rows[of_rows[rows]]
+    return _encoded(answers.rows_view(bench, answer, rows, offset, limit))
 
 
 def _filtered(bench: Workbench, answer: Answer, fields: Any) -> Any:
@@ -360,13 +387,13 @@ def _row(bench: Workbench, data: Any, job: Job) -> bytes:
 
 
 def _points(bench: Workbench, data: Any, job: Job) -> bytes:
-    fields, _, answer = _with_answer(bench, data, job, "color")
+    fields, query, answer = _with_answer(bench, data, job, "color", "core")
     if bench.xy is None:
         raise answers.no_coordinates()
     color = fields.get("color", "cluster")
     if color not in ("cluster", "confidence", "margin", "truth"):
         color = str(check_whole("color", color, 0, bench.ensemble.n_members - 1))
-    return _encoded(answers.points_view(bench, answer, color))
+    return _encoded(answers.points_view(bench, answer, color, _in_core(bench, query, answer, fields, job)))
 
 
 def _selection(bench: Workbench, data: Any, job: Job) -> bytes:
@@ -407,6 +434,8 @@ VIEWS: dict[str, View] = {
     "structure": _structure,
     "diagnostics": _diagnostics,
     "matrix": _matrix,
+    "camps": _camps,
+    "core": _core,
     "contingency": _contingency,
     "compare": _compare,
     "rows": _rows,

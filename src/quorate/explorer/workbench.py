@@ -15,6 +15,8 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import Solution
 from quorate.algorithms.registry import ConsensusResult, make_method
 from quorate.analysis.choose_k import Choice
+from quorate.analysis.core_rows import NestedCores, nested_cores
+from quorate.analysis.member_camps import Camps, camps
 from quorate.analysis.structure.label_structure import label_structure
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
@@ -176,6 +178,20 @@ class Workbench:
         report_stage(job, "checking for cluster structure")
         key = ("structure", query.members, query.k)
         return self._solved.get(key, lambda: structure_values(label_structure(self.selected(query), query.k or "auto")))
+
+    @cached_property
+    def camps(self) -> Camps:
+        """Groups of members that support different partitions, among all members."""
+        return camps(self.ensemble)
+
+    def cores(self, query: Query, answer: Answer, job: Job | None = None) -> NestedCores:
+        """Return the rows on which the members agree with a result, for every required agreement."""
+        report_stage(job, "finding the rows on which members agree")
+        cut = answer.cut
+        return self._cuts.get(
+            ("core", query.solved_by, cut.n_clusters),
+            lambda: nested_cores(answer.solution.ensemble, cut.labels, cut.weights),
+        )
 
     def members(self, query: Query, answer: Answer) -> tuple[MemberRow, ...]:
         """Return the figures of each enabled member, with its weight in a result."""

@@ -14,6 +14,7 @@ from quorate.algorithms.base import ConsensusMethod
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance
 from quorate.analysis.diagnosis import Diagnosis
+from quorate.analysis.member_camps import information_distances
 from quorate.ensemble import Ensemble
 from quorate.reliability import agreement_with
 
@@ -52,6 +53,8 @@ class Cut:
     """The mean confidence of random rows."""
     agreement: float
     """Weighted mean chance-corrected agreement (AMI) of the result with the members."""
+    distances: Floats
+    """(M,) variation of information between the result and each member, in bits."""
     histogram: Floats
     """Number of rows per twentieth of confidence."""
 
@@ -77,6 +80,7 @@ def cut_view(answer: Answer) -> Cut:
         mean_confidence=float(np.average(certainties.confidence[labeled], weights=counts)) if len(counts) else 0.0,
         chance_confidence=confidence_by_chance(ens, weights, groups),
         agreement=float(weights @ agreement_with(ens, groups.shared)),
+        distances=information_distances(ens, groups.shared),
         histogram=np.bincount(bins, weights=counts, minlength=_BINS).astype(np.float64),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import page_colors
+from quorate.algorithms.registry import ConsensusResult
 from quorate.errors import InputError, Setting
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.reporting.bundling import bundle
@@ -95,6 +96,7 @@ def report(
         classes=None if truth is None else known_classes(ens, truth),
         row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids, columns=columns),
         features=_feature_rows(fitted, features, plane),
+        earlier=fitted.earlier if isinstance(fitted, ConsensusResult) else None,
         structure=fitted.structure_ if isinstance(fitted, ConsensusClustering) else None,
         choice=fitted.choice_ if isinstance(fitted, ConsensusClustering) else None,
         automatic=isinstance(fitted, ConsensusClustering) and fitted.n_clusters == "auto",
@@ -148,13 +150,12 @@ def render_report(summary: dict[str, Any]) -> str:
     )
     environment.filters["count"] = rows
     script = bundle("report.js", web_text)
-    colors = page_colors(max(answer["k"] for answer in summary["answers"]))
     page = environment.from_string(web_text("report.html"))
     return str(
         page.render(
             summary=summary,
             data=markup(_embedded(summary)),
-            colors=markup(_embedded(colors)),
+            colors=markup(_embedded(page_colors())),
             style=markup(web_text("look.css")),
             script=markup(script),
             script_hash=markup("sha256-" + b64encode(sha256(script.encode()).digest()).decode()),

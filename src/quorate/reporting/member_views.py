@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from quorate._utils.array_types import Floats, Ints
 from quorate.ensemble import Clusterings
-from quorate.reliability import Measure, Normalize, agreement, cai, crowd_trust, member_reliability
+from quorate.reliability import CrowdTrust, Measure, Normalize, agreement, cai, crowd_trust, member_reliability
 from quorate.reporting.fitted_input import ensemble_of
 
 _MOST_OPTIMAL = 300  # items whose leaf order is optimized, in cubic time
@@ -76,19 +76,29 @@ class MemberRow:
     """Its reliability by agreement and weight: reliable, partly reliable, unreliable, not tested or ignored."""
     reason_code: str
     """The reason for the status (`quorate.reliability.MemberReliability`)."""
+    family: int | None
+    """The number of its family of copies (`quorate.families`), counted from 1; None without copies."""
+    counts: float
+    """How many members it counts for: 1 without copies."""
 
 
-def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize = "sqrt") -> tuple[MemberRow, ...]:
-    """Return the figures of each member, in the ensemble's order; weights default to NCAI squared."""
+def member_rows(
+    ens: Any, weights: Floats | None = None, *, normalize: Normalize = "sqrt", crowd: CrowdTrust | None = None
+) -> tuple[MemberRow, ...]:
+    """Return the figures of each member, in the ensemble's order; weights default to NCAI squared.
+
+    The agreement of the members, with their families, is computed from the labels unless it is given.
+    """
     ens = ens if isinstance(ens, Clusterings) else ensemble_of(ens)
     mean_agreement = cai(ens, normalize)
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass
     weights = index**2 / np.sum(index**2) if weights is None else weights
-    corrected = crowd_trust(ens, normalize)
+    corrected = crowd_trust(ens, normalize) if crowd is None else crowd
     untestable = corrected.verdict == "too few rows to tell"
     coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total_weight
     reliability = member_reliability(ens, corrected, weights)
+    family = {j: number for number, group in enumerate(corrected.families.groups, start=1) for j in group}
     return tuple(
         MemberRow(
             name=ens.names[j],
@@ -103,6 +113,8 @@ def member_rows(ens: Any, weights: Floats | None = None, *, normalize: Normalize
             weight=float(weights[j]),
             status=reliability[j].word,
             reason_code=reliability[j].reason,
+            family=family.get(j),
+            counts=float(corrected.families.counts[j]),
         )
         for j in range(ens.n_members)
     )

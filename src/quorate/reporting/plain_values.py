@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from quorate._utils.array_types import Floats
+from quorate._utils.array_types import Floats, Labels
 from quorate.algorithms.portfolio import CandidateAnswer
 from quorate.analysis.choose_k import Candidate, Choice
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
 from quorate.analysis.compare import PartitionComparison
+from quorate.analysis.core_rows import NestedCores
+from quorate.analysis.member_camps import Camps, ball_around, difference
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import LabelStructure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
@@ -23,12 +25,16 @@ from quorate.features.kinds import KindCandidate
 from quorate.reliability import NO_AGREEMENT, CrowdTrust
 from quorate.reporting.member_views import MemberRow
 from quorate.reporting.sentences import (
+    ball_sentence,
+    camp_sentence,
     copy_sentences,
     lowered_agreement_sentence,
     member_sentence,
     outlook_sentences,
 )
 
+# Required agreements, in percent, at which the curve of the core is exact.
+_CORE_LEVELS = range(100, 0, -2)
 _CANDIDATE_SCORES = ("score", "eigengap", "stability", "agreement", "density")
 
 
@@ -71,6 +77,77 @@ def change_values(change: PartitionComparison) -> dict[str, Any]:
         "new": list(change.new),
         "gone": list(change.gone),
         "sentence": change.sentence,
+    }
+
+
+def camp_values(camps: Camps, labels: Labels | None, ids: Sequence[int] | None = None) -> dict[str, Any] | None:
+    """Return the groups of members that support different partitions; None for one group.
+
+    With the labels (m,) of a result, whose clusters have these `ids`, each group is combined and compared with it.
+    """
+    if len(camps.camps) < 2:
+        return None
+    groups: list[dict[str, Any]] = [
+        {
+            "members": camp.members.tolist(),
+            "weight": round(camp.weight, 6),
+            "agreement": round(camp.agreement, 6),
+            "most_central": camp.most_central,
+        }
+        for camp in camps.camps
+    ]
+    sentence = camp_sentence([len(camp.members) for camp in camps.camps])
+    if labels is not None:
+        changes = camps.compared_with(labels, ids)
+        sentence = camps.sentence_about([difference(change) for change in changes])
+        for group, camp, change in zip(groups, camps.camps, changes, strict=True):
+            group |= {
+                "n_clusters": camp.consensus.n_clusters,
+                "difference": difference(change),
+                "ari": round(change.ari, 6),
+            }
+    return {
+        "sentence": sentence,
+        "between": round(camps.agreement_between, 6),
+        "outliers": list(camps.outliers),
+        "groups": groups,
+    }
+
+
+def core_values(cores: NestedCores) -> list[dict[str, Any]]:
+    """Return the curve of rows kept against the required agreement, at most fifty steps; shares are percentages.
+
+    `set_aside` are the members that may disagree in addition to those of the steps before.
+    """
+    values: list[dict[str, Any]] = []
+    n_used = 1
+    for level in _CORE_LEVELS:
+        used = cores.steps_at(level / 100)
+        step = used[-1]
+        if values and len(used) == n_used:
+            continue
+        values.append(
+            {
+                "agreement": round(step.agreement, 6),
+                "share": round(step.share, 6),
+                "set_aside": [part.set_aside for part in used[n_used:]],
+                "clusters": [round(100 * share) for share in step.cluster_shares],
+            }
+        )
+        n_used = len(used)
+    return values
+
+
+def ball_values(names: Sequence[str], weights: Floats, distances: Floats) -> dict[str, Any]:
+    """Return the distance of each member from the result, and the ball that holds 95 % of the weight."""
+    ball = ball_around(names, weights, distances)
+    weighted = weights > 0
+    n_inside = int(np.sum(weighted & (distances <= ball.radius)))
+    return {
+        "distances": np.round(distances, 4).tolist(),
+        "radius": round(ball.radius, 4),
+        "outermost": list(ball.outermost),
+        "sentence": ball_sentence(n_inside, int(weighted.sum()), ball.radius, ball.outermost),
     }
 
 
@@ -175,5 +252,7 @@ def reliability_values(agreement: CrowdTrust, names: Sequence[str], weights: Flo
         "verdict": agreement.verdict,
         "sentence": sentences[agreement.verdict],
         "copies": copies,
-        "notes": [*notes, *copy_sentences(copies)],
+        "notes": [*notes, *copy_sentences(copies, given=agreement.families.given)],
+        "families_given": agreement.families.given,
+        "effective_members": round(agreement.families.effective_members, 2),
     }

@@ -49,6 +49,7 @@ def headline(summary: dict[str, Any]) -> str:
             result["finding"],
             *_agreement_by_chance(summary["reliability"]),
             evidence_sentence(summary["structure"]),
+            *([summary["camps"]["sentence"]] if summary["camps"] else []),
             *member_sentences(summary["members"]),
         ]
     )
@@ -124,12 +125,24 @@ def member_sentence(row: MemberRow) -> str:
     return f"{reason}; {weight}."
 
 
-def copy_sentences(copies: Sequence[dict[str, Any]]) -> list[str]:
-    """Return one sentence per group of near-identical members: their names and their weight together."""
-    return [
-        f"{listed(group['members'])} are (nearly) identical; their weights sum to {group['weight']:.0%}."
-        for group in copies
-    ]
+def copy_sentences(copies: Sequence[dict[str, Any]], *, given: bool = False) -> list[str]:
+    """Return one sentence per family, near-identical or `given` by the caller: members and summed weight."""
+    family = "one family" if given else "(nearly) identical"
+    return [f"{listed(group['members'])} are {family}; their weights sum to {group['weight']:.0%}." for group in copies]
+
+
+def camp_sentence(sizes: Sequence[int]) -> str:
+    """Return how many members each group has; `Camps.sentence_about` also says what they support."""
+    return f"The members fall into groups of {joined([str(size) for size in sizes])} that agree more among themselves."
+
+
+def ball_sentence(n_inside: int, n_weighted: int, radius: float, outermost: Sequence[str]) -> str:
+    """Return how many of the members with weight lie within the 95 % credible ball of the result, and its edge."""
+    edge = listed([quoted(name) for name in outermost])
+    return (
+        f"{n_inside} of {count(n_weighted, 'member')} with weight are within {radius:.2f} bits of the result "
+        f"(variation of information), the ball that holds 95% of the weight. Outermost: {edge}."
+    )
 
 
 def choice_sentence(k: int, choice: Choice | None, *, automatic: bool, requested: Sequence[int] = ()) -> str:

@@ -20,6 +20,7 @@ from quorate.algorithms.graph import GraphMethod
 from quorate.algorithms.portfolio import Portfolio
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.clusters import Split, next_split, opposition
+from quorate.analysis.core_rows import nested_cores
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import score_table
 from quorate.analysis.structure.label_structure import label_structure
@@ -31,10 +32,13 @@ from quorate.reporting.figure_views import sample_coassociation, sample_patterns
 from quorate.reporting.member_views import MemberRow, agreement_view, member_rows, seriate
 from quorate.reporting.origin import KnownClasses, Origin
 from quorate.reporting.plain_values import (
+    ball_values,
+    camp_values,
     candidate_values,
     change_values,
     choice_values,
     cluster_values,
+    core_values,
     member_values,
     outlook,
     reliability_values,
@@ -46,14 +50,16 @@ from quorate.reporting.sentences import choice_sentence, confidence_sentence, fo
 from quorate.row_similarity import shared_rows
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
-SUMMARY_VERSION = 5
-"""Increases when a field of the summary changes its meaning or is removed."""
+SUMMARY_VERSION = 6
+"""Increases when a field of the summary changes its meaning, is removed, or is new and needed by the report."""
 
 _UNCERTAIN_SHOWN = 12
 _MEMBERS_IN_HEATMAP = 150
 _CLASSES_SHOWN = 40
 # The largest number of figures per member and cluster in a summary.
 _MOST_SEPARATED = 20_000
+# Labels of patterns above which only the written result has a core, and groups of members are not combined.
+_LARGE = 2_000_000
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -77,15 +83,21 @@ def summarize(
     sweep = sweep_view(diagnosis, ks)
     splits = _splits(fitted, sweep)
     answers = [_answer(fitted, cut, split, origin) for cut, split in zip(sweep.cuts, splits, strict=True)]
+    is_large = ens.n_patterns * ens.n_members > _LARGE
+    for answer, cut in zip(answers, sweep.cuts, strict=True):
+        if cut.n_clusters == fitted.n_clusters_ or not is_large:
+            answer["core"] = core_values(nested_cores(ens, cut.labels, cut.weights))
     facts = _name_rows(answers, ens, origin)
     for answer, cut in zip(answers, sweep.cuts, strict=True):
         answer["columns"] = summarize_columns(facts, cut)
     if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
         for answer, cut in zip(answers, sweep.cuts, strict=True):
             answer["separated"] = _separated(ens, cut)
-    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize)
+    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize, crowd=fitted.crowd_)
+    written = next(cut for cut in sweep.cuts if cut.n_clusters == fitted.n_clusters_)
     summary = {
         **_outline(ens, origin, fitted, members, fitted.crowd_),
+        "camps": camp_values(diagnosis.camps, None if is_large else written.labels, _cluster_ids(written, origin)),
         "structure": structure_values(diagnosis.structure),
         "choice": _choice(fitted, sweep, origin),
         "agreement": _agreement(fitted, members),
@@ -109,11 +121,12 @@ def summarize_blocks(consensus: BlockedConsensus, origin: Origin, class_table: F
         The number of rows of each cluster in each known class, if there are any.
     """
     ens, method, k = consensus.ensemble, consensus.estimator, consensus.n_clusters
-    members = member_rows(ens, consensus.member_weights, normalize=method.normalize)
+    crowd = crowd_trust(ens, method.normalize, method.groups)
+    members = member_rows(ens, consensus.member_weights, normalize=method.normalize, crowd=crowd)
     total, automatic = sum(cluster.size for cluster in consensus.clusters), consensus.choice is not None
     scores = None if class_table is None else _rounded(asdict(score_table(class_table)))
     summary = {
-        **_outline(ens, origin, method, members, crowd_trust(ens, method.normalize)),
+        **_outline(ens, origin, method, members, crowd),
         "structure": structure_values(label_structure(ens, k)),
         "choice": {
             "k": k,
@@ -150,6 +163,8 @@ _EMPTY_ANSWER: dict[str, Any] = {
     "chance_confidence": None,
     "confidence_sentence": None,
     "agreement": None,
+    "ball": None,
+    "core": None,
     "confidence_histogram": [],
     "uncertain": [],
     "scores": None,
@@ -177,6 +192,7 @@ def _outline(
         },
         "members": [member_values(row) for row in members],
         "reliability": reliability_values(agreement, ens.names, weights),
+        "camps": None,
         "agreement": None,
         "steps": [],
         "matrix": None,
@@ -264,10 +280,8 @@ def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
 
 def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Origin) -> dict[str, Any]:
     ens = fitted.ensemble_
-    ids, change = list(range(cut.n_clusters)), None
-    if origin.earlier is not None:
-        ids = origin.earlier.cluster_ids(cut.labels, cut.sizes).tolist()
-        change = change_values(origin.earlier.compare(cut.labels, ids))
+    ids = _cluster_ids(cut, origin)
+    change = None if origin.earlier is None else change_values(origin.earlier.compare(cut.labels, ids))
     answer = {
         "k": cut.n_clusters,
         "finding": found_clusters(cut.sizes.tolist(), ens.n_members),
@@ -279,6 +293,8 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
         "chance_confidence": round(cut.chance_confidence, 4),
         "confidence_sentence": confidence_sentence(cut.mean_confidence, cut.chance_confidence),
         "agreement": round(cut.agreement, 4),
+        "ball": ball_values(ens.names, cut.weights, cut.distances),
+        "core": None,
         "confidence_histogram": cut.histogram.tolist(),
         "uncertain": _uncertain(fitted, cut),
         "scores": None,
@@ -291,6 +307,13 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
         answer["scores"] = _rounded(asdict(score_table(table)))
         answer["classes"] = _shown_classes(table, origin.classes).tolist()
     return answer
+
+
+def _cluster_ids(cut: Cut, origin: Origin) -> list[int]:
+    """Return the ids of the clusters: those of an earlier partition if there is one, else 0, 1, ..."""
+    if origin.earlier is None:
+        return list(range(cut.n_clusters))
+    return origin.earlier.cluster_ids(cut.labels, cut.sizes).tolist()
 
 
 def _separated(ens: Ensemble, cut: Cut) -> list[list[int]]:

@@ -7,6 +7,8 @@ import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK, drawKinds } from "./byk.js";
 import { drawRiver } from "./river.js";
+import { coreAt, coreSentence, drawCore, drawCoreTable } from "./core.js";
+import { drawBall, drawCamps, groupOf } from "./members.js";
 import { drawContingency, drawEigenvalues, drawRowCoassociation, drawScatter, drawTree, saveDrawn } from "./figures.js";
 import { offerCandidates } from "./candidates.js";
 import { pageAddress } from "./connection.js";
@@ -15,7 +17,7 @@ import "./waiting.js";
 import { query, readAddress, state, writeAddress } from "./state.js";
 
 let S = null;
-const shown = { answer: null, choice: null, structure: null, diagnostics: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
+const shown = { answer: null, camps: null, core: null, choice: null, structure: null, diagnostics: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
 const page = 25;
 const memberName = (j) => shorten(S.members[j].name, 200);
 const methodOf = (name) => S.methods.find((method) => method.name === name);
@@ -52,8 +54,9 @@ async function followTab() {
       getChoice().then(() => getStructure()),
       get("diagnostics", withQuery(), (view) => { shown.diagnostics = view; drawDiagnostics(); }),
       get("matrix", withQuery(), (view) => { shown.matrix = view; drawMatrixNow(); }),
+      get("core", withQuery(), (view) => { shown.core = view.curve; drawCoreNow(); }),
     ]);
-  } else if (state.tab === "members") await getPair();
+  } else if (state.tab === "members") await Promise.all([getPair(), getCamps()]);
   else if (state.tab === "compare") await getCompare();
   else if (state.tab === "rows") await Promise.all([getRows(), getRow(), getPoints(), getSelection()]);
   if (state.tab !== "answer" && (state.k === null || !S.large)) await getChoice();
@@ -79,13 +82,15 @@ async function getPair() {
   const about = JSON.stringify(state.pair);
   if (shown.pair?.about !== about) await get("contingency", { one: state.pair[0], other: state.pair[1] }, (view) => { shown.pair = { about, ...view }; drawPair(); });
 }
-const getRows = () => get("rows", withQuery({ cluster: state.cluster, bin: state.bin, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (view) => { shown.rows = view; drawRows(); });
+// Groups of members are combined immediately, or on request if it may take long.
+const getCamps = (combined = !S.large || Boolean(shown.camps?.combined)) => get("camps", withQuery({ combined }), (view) => { shown.camps = view; drawGroups(); });
+const getRows = () => get("rows", withQuery({ cluster: state.cluster, bin: state.bin, core: state.core, find: state.find || null, polygon: state.polygon, offset: state.offset, limit: page }), (view) => { shown.rows = view; drawRows(); });
 async function getRow() {
   if (state.row === null) { byId("row").hidden = true; return; }
   await get("row", withQuery({ row: state.row }), (view) => { shown.row = view; drawRow(); });
 }
 async function getPoints() {
-  if (S.points) await get("points", withQuery({ color: state.color }), (view) => { shown.points = view; drawPoints(); });
+  if (S.points) await get("points", withQuery({ color: state.color, core: state.core }), (view) => { shown.points = view; drawPoints(); });
 }
 async function getSelection() {
   byId("selection").hidden = !state.polygon;
@@ -176,6 +181,7 @@ function pick(cluster) {
 function drawMembers() {
   const figures = new Map((shown.answer?.members || []).map((member) => [member.member, member]));
   const rows = S.members.map((member, j) => ({ ...member, j, on: !state.off.includes(j), ...(figures.get(j) || {}), now: figures.get(j) }));
+  const groups = groupOf(shown.camps);
   const figureOf = (r, draw) => (r.now ? draw(r) : "");
   drawTable(byId("members"), [
     ["Use", (r) => (r.on ? 1 : 0), (r) => onBox(r), "short"],
@@ -185,10 +191,33 @@ function drawMembers() {
     ["Weight", (r) => r.weight ?? null, (r) => figureOf(r, () => percent(r.weight, 1)), "number"],
     ["Manual", (r) => state.weights[r.j] ?? r.relative_weight ?? null, (r) => weightBox(r), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
-    ["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"],
-    ["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => decimals(r.ncai)), "number"],
+    ...(rows.some((r) => r.coverage < 1) ? [["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
+    ...(rows.some((r) => r.family) ? [
+      ["Family", (r) => r.family ?? null, (r) => (r.family ? String(r.family) : ""), "number"],
+      ["Counts as", (r) => r.counts ?? null, (r) => figureOf(r, () => decimals(r.counts, 2)), "number"],
+    ] : []),
+    ...(groups.size ? [["Group", (r) => groups.get(r.j) ?? null, (r) => String(groups.get(r.j) ?? "none"), "number"]] : []),
+    ...(byId("by").value === "ncai" ? [["NCAI", (r) => r.ncai ?? null, (r) => figureOf(r, () => decimals(r.ncai)), "number"]] : []),
     ["Reason", (r) => r.reason || "", (r) => r.reason || "", "long"],
   ], rows, { faded: (r) => !r.on });
+}
+function drawGroups() {
+  const view = shown.camps;
+  if (!view || state.tab !== "members") return;
+  byId("groups").hidden = !view.groups.length;
+  if (!view.groups.length) return;
+  byId("camps-sentence").textContent = view.sentence;
+  byId("combine-groups").hidden = view.combined;
+  const isOnly = (group) => S.members.every((_, j) => group.members.includes(j) !== state.off.includes(j));
+  drawCamps(byId("camps"), view, S.members.map((_, j) => memberName(j)), { used: isOnly, use: useGroup });
+  drawMembers();
+}
+// Enable the members of one group only, or all members.
+function useGroup(group) {
+  state.off = group ? S.members.map((_, j) => j).filter((j) => !group.members.includes(j)) : [];
+  state.cluster = state.bin = null;
+  drawGroups();
+  follow();
 }
 function onBox(r) {
   const box = el("input", { type: "checkbox", "aria-label": `Use ${memberName(r.j)}`, "data-member": r.j });
@@ -228,6 +257,12 @@ function drawHeat() {
   byId("one").value = state.pair[0];
   byId("other").value = state.pair[1];
 }
+function drawDistances() {
+  const now = shown.answer;
+  if (!now || state.tab !== "members") return;
+  byId("ball-sentence").textContent = now.ball.sentence;
+  drawBall(byId("ball"), now.ball, now.members.map((member) => ({ ...member, name: memberName(member.member) })));
+}
 function takePair(one, other) {
   state.pair = [one, other];
   writeAddress();
@@ -264,7 +299,7 @@ function drawAnswer() {
   if (now.scores) tiles.push([now.scores.ami.toFixed(3), "AMI with the known classes"]);
   byId("tiles").replaceChildren(...tiles.map(tile));
   drawExport();
-  if (state.tab === "members") drawMembers();
+  if (state.tab === "members") { drawMembers(); drawDistances(); }
   if (state.tab !== "answer") return;
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
   const total = sizes.reduce((sum, n) => sum + n, 0);
@@ -305,6 +340,24 @@ function drawMatrixNow() {
   if (shown.matrix && state.tab === "answer") drawMatrix(byId("matrix"), shown.matrix, { cluster: state.cluster, pick });
 }
 
+// Rows on which the members agree.
+function drawCoreNow() {
+  const curve = shown.core, required = state.core ?? 0.9;
+  if (!curve || state.tab !== "answer") return;
+  byId("core").value = Math.round(100 * required);
+  byId("core-now").textContent = percent(required);
+  byId("core-sentence").textContent = coreSentence(curve, required);
+  drawCore(byId("core-curve"), curve, { required, pick: requireAgreement });
+  const step = coreAt(curve, required);
+  if (step.clusters.length === shown.answer.k) drawCoreTable(byId("core-clusters"), shown.answer.clusters, step, { cluster: state.cluster, pick });
+}
+function requireAgreement(required) {
+  state.core = required;
+  state.offset = 0;
+  writeAddress();
+  drawCoreNow();
+}
+
 // Comparison of two results.
 function drawCompare() {
   const view = shown.compare;
@@ -333,8 +386,10 @@ function rowButton(r) {
 function drawRows() {
   const view = shown.rows;
   if (!view || state.tab !== "rows") return;
-  const parts = [state.cluster === null ? "" : `of cluster ${state.cluster}`, state.polygon ? "in the selection" : "", state.find ? "with this name" : ""].filter(Boolean).join(" ");
+  const parts = [state.cluster === null ? "" : `of cluster ${state.cluster}`, state.polygon ? "in the selection" : "", state.core === null ? "" : "in the core", state.find ? "with this name" : ""].filter(Boolean).join(" ");
   byId("rows-note").textContent = `${many(view.total, "row")} ${parts}, least certain first; ${view.total ? state.offset + 1 : 0} to ${Math.min(state.offset + page, view.total)} are shown.`.replace(" ,", ",");
+  byId("core-chip").hidden = state.core === null;
+  if (state.core !== null) byId("core-chip").textContent = `Required agreement ${percent(state.core)} \u00d7`;
   byId("bin-chip").hidden = state.bin === null;
   if (state.bin !== null) byId("bin-chip").textContent = `Confidence ${(state.bin / 20).toFixed(2)} to ${((state.bin + 1) / 20).toFixed(2)} \u00d7`;
   drawTable(byId("rows"), [
@@ -409,11 +464,12 @@ function drawAll() {
   hideTip();
   if (!S) return;
   drawControls();
-  if (state.tab === "members") { drawHeat(); drawPair(); }
+  if (state.tab === "members") { drawHeat(); drawPair(); drawGroups(); }
   drawAnswer();
   drawChoice();
   drawDiagnostics();
   drawMatrixNow();
+  drawCoreNow();
   drawCompare();
   drawRows();
   drawRow();
@@ -442,6 +498,10 @@ function listen() {
   on("auto", "click", () => { state.k = null; state.cluster = state.bin = null; follow(); });
   on("chip", "click", () => pick(state.cluster));
   on("bin-chip", "click", () => { state.bin = null; state.offset = 0; writeAddress(); getRows(); });
+  on("core", "input", (event) => requireAgreement(Number(event.target.value) / 100));
+  on("core-rows", "click", () => { requireAgreement(state.core ?? 0.9); go("rows"); });
+  on("core-chip", "click", () => { state.core = null; state.offset = 0; writeAddress(); followTab(); });
+  on("combine-groups", "click", () => getCamps(true));
   on("cancel", "click", cancelAll);
   const tabs = [...document.querySelectorAll("[data-tab]")];
   tabs.forEach((button, i) => {

@@ -95,7 +95,7 @@ export function drawContingency(box, view) {
     ...columns.map((name, j) => [shorten(name, 20), (r) => view.table[r][j], (r) => cell(view.table[r][j], j), "number"])], view.left.slice(0, 200).map((_, i) => i));
 }
 
-// points: {x, y, names}; colors: {kind, values, names}; drawn(polygon) is called with a new selection.
+// points: {x, y, names}; colors: {kind, values, names, inside}; drawn(polygon) is called with a new selection.
 export function drawScatter(box, points, colors, { cluster = null, polygon = null, drawn }) {
   const width = Math.max(240, Math.floor(box.clientWidth)), height = Math.min(width, 560), pad = 34;
   const { canvas, pen } = canvasOf(box, width, height, "Rows as points");
@@ -111,7 +111,8 @@ export function drawScatter(box, points, colors, { cluster = null, polygon = nul
     pen.strokeRect(pad - 8, pad - 8, width - 2 * pad + 16, height - 2 * pad + 16);
     points.x.forEach((_, i) => {
       const value = colors.values[i];
-      pen.globalAlpha = colors.kind === "cluster" && !colors.names && cluster !== null && value !== cluster ? 0.12 : 0.85;
+      const faded = (colors.kind === "cluster" && !colors.names && cluster !== null && value !== cluster) || (colors.inside && !colors.inside[i]);
+      pen.globalAlpha = faded ? 0.12 : 0.85;
       pen.fillStyle = colors.kind === "share" ? ramp(0.15 + 0.85 * value) : clusterColor(value);
       pen.beginPath();
       pen.arc(px(points.x[i]), py(points.y[i]), size, 0, 7);

@@ -2,7 +2,7 @@
 import { readSettings, writeSettings } from "./connection.js";
 
 export const state = {
-  tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, row: null,
+  tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, core: null, row: null,
   pair: [0, 1], against: "answer", otherMethod: "weac", otherK: null, pinned: null, color: "cluster", find: "", offset: 0, polygon: null,
 };
 const STORED = Object.keys(state).filter((name) => !["offset"].includes(name));
@@ -22,6 +22,7 @@ export function readAddress(nMembers, methodNames) {
   if (!Array.isArray(state.pair) || !state.pair.every(member) || state.pair.length !== 2) state.pair = [0, Math.min(1, nMembers - 1)];
   if (!["members", "answer", "compare", "rows", "take"].includes(state.tab)) state.tab = "members";
   for (const name of ["weights", "params"]) if (typeof state[name] !== "object" || state[name] === null || Array.isArray(state[name])) state[name] = {};
+  if (!(state.core > 0 && state.core <= 1)) state.core = null;
   if (typeof state.find !== "string") state.find = "";
 }
 export function writeAddress() {

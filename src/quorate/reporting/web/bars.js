@@ -1,7 +1,7 @@
 // Cluster sizes as one bar, and a histogram of confidence.
 import { hover, press, shape, svgOf } from "./dom.js";
 import { clusterColor, css, inkOn } from "./colors.js";
-import { count, decimals, percent, share } from "./words.js";
+import { clusterId, count, decimals, percent, share } from "./words.js";
 
 export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
   const tall = 38;
@@ -13,11 +13,11 @@ export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
     const fill = clusterColor(one.label);
     const faded = cluster !== null && cluster !== one.label;
     const bar = shape(node, "rect", { x, y: 1, width: Math.max(wide - 1, 0.6), height: tall - 2, rx: wide > 8 ? 3 : 0, fill, stroke: css("--line"), "stroke-width": 0.5, opacity: faded ? 0.25 : 1, "data-cluster": one.label });
-    const text = `Cluster ${one.label}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}` + (one.chance === undefined ? "" : ` (expected ${decimals(one.chance)})`);
+    const text = `Cluster ${clusterId(one.label)}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}` + (one.chance === undefined ? "" : ` (expected ${decimals(one.chance)})`);
     hover(bar, text);
     if (pick) press(bar, text, () => pick(one.label));
     if (wide > 22) {
-      const label = shape(node, "text", { x: x + wide / 2, y: tall / 2 + 4, "text-anchor": "middle", "font-weight": 600, style: `fill:${faded ? css("--quiet") : inkOn(fill)};pointer-events:none` }, one.label);
+      const label = shape(node, "text", { x: x + wide / 2, y: tall / 2 + 4, "text-anchor": "middle", "font-weight": 600, style: `fill:${faded ? css("--quiet") : inkOn(fill)};pointer-events:none` }, clusterId(one.label));
       label.setAttribute("aria-hidden", "true");
     }
     x += wide;

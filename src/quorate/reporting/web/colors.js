@@ -1,4 +1,6 @@
 // Colors of clusters, of values from 0 to 1, and of the page.
+import { clusterId } from "./words.js";
+
 let palette = { clusters: ["#0a4f79"], light: ["#ffffff", "#000000"], dark: ["#000000", "#ffffff"] };
 
 export function setColors(given) {
@@ -6,7 +8,7 @@ export function setColors(given) {
 }
 export const dark = () => document.documentElement.dataset.theme === "dark";
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const clusterColor = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : onPage(palette.clusters[c % palette.clusters.length]));
+export const clusterColor = (c) => (c === null || c === undefined || c < 0 ? "#9aa0a6" : onPage(palette.clusters[clusterId(c) % palette.clusters.length]));
 const part = (hex, j) => parseInt(hex.slice(j, j + 2), 16);
 const brightness = (hex) => 0.299 * part(hex, 1) + 0.587 * part(hex, 3) + 0.114 * part(hex, 5);
 

@@ -1,7 +1,7 @@
 // Heat maps with their scale: agreement of members, and co-association of rows.
 import { canvasOf, el, hideTip, showTip } from "./dom.js";
 import { clusterColor, css, inkOn, ramp } from "./colors.js";
-import { count, decimals, shorten } from "./words.js";
+import { clusterId, count, decimals, shorten } from "./words.js";
 
 function framed(box) {
   const inner = el("div");
@@ -113,8 +113,8 @@ export function drawMatrix(box, { rows, values, labels }, { cluster = null, pick
     pen.fillRect(0, at + from * tall, strip, (to - from) * tall);
     pen.globalAlpha = 1;
     pen.fillStyle = inkOn(fill);
-    if ((to - from) * wide > 14) pen.fillText(String(label), at + ((from + to) / 2) * wide, strip / 2 + 0.5);
-    if ((to - from) * tall > 12) pen.fillText(String(label), strip / 2, at + ((from + to) / 2) * tall);
+    if ((to - from) * wide > 14) pen.fillText(String(clusterId(label)), at + ((from + to) / 2) * wide, strip / 2 + 0.5);
+    if ((to - from) * tall > 12) pen.fillText(String(clusterId(label)), strip / 2, at + ((from + to) / 2) * tall);
     pen.strokeStyle = css("--ink");
     pen.lineWidth = 0.7;
     pen.strokeRect(at + from * wide, at + from * tall, (to - from) * wide, (to - from) * tall);
@@ -130,7 +130,7 @@ export function drawMatrix(box, { rows, values, labels }, { cluster = null, pick
     const cell = cellAt(event);
     if (!cell) return hideTip();
     const [i, j] = cell;
-    showTip(event, `Co-association ${(values[i][j] / 100).toFixed(2)}\ncluster ${labels[i]}: ${count(rows[i])} rows\ncluster ${labels[j]}: ${count(rows[j])} rows`);
+    showTip(event, `Co-association ${(values[i][j] / 100).toFixed(2)}\ncluster ${clusterId(labels[i])}: ${count(rows[i])} rows\ncluster ${clusterId(labels[j])}: ${count(rows[j])} rows`);
   });
   canvas.addEventListener("pointerleave", hideTip);
   if (!pick) return;

@@ -1,7 +1,7 @@
 // Rows as points in a plane, colored by cluster or confidence; and the distinctive features of each cluster.
 import { canvasOf, el, hideTip, shape, showTip, svgOf, hover } from "./dom.js";
 import { clusterColor, css, INKS, ramp } from "./colors.js";
-import { figure, percent, shorten } from "./words.js";
+import { clusterId, figure, percent, shorten } from "./words.js";
 import { clusterName } from "./table.js";
 
 function frame(points, width, height, margin) {
@@ -66,7 +66,7 @@ export function drawPlane(box, { points, axes, labels, confidence }, { by, clust
   canvas.addEventListener("pointermove", (event) => {
     const i = nearest(event);
     if (i === null) return hideTip();
-    showTip(event, `Cluster ${labels[i] < 0 ? "none" : labels[i]}, confidence ${percent(confidence[i] / 100)}\n${shorten(axes[0], 40)} ${figure(points[i][0])}, ${shorten(axes[1], 40)} ${figure(points[i][1])}`);
+    showTip(event, `Cluster ${labels[i] < 0 ? "none" : clusterId(labels[i])}, confidence ${percent(confidence[i] / 100)}\n${shorten(axes[0], 40)} ${figure(points[i][0])}, ${shorten(axes[1], 40)} ${figure(points[i][1])}`);
   });
   canvas.addEventListener("pointerleave", hideTip);
   canvas.style.cursor = "pointer";
@@ -83,7 +83,7 @@ export function drawDistinctive(box, clusters, { names, most, cluster = null, pi
   box.replaceChildren(...shown.map(({ label }) => el("div", { class: "panel" }, el("h4", {}, clusterName(label, pick)), el("div", { class: "chart" }))));
   shown.forEach(({ features, label }, place) => {
     const tall = 20;
-    const { node, width } = svgOf(box.children[place].lastChild, features.length * tall + 4, `Distinctive features of cluster ${label}`);
+    const { node, width } = svgOf(box.children[place].lastChild, features.length * tall + 4, `Distinctive features of cluster ${clusterId(label)}`);
     const space = Math.min(0.46 * width, 150), middle = space + (width - space) / 2, half = (width - space) / 2 - 42;
     shape(node, "line", { x1: middle, x2: middle, y1: 0, y2: features.length * tall + 4, class: "grid" });
     features.forEach((one, i) => {
@@ -93,7 +93,7 @@ export function drawDistinctive(box, clusters, { names, most, cluster = null, pi
       shape(node, "rect", { x: right ? middle : middle - wide, y: y + 3, width: Math.max(wide, 0.5), height: tall - 6, rx: 2, fill: right ? INKS.blue() : INKS.orange() });
       const end = right ? middle + wide + 4 : middle - wide - 4;
       shape(node, "text", { x: end, y: y + 14, "text-anchor": right ? "start" : "end", class: "quiet" }, signed(one.difference));
-      hover(shape(node, "rect", { x: 0, y, width, height: tall, fill: "transparent" }), `${shorten(name, 200)}\nmean in cluster ${label}: ${figure(one.inside)}\nmean of the other rows: ${figure(one.outside)}`);
+      hover(shape(node, "rect", { x: 0, y, width, height: tall, fill: "transparent" }), `${shorten(name, 200)}\nmean in cluster ${clusterId(label)}: ${figure(one.inside)}\nmean of the other rows: ${figure(one.outside)}`);
     });
   });
 }

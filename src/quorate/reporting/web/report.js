@@ -1,18 +1,20 @@
 // The report: all figures follow the selected number of clusters and the selected cluster.
 import { byId, el, hideTip, saveFile } from "./dom.js";
 import { clusterColor, followTheme, setColors } from "./colors.js";
-import { count, csvCell, decimals, figure, many, percent, placement, share, shorten } from "./words.js";
+import { clusterId, count, csvCell, decimals, figure, many, percent, placement, setClusterIds, share, shorten } from "./words.js";
 import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK, drawKinds } from "./byk.js";
 import { drawRiver } from "./river.js";
+import { coreAt, coreSentence, drawCore, drawCoreTable } from "./core.js";
+import { drawBall, drawCamps, groupOf } from "./members.js";
 import { drawDistinctive, drawPlane, signed } from "./plane.js";
 
 const S = JSON.parse(byId("summary").textContent);
 setColors(JSON.parse(byId("colors").textContent));
 const ks = S.answers.map((answer) => answer.k);
-const state = { k: S.choice.k, cluster: null, row: null };
+const state = { k: S.choice.k, cluster: null, row: null, core: 0.9 };
 const answerAt = (k) => S.answers[ks.indexOf(k)];
 // Reliable members are folded only if they are many for the screen.
 const foldedFrom = () => (window.innerWidth < 640 ? 12 : 30);
@@ -85,6 +87,7 @@ function drawMembers() {
     : `${low.length} of ${many(S.members.length, "member")} ${low.length === 1 ? "is" : "are"} unreliable or ignored: ` +
       shorten(low.map((member) => member.name).join(", "), 160) + ".";
   const split = state.cluster === null ? null : answerAt(state.k).separated;
+  const group = groupOf(S.camps);
   const columns = [
     ["Member", (r) => r.name, (r) => shorten(r.name, 200), "text"],
     ["Reliability", (r) => r.trust, (r) => statusLabel(r.status), "text"],
@@ -92,8 +95,13 @@ function drawMembers() {
     ["Weight", (r) => r.weight, (r) => percent(r.weight, 1), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
     ...(S.source.missing ? [["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
-    ...(split ? [[`Splits cluster ${state.cluster}`, (r) => split[state.cluster][r.position], (r) => gauge(split[state.cluster][r.position] / 100, `${split[state.cluster][r.position]}%`), "number"]] : []),
-    ["NCAI", (r) => r.ncai, (r) => decimals(r.ncai), "number"],
+    ...(S.members.some((member) => member.family) ? [
+      ["Family", (r) => r.family, (r) => (r.family ? String(r.family) : ""), "number"],
+      ["Counts as", (r) => r.counts, (r) => decimals(r.counts, 2), "number"],
+    ] : []),
+    ...(S.camps ? [["Group", (r) => group.get(r.position) ?? null, (r) => String(group.get(r.position) ?? "none"), "number"]] : []),
+    ...(split ? [[`Splits cluster ${clusterId(state.cluster)}`, (r) => split[state.cluster][r.position], (r) => gauge(split[state.cluster][r.position] / 100, `${split[state.cluster][r.position]}%`), "number"]] : []),
+    ...(S.method.parameters.weights === "ncai" ? [["NCAI", (r) => r.ncai, (r) => decimals(r.ncai), "number"]] : []),
     ["Reason", (r) => r.reason, (r) => r.reason, "long"],
   ];
   const ranked = S.members.map((member, position) => ({ ...member, position })).sort((a, b) => a.trust - b.trust || a.weight - b.weight);
@@ -106,9 +114,61 @@ function drawMembers() {
   byId("members").hidden = reliable.length === ranked.length;
   drawTable(byId("reliable"), columns, reliable);
 }
+function drawGroups() {
+  const ball = answerAt(state.k).ball;
+  byId("ball-sentence").textContent = ball.sentence;
+  drawBall(byId("ball"), ball, S.members);
+  if (S.camps) drawCamps(byId("camps"), S.camps, S.members.map((member) => member.name));
+}
 function drawHeat() {
   drawAgreement(byId("agreement"), S.agreement);
   drawMatrix(byId("matrix"), { rows: S.matrix.rows, values: S.matrix.values, labels: S.matrix.labels[state.k] }, { cluster: state.cluster, pick });
+}
+
+// Rows on which the members agree.
+function drawCoreRows() {
+  const now = answerAt(state.k), curve = now.core;
+  byId("core-figures").hidden = !curve;
+  byId("no-core").hidden = Boolean(curve);
+  if (!curve) return;
+  byId("core").value = Math.round(100 * state.core);
+  byId("core-now").textContent = percent(state.core);
+  byId("core-sentence").textContent = coreSentence(curve, state.core);
+  drawCore(byId("core-curve"), curve, { required: state.core, pick: requireAgreement });
+  drawCoreTable(byId("core-clusters"), now.clusters, coreAt(curve, state.core), { cluster: state.cluster, pick });
+}
+function requireAgreement(required) {
+  state.core = required;
+  drawCoreRows();
+}
+
+// What changed since an earlier result.
+const FLOW_CLUSTERS = 40;
+function drawChange() {
+  const now = answerAt(state.k), change = now.change;
+  if (!change) return;
+  byId("change-sentence").textContent = change.sentence;
+  const sizes = new Map();
+  for (const pair of change.matches) sizes.set(pair.first, (sizes.get(pair.first) || 0) + pair.n_shared);
+  const largest = [...sizes].sort((a, b) => b[1] - a[1]).slice(0, FLOW_CLUSTERS);
+  const position = new Map(largest.map(([id], i) => [id, i]));
+  const labelOf = new Map(now.clusters.map((cluster) => [cluster.id, cluster.label]));
+  const cells = change.matches.filter((pair) => position.has(pair.first)).map((pair) => [position.get(pair.first), labelOf.get(pair.second), pair.n_shared]);
+  const rowsOf = (label) => cells.reduce((sum, [, to, n]) => sum + (to === label ? n : 0), 0);
+  const layers = [
+    { title: "before", key: "before", clusters: largest.map(([id, size], label) => ({ label, size, name: String(id) })) },
+    { title: "now", key: "now", clusters: now.clusters.map((cluster) => ({ label: cluster.label, size: rowsOf(cluster.label), name: String(cluster.id) })).filter((cluster) => cluster.size) },
+  ];
+  drawRiver(byId("change-flow"), layers, [cells], { now: 1, gap: 150, cluster: state.cluster, pick: (key, label) => { if (key === "now") pick(label); } });
+  drawTable(byId("change-table"), [
+    ["Earlier cluster", (r) => r.first, (r) => String(r.first), "number"],
+    ["Cluster", (r) => r.second, (r) => clusterName(labelOf.get(r.second), pick), "number"],
+    ["Common rows", (r) => r.n_shared, (r) => count(r.n_shared), "number"],
+    ["Jaccard", (r) => r.jaccard, (r) => gauge(r.jaccard), "number"],
+    ["Of the earlier cluster", (r) => r.first_share, (r) => percent(r.first_share), "number"],
+    ["Of the cluster", (r) => r.second_share, (r) => percent(r.second_share), "number"],
+    ["Relation", (r) => r.relation, (r) => r.relation, "short"],
+  ], change.matches.slice(0, FLOW_CLUSTERS), { chosen: (r) => labelOf.get(r.second) === state.cluster });
 }
 
 // Rows: the least certain, those of the selected cluster, and a single row with the label of every member.
@@ -122,7 +182,7 @@ function rowsOfCluster() {
 }
 function drawUncertain() {
   const chosen = state.cluster !== null;
-  byId("uncertain-title").textContent = chosen ? `Least certain rows of cluster ${state.cluster}` : "Least certain rows";
+  byId("uncertain-title").textContent = chosen ? `Least certain rows of cluster ${clusterId(state.cluster)}` : "Least certain rows";
   const restricted = chosen && !S.rows.all ? ` Only the ${count(S.rows.names.length)} searchable rows are listed.` : "";
   byId("uncertain-note").textContent = restricted;
   const rowOf = new Map(S.rows.names.map((name, row) => [name, row]));
@@ -175,7 +235,7 @@ function drawRow() {
   byId("row-title").replaceChildren(shorten(S.rows.names[state.row], 120), " is in cluster ", clusterName(label, pick));
   byId("row-lead").textContent = placement(S.rows.confidence[state.k][pattern] / 100, S.rows.margin[state.k][pattern] / 100, S.rows.runner_up[state.k][pattern]) +
     ` ${many(S.rows.counts[pattern], "row")} with the same labels. ` +
-    `Weighted votes: ${ranked.slice(0, 3).map(([c, w]) => `cluster ${c} (${percent(w)})`).join(", ") || "none"}.`;
+    `Weighted votes: ${ranked.slice(0, 3).map(([c, w]) => `cluster ${clusterId(c)} (${percent(w)})`).join(", ") || "none"}.`;
   drawTable(byId("votes"), [
     ["Member", (r) => r.member.name, (r) => shorten(r.member.name, 200), "text"],
     ["Label", (r) => r.level, (r) => r.level ?? "none", "text"],
@@ -264,7 +324,7 @@ function drawExport() {
 }
 function saveLabels() {
   const labels = S.rows.labels[state.k], idColumn = S.source.id;
-  const lines = S.rows.pattern.map((pattern, row) => `${csvCell(idColumn ? S.rows.names[row] : row)},${labels[pattern]}`);
+  const lines = S.rows.pattern.map((pattern, row) => `${csvCell(idColumn ? S.rows.names[row] : row)},${clusterId(labels[pattern])}`);
   saveFile(`consensus_${state.k}.csv`, [`${csvCell(idColumn || "row")},consensus`, ...lines].join("\n") + "\n", "text/csv");
 }
 
@@ -280,16 +340,17 @@ function choose(k, cluster = null) {
 }
 function drawAll() {
   hideTip();
+  setClusterIds(answerAt(state.k).clusters.map((cluster) => cluster.id));
   byId("k").value = String(state.k);
   byId("fewer").disabled = ks.indexOf(state.k) === 0;
   byId("more").disabled = ks.indexOf(state.k) === ks.length - 1;
   const chip = byId("chip");
   chip.hidden = state.cluster === null;
   if (state.cluster !== null) {
-    chip.textContent = `Cluster ${state.cluster} \u00d7`;
+    chip.textContent = `Cluster ${clusterId(state.cluster)} \u00d7`;
     chip.style.borderColor = clusterColor(state.cluster);
   }
-  for (const draw of [drawAnswer, drawFeatures, drawMembers, drawHeat, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawExport]) draw();
+  for (const draw of [drawAnswer, drawChange, drawFeatures, drawMembers, drawGroups, drawHeat, drawCoreRows, drawUncertain, drawRow, drawChoice, drawClasses, drawColumns, drawExport]) draw();
   const now = answerAt(state.k);
   drawHistogram(byId("histogram"), now.confidence_histogram, { chance: now.chance_confidence });
 }
@@ -298,6 +359,7 @@ byId("k").addEventListener("change", (event) => choose(Number(event.target.value
 byId("fewer").addEventListener("click", () => choose(ks[ks.indexOf(state.k) - 1]));
 byId("more").addEventListener("click", () => choose(ks[ks.indexOf(state.k) + 1]));
 byId("chip").addEventListener("click", () => pick(state.cluster));
+byId("core").addEventListener("input", (event) => requireAgreement(Number(event.target.value) / 100));
 byId("find").addEventListener("input", (event) => findRows(event.target.value));
 byId("labels").addEventListener("click", saveLabels);
 byId("download").addEventListener("click", () => saveFile("summary.json", JSON.stringify(S, null, 1), "application/json"));

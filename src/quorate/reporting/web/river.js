@@ -3,10 +3,10 @@ import { hover, press, shape, svgOf } from "./dom.js";
 import { clusterColor, css, inkOn } from "./colors.js";
 import { count, decimals, shorten } from "./words.js";
 
-// layers: [{title, key, clusters: [{label, size, stability?}]}]; steps[i]: [[from, to, rows]] between layers i and i + 1.
+// layers: [{title, key, clusters: [{label, size, id?, name?, stability?}]}]; steps[i]: [[from, to, rows]] between layers i and i + 1.
 export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: givenGap }) {
   const thick = 17, gap = givenGap || Math.max(6, Math.min(26, 1100 / layers.length - thick));
-  const left = 30, top = 4;
+  const left = 9 + Math.max(21, ...layers.map((layer) => 7 * layer.title.length)), top = 4;
   const { node, width } = svgOf(box, top + layers.length * thick + (layers.length - 1) * gap + 4, "Clusters by number of clusters");
   const rows = layers.map((layer, i) => placed(layer, i, { left, width: width - left - 2, y: top + i * (thick + gap) }));
   rows.forEach((row, i) => { if (i > 0) arrange(row, rows[i - 1], steps[i - 1]); });
@@ -19,14 +19,15 @@ export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: 
       const fill = clusterColor(part.family);
       const bar = shape(node, "rect", { x: part.x, y: row.y, width: Math.max(part.wide, 0.8), height: thick, rx: 2, fill, opacity: shown(part), "data-k": row.key, "data-cluster": part.label });
       if (i === now) bar.setAttribute("stroke", css("--ink"));
-      const text = `${row.title}${part.name === undefined ? " clusters" : ""}: cluster ${part.name ?? part.label}\n${count(part.size)} rows` + (part.stability === undefined ? "" : `, stability ${decimals(part.stability)}`);
+      const text = `${row.title}${part.name === undefined ? " clusters" : ""}: cluster ${nameOf(part)}\n${count(part.size)} rows` + (part.stability === undefined ? "" : `, stability ${decimals(part.stability)}`);
       hover(bar, text);
       press(bar, text.replace("\n", ", "), () => pick(row.key, part.label));
       if (part.wide > 16)
-        shape(node, "text", { x: part.x + part.wide / 2, y: row.y + thick / 2 + 4, "text-anchor": "middle", "aria-hidden": "true", opacity: shown(part), style: `fill:${inkOn(fill)};pointer-events:none;font-size:11px` }, shorten(part.name ?? String(part.label), Math.floor(part.wide / 7)));
+        shape(node, "text", { x: part.x + part.wide / 2, y: row.y + thick / 2 + 4, "text-anchor": "middle", "aria-hidden": "true", opacity: shown(part), style: `fill:${inkOn(fill)};pointer-events:none;font-size:11px` }, shorten(nameOf(part), Math.floor(part.wide / 7)));
     }
   });
 }
+const nameOf = (part) => part.name ?? String(part.id ?? part.label);
 function placed(layer, i, { left, width, y }) {
   const space = Math.min(4, (0.15 * width) / layer.clusters.length);
   const total = layer.clusters.reduce((sum, one) => sum + one.size, 0) || 1;
@@ -86,6 +87,6 @@ function bands(node, one, other, cells, thick, gap, shown) {
   for (const { a, b, n, xa, wa, xb, wb } of all) {
     const path = `M${xa},${y1}C${xa},${mid} ${xb},${mid} ${xb},${y2}H${xb + wb}C${xb + wb},${mid} ${xa + wa},${mid} ${xa + wa},${y1}Z`;
     const family = a.wide <= b.wide ? a.family : b.family;
-    hover(shape(node, "path", { d: path, fill: clusterColor(family), opacity: 0.34 * Math.min(shown(a), shown(b)) }), `${count(n)} rows: ${one.title}, cluster ${a.name ?? a.label} to ${other.title}, cluster ${b.name ?? b.label}`);
+    hover(shape(node, "path", { d: path, fill: clusterColor(family), opacity: 0.34 * Math.min(shown(a), shown(b)) }), `${count(n)} rows: ${one.title}, cluster ${nameOf(a)} to ${other.title}, cluster ${nameOf(b)}`);
   }
 }

@@ -1,7 +1,7 @@
 // Sortable tables; on a phone each row is a card. A column: [title, value for sorting, content, class].
 import { el } from "./dom.js";
 import { clusterColor } from "./colors.js";
-import { decimals, percent } from "./words.js";
+import { clusterId, decimals, percent } from "./words.js";
 
 export function drawTable(table, columns, rows, { chosen, faded } = {}) {
   if (!table) return;
@@ -55,9 +55,9 @@ export function clusterName(c, pick) {
   if (c === null || c === undefined) return "";
   const swatch = el("span", { class: "swatch" });
   swatch.style.background = clusterColor(c);
-  const text = c < 0 ? "none" : String(c);
+  const text = c < 0 ? "none" : String(clusterId(c));
   if (!pick) return el("span", { class: "cluster" }, swatch, text);
-  const button = el("button", { type: "button", class: "cluster plain", "aria-label": `Select cluster ${c}` }, swatch, text);
+  const button = el("button", { type: "button", class: "cluster plain", "aria-label": `Select cluster ${clusterId(c)}` }, swatch, text);
   button.addEventListener("click", () => pick(c));
   return button;
 }

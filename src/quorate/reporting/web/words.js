@@ -7,11 +7,15 @@ export const decimals = (x, digits = 3) => (x === null || x === undefined ? "" :
 export const figure = (x) => Number(Number(x).toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
 export const shorten = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 export const many = (n, one, more) => `${count(n)} ${n === 1 ? one : more || one + "s"}`;
+// The ids of the clusters, if they continue those of an earlier result; else their numbers.
+let clusterIds = [];
+export const setClusterIds = (ids) => { clusterIds = ids; };
+export const clusterId = (c) => clusterIds[c] ?? c;
 // How well a row fits its cluster: "Confidence 4.8%; cluster 1 fits better by 25 points."
 export function placement(confidence, margin, runnerUp) {
   const none = runnerUp === null || runnerUp < 0;
   const points = Math.round(100 * Math.abs(margin));
-  const next = none ? "no other cluster has support" : margin < 0 ? `cluster ${runnerUp} fits better by ${many(points, "point")}` : `${many(points, "point")} ahead of cluster ${runnerUp}`;
+  const next = none ? "no other cluster has support" : margin < 0 ? `cluster ${clusterId(runnerUp)} fits better by ${many(points, "point")}` : `${many(points, "point")} ahead of cluster ${clusterId(runnerUp)}`;
   return `Confidence ${percent(confidence, 1)}; ${next}.`;
 }
 // A cell of a CSV file.

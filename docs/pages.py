@@ -72,6 +72,7 @@ REFERENCE = {
     "Links and evidence": ["coassociation", "edge_evidence", "cluster_certainty", "jaccard", "sact", "Dendrogram"],
     "More than one answer": ["core", "Core", "CoreStep", "camps", "Camps", "Camp", "credible_ball", "CredibleBall"],
     "Nested answers": ["Layers"],
+    "Soft members": ["SoftEnsemble"],
     "Choice of a resolution": ["choose_member", "MemberChoice", "MemberEvidence"],
     "Comparison of partitions": ["compare", "PartitionComparison", "match", "LabelMatch", "relabel"],
     "Consensus functions": [info.estimator.__name__ for info in qt.methods()],

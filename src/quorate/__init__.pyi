@@ -74,6 +74,7 @@ from .reliability import (
 from .reporting import plot
 from .reporting.html import report
 from .row_similarity import coassociation, edge_evidence
+from .soft_ensemble import SoftEnsemble
 from .tables.clustering import FileClusters, cluster_file, cluster_frame
 from .tables.combining import FileConsensus, consensus_file, consensus_frame, ensemble_from_frame
 from .tables.comparing import compare
@@ -144,6 +145,7 @@ __all__ = [
     "QuorateError",
     "QuorateWarning",
     "Scores",
+    "SoftEnsemble",
     "Solution",
     "Split",
     "Structure",

@@ -257,7 +257,7 @@ class Ensemble(Clusterings):
         weights = None
         if row_weights is not None:
             in_units, self.weight_unit = count_in_units(check_row_weights(row_weights, n_rows))
-            weights = _sums(grouping, in_units)
+            weights = sum_by_pattern(grouping, in_units)
         rows = (grouping.row_pattern, grouping.first_row)
         self._store(names, noise, levels, grouping.codes, grouping.counts, weights, *rows)
 
@@ -397,8 +397,8 @@ class Ensemble(Clusterings):
             self.noise,
             tuple(self.levels[j] for j in positions),
             grouping.codes,
-            _sums(grouping, self.row_counts),
-            _sums(grouping, self.counts) if self.weighted else None,
+            sum_by_pattern(grouping, self.row_counts),
+            sum_by_pattern(grouping, self.counts) if self.weighted else None,
             row_pattern,
             first_row,
         )
@@ -632,8 +632,10 @@ def from_counted_labels(counted: CountedLabels, *, noise: Noise = "missing") -> 
         raise _no_rows()
     levels, grouping = group_counted_labels(counted, noise)
     warn_of_text_noise(names, levels, noise)
-    weights = None if counted.weights is None else _sums(grouping, counted.weights)
-    ens = ensemble_of_patterns(names, noise, levels, grouping.codes, _sums(grouping, counted.row_counts), weights)
+    weights = None if counted.weights is None else sum_by_pattern(grouping, counted.weights)
+    ens = ensemble_of_patterns(
+        names, noise, levels, grouping.codes, sum_by_pattern(grouping, counted.row_counts), weights
+    )
     ens.weight_unit = counted.weight_unit
     return ens, grouping.row_pattern
 
@@ -791,7 +793,7 @@ def cached(ens: Clusterings, name: str, compute: Callable[[], Derived]) -> Deriv
     return result
 
 
-def _sums(grouping: Grouping, values: Any) -> Any:
+def sum_by_pattern(grouping: Grouping, values: Any) -> Any:
     """(m,) the sum of the values of the rows of each pattern, of the same type."""
     return np.bincount(grouping.row_pattern, weights=values, minlength=len(grouping.codes)).astype(values.dtype)
 

@@ -13,11 +13,13 @@ from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import SactOperator, jaccard, neighbor_lists
-from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree, pattern_clusters
+from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree, pattern_clusters, pattern_degrees
 from quorate.numerics.transfer_cut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
 from quorate.overlaps import submatrix
 from quorate.random_walks import trajectory_similarity
-from quorate.row_similarity import pattern_coassociation
+from quorate.reliability import ratio
+from quorate.row_similarity import pattern_coassociation, sum_by_group
+from quorate.soft_ensemble import SoftEnsemble
 
 _SMALLEST_LINK = 1e-6
 _MAX_ROTATIONS = 21
@@ -28,8 +30,10 @@ def row_links(ens: Ensemble, weights: Floats) -> sp.csr_array:
     """(m, n_clusters) weight of the links of a pattern's rows to their clusters, divided by the row's degree.
 
     Equation 15 links a row to each of its clusters with alpha times the weight (n_clusters,) of the cluster. The row's
-    degree is the sum of these, so alpha cancels.
+    degree is the sum of these, so alpha cancels. Memberships of soft members multiply the weights.
     """
+    if isinstance(ens, SoftEnsemble):
+        return _soft_links(ens, weights)
     clusters, first = pattern_clusters(ens)
     values = np.empty(len(clusters))
     _kernels.row_hashing.share_weights(clusters, first, weights, values)
@@ -40,11 +44,42 @@ def row_links(ens: Ensemble, weights: Floats) -> sp.csr_array:
     return links
 
 
+def _soft_links(ens: SoftEnsemble, weights: Floats) -> sp.csr_array:
+    links = sp.csr_array(ens.memberships @ sp.diags_array(weights))
+    links = sp.csr_array(sp.diags_array(ratio(1.0, row_degrees(ens, weights))) @ links)
+    links.eliminate_zeros()
+    return links
+
+
+def row_degrees(ens: Ensemble, weights: Floats) -> Floats:
+    """(m,) sum of the weights (n_clusters,) of the clusters of each pattern's rows, times their memberships."""
+    return np.asarray(ens.memberships @ weights) if isinstance(ens, SoftEnsemble) else pattern_degrees(ens, weights)
+
+
+def sum_by_label(ens: Ensemble, amounts: Floats, member: int) -> Floats:
+    """(clusters of the member + 1, n_clusters) sum of `amounts` (m,) over the rows that two clusters share.
+
+    Rows without a label of the member come last. Shares of soft members count by their product.
+    """
+    start, stop = ens.cluster_offsets[member : member + 2]
+    if isinstance(ens, SoftEnsemble):
+        own = ens.memberships[:, start:stop]
+        rest = sp.csr_array((ens.patterns[:, [member]] < 0).astype(np.float64))
+        scaled = sp.hstack([own, rest]).T @ sp.diags_array(amounts)
+        return np.asarray((scaled @ ens.memberships).toarray())
+    ids = ens.patterns[:, member]
+    return sum_by_group(ens, amounts, np.where(ids >= 0, ids, stop) - start, stop - start + 1)
+
+
 def links_through_rows(ens: Clusterings, weights: Floats) -> sp.csr_array:
     """(n_clusters, n_clusters) contribution of rows, linked to their clusters by weight, to the reduced graph.
 
     diag(I) C diag(I) / (sum of I), with C the co-occurrence in which each row counts 1 over the weight of its clusters.
     """
+    if isinstance(ens, SoftEnsemble):
+        weighted = sp.diags_array(weights)
+        shared = ens.cooccurrence_within(ens.counts * ratio(1.0, row_degrees(ens, weights)))
+        return sp.csr_array(weighted @ ((shared + shared.T) / 2) @ weighted)
     shared, degree = cooccurrence_by_degree(ens, weights)
     values = np.empty(len(shared.data))
 
@@ -102,10 +137,15 @@ def multi_granularity_graph(ens: Clusterings, weights: Floats, alpha: float, nod
     return ReducedGraph(
         through_rows=submatrix(through_rows, nodes),
         degrees=(alpha * weights * ens.cluster_sizes)[nodes] + link_degrees,
-        component=_components(submatrix(ens.cooccurrence, nodes), weights[nodes]),
+        component=_components(submatrix(_shared_rows(ens, through_rows), nodes), weights[nodes]),
         links=similarity,
         link_degrees=link_degrees,
     )
+
+
+def _shared_rows(ens: Clusterings, through_rows: sp.csr_array) -> sp.csr_array:
+    """Return a matrix that is positive where two clusters share rows; those of a soft member may."""
+    return sp.csr_array(ens.cooccurrence + through_rows) if isinstance(ens, SoftEnsemble) else ens.cooccurrence
 
 
 def _components(shared: sp.csr_array, weights: Floats) -> Ints:

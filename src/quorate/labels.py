@@ -264,7 +264,7 @@ def _split_sequence(vectors: Sequence[Any]) -> list[Vector]:
                 f"must hold one label vector per member if it is a list; item {j} has {column.ndim} dimension(s).",
                 code="label-dimensions",
                 parameter="labels",
-                hint="Pass a matrix of labels as a 2-D array, rows x members.",
+                hint="Pass a matrix of labels as a 2-D array, rows x members; for memberships, use qt.SoftEnsemble.",
             )
         columns.append(column)
     lengths = {len(column) for column in columns}

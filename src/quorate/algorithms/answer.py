@@ -17,6 +17,7 @@ from quorate.ensemble import Ensemble, cluster_ids, find_patterns
 from quorate.errors import QuorateWarning
 from quorate.patterns import CodeColumn, group_rows
 from quorate.row_similarity import nearest_group
+from quorate.soft_ensemble import refuse_soft
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Answer:
         (`noise="singletons"`). A row without any known label gets -1. The columns of a frame are matched by name.
         """
         ens = self.ensemble
+        refuse_soft(ens, "predict")
         # New rows are grouped into patterns first: rows of equal labels need one search only.
         ids = cluster_ids(ens, X)
         columns = [CodeColumn(ids[:, j], ens.n_clusters) for j in range(ens.n_members)]

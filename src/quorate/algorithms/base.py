@@ -39,6 +39,7 @@ from quorate.reliability import (
     ncai,
     resolve_influence,
 )
+from quorate.soft_ensemble import refuse_soft
 
 FACTS = ("name", "idea", "equation", "strength", "weakness", "when", "citation", "cost", "exact")
 """The texts that every method has; lists of methods and their pages show them."""
@@ -189,6 +190,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Whether the method itself finds the number of clusters."""
     local_weights: ClassVar[bool] = False
     """Whether clusters may be weighted by their own certainty: `weights="local"`."""
+    takes_soft: ClassVar[bool] = False
+    """Whether it uses the memberships of soft members (`SoftEnsemble`)."""
 
     n_clusters: int | str = field(default="auto", kw_only=False)
     weights: Any = "equal"
@@ -263,6 +266,8 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         # An ensemble stays as it is; anything else becomes one, with the checks and warnings of `Ensemble`.
         ens = as_ensemble(X)
+        if not self.takes_soft:
+            refuse_soft(ens, self.name)
         influence = self._weigh(ens)
         return Solution(ens, type(self), self._solve(ens, influence), influence / influence.sum())
 

@@ -16,10 +16,10 @@ from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_flag
 from quorate.algorithms.partition import GroupCuts, Partition, SoftMethod, first_largest
-from quorate.ensemble import Ensemble, pattern_degrees
-from quorate.graphs import row_links
+from quorate.ensemble import Ensemble
+from quorate.graphs import row_degrees, row_links, sum_by_label
 from quorate.reliability import ratio
-from quorate.row_similarity import nearest_group, sum_by_group
+from quorate.row_similarity import nearest_group
 
 _PATTERNS_PER_TASK = 1 << 14
 _SLACK = 1e-9  # far above the rounding error of a bound
@@ -63,16 +63,9 @@ class Votes:
 
         Everything is summed over clusters: the rows that two clusters share, divided by the influence of their votes.
         """
-        ens = self.ensemble
-        start, stop = np.searchsorted(ens.cluster_member, [member, member + 1])
-        # Rows without a label of this member are summed in one more group, the last.
-        ids = ens.patterns[:, member]
-        label = np.where(ids >= 0, ids, stop) - start
         # A row's vote is a mean over its clusters: divide by the influence of those that have a vote.
-        per_influence = ens.counts * ratio(1.0, pattern_degrees(ens, self.influence))
-        return np.asarray(
-            (sum_by_group(ens, per_influence, label, stop - start + 1) * self.influence) @ self.of_cluster
-        )
+        per_influence = self.ensemble.counts * ratio(1.0, row_degrees(self.ensemble, self.influence))
+        return np.asarray((sum_by_label(self.ensemble, per_influence, member) * self.influence) @ self.of_cluster)
 
     def merged(self, merges: Ints) -> Votes:
         """Return the votes after merges of columns; a merged column replaces the first of the two."""
@@ -270,6 +263,8 @@ class CumulativeVoting(SoftMethod):
         "components": "clusters are merged by information, and small ones carry little",
         "exactly k": "labels follow the votes, and a group may win none; k is at most that of the first member",
     }
+
+    takes_soft: ClassVar[bool] = True
 
     adaptive: bool = True
 

@@ -49,6 +49,7 @@ class GPMGLA(GraphMethod):
     cost = "m M^2 + e per eigenvector + m k^2 per k-means step; memory e + m k; e overlapping clusters"
     exact = "graph and embedding of all rows; k-means of all rows"
     local_weights = True
+    takes_soft = True
     exceptions: ClassVar[Mapping[str, str]] = {
         "member without weight": "with weights by NCAI its clusters stay in the graph, linked to others by shared rows",
     }

@@ -105,6 +105,8 @@ class GraphMethod(ConsensusMethod, abstract=True):
 class BipartiteMethod(GraphMethod, abstract=True):
     """Base of the methods that cut the graph of rows and their clusters."""
 
+    takes_soft: ClassVar[bool] = True
+
     def _graph(self, ens: Clusterings, influence: Floats) -> ReducedGraph:
         return bipartite_graph(ens, influence)
 

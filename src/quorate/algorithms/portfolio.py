@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from quorate.families import families
 from quorate.numerics.transfer_cut import TransferCut
 from quorate.reliability import Normalize, agreement_with
 from quorate.row_similarity import shared_rows
+from quorate.soft_ensemble import SoftEnsemble
 
 _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
 _NEAR_TIE = 0.002  # a difference of mean agreement that does not decide
@@ -163,6 +164,7 @@ class Portfolio(ConsensusMethod):
     information (by the smaller entropy), members counting equally, but copies of a member little (`families`) and
     members that agree with no other not at all. Then rows for which another cluster has more votes are moved, if that
     raises the agreement. Graph cuts prefer clusters of similar size and fail on rare groups; trees and mixtures do not.
+    With soft members (`SoftEnsemble`) the graph cut runs alone, as the others take labels only.
 
     Parameters
     ----------
@@ -193,6 +195,8 @@ class Portfolio(ConsensusMethod):
         "member without weight": "the mixture model's weights have mean 1 over all members, even those of weight 0",
     }
 
+    takes_soft: ClassVar[bool] = True
+
     weights: Any = "trust"
     groups: Any = None
 
@@ -208,8 +212,10 @@ class Portfolio(ConsensusMethod):
     def _memory(self, size: EnsembleSize, k: int) -> float:
         return self.in_blocks()._memory(size, k)
 
-    def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts:
+    def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts | TransferCut:
         graph = self.in_blocks()._solve(ens, influence)
+        if isinstance(ens, SoftEnsemble):
+            return graph
         mixture = MixtureModel()._solve(ens, influence)
         partition = replace(mixture, max_linked=_MAX_LINKED, max_rounds=_MIXTURE_ROUNDS)
         return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), self.normalize)
@@ -223,4 +229,5 @@ class Portfolio(ConsensusMethod):
     @property
     def candidates_(self) -> tuple[CandidateAnswer, ...]:
         """The answers that were compared, with their agreement with the members."""
-        return cast(PortfolioCuts, self.solution_.cuts).chosen(self.answer_.requested).candidates
+        cuts = self.solution_.cuts
+        return cuts.chosen(self.answer_.requested).candidates if isinstance(cuts, PortfolioCuts) else ()

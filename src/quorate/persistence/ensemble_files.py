@@ -19,6 +19,7 @@ from quorate._utils.optional_imports import import_extra
 from quorate.ensemble import Ensemble, counted_labels, from_counted_labels
 from quorate.errors import DamagedFileError, InputError
 from quorate.labels import CountedLabels, Noise
+from quorate.soft_ensemble import refuse_soft
 from quorate.tables.engines.frame_engine import unused_name
 from quorate.tables.io import escaped, explained, make_folder, quote_name, quote_text, writing
 
@@ -28,6 +29,7 @@ _FORMAT = "1"
 
 def write_ensemble(folder: str | Path, ens: Ensemble) -> None:
     """Write the patterns of an ensemble to a folder."""
+    refuse_soft(ens, "save")
     write_lines(folder, counted_labels(ens), ens.noise)
 
 

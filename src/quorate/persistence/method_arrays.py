@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate.ensemble import Ensemble, pattern_codes
 from quorate.persistence.archive import Archive, Arrays, plain_parameters, text_array
+from quorate.soft_ensemble import refuse_soft
 
 
 def pack_method(fitted: Any) -> Archive:
@@ -31,6 +32,7 @@ def pack_method(fitted: Any) -> Archive:
 
 def _pack_ensemble(ens: Ensemble) -> Arrays:
     """Return the pattern table: codes of labels, the labels themselves, and how many rows share them."""
+    refuse_soft(ens, "save")
     arrays: Arrays = {
         "names": text_array(ens.names),
         "noise": text_array(ens.noise),

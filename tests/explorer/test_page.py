@@ -446,6 +446,9 @@ def test_rows_outside_the_core_are_hidden_and_faded(chromium, running, data):
         assert f"{core.share:.1%} of the rows" in page.page.inner_text("#core-sentence")
         kept = [int(text.rstrip("%")) for text in page.column("core-clusters", 2)]
         assert kept == pytest.approx(100 * core.cluster_shares, abs=0.51)
+        page.page.fill("#layer-ks", "2, 5")
+        page.page.press("#layer-ks", "Tab")
+        page.until("n => document.querySelectorAll('#layers rect').length === n", 7)
         page.answered(lambda: page.page.click("#core-rows"))
         assert page.page.inner_text("#rows-note").startswith(f"{np.sum(core.labels >= 0)} rows in the core")
         drawn = "document.querySelector('#scatter canvas').toDataURL()"

@@ -633,6 +633,25 @@ def test_the_core_is_that_of_the_library(client, bench):
     assert asked(client, "points", {"query": {"k": 4}})["inside"] is None
 
 
+def test_nested_layers_are_those_of_the_library(client, bench):
+    for method in ("auto", "weac"):
+        found = asked(client, "layers", {"query": {"method": method, "k": 4}, "ks": [2, 6, 4]})
+        expected = qt.consensus(bench.ensemble, 4, method).layers([2, 4, 6])
+        assert found["exact"] == expected.exact == (method == "weac")
+        assert [layer["k"] for layer in found["layers"]] == [2, 4, 6]
+        assert [layer["sizes"] for layer in found["layers"]] == [sizes.tolist() for sizes in expected.sizes[::-1]]
+        assert found["layers"][0]["parents"] is None
+        assert [layer["parents"] for layer in found["layers"][1:]] == [p.tolist() for p in expected.parents[::-1]]
+
+
+@pytest.mark.parametrize("ks", [None, [], "2", [0], [2, "3"], list(range(1, 10))])
+def test_invalid_layers_are_refused(client, ks):
+    body = {"tab": "t", "request": {"query": {"k": 4}, "ks": ks}}
+    response = client.post(f"/{TOKEN}/api/layers", json=body)
+    assert response.status_code == 422
+    assert "ks must" in response.json()["error"]
+
+
 def test_distances_of_the_members_from_a_result(client, bench):
     ball = qt.credible_ball(qt.consensus(bench.ensemble, 4))
     found = asked(client, "answer", {"query": {"k": 4}})["ball"]

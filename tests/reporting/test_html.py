@@ -558,10 +558,41 @@ def test_families_and_distances_of_members(chromium, grouped_page, two_groups):
         counts = dict(zip(shown, browser.column("members", titles.index("Counts as")), strict=True))
         assert [counts[name] for name in names] == [f"{count:.2f}" for count in families.counts]
         family = dict(zip(shown, browser.column("members", titles.index("Family")), strict=True))
-        assert family["copy"] == family["fine 7"] != ""
+        assert family["copy"] == family["fine 7"] != "none"
         assert browser.run("document.querySelectorAll('#ball [data-distance]').length") == len(names)
         assert f"within {ball.radius:.2f} bits" in browser.page.inner_text("#ball-sentence")
         assert all(f"“{name}”" in browser.page.inner_text("#ball-sentence") for name in ball.outermost)
+
+
+def test_nested_layers_are_shown_when_opened(chromium, two_groups, tmp_path):
+    expected = two_groups.layers([2, 3, 5])
+    with Page(chromium) as browser:
+        browser.open(qt.report(two_groups, tmp_path / "layers.html", layers=[2, 3, 5]))
+        assert browser.run("document.querySelectorAll('#layers rect').length") == 0
+        browser.page.click("#layers-fold summary")
+        browser.page.wait_for_selector("#layers rect")
+        for k, sizes in zip(expected.n_clusters, expected.sizes, strict=True):
+            texts = browser.run(
+                f"[...document.querySelectorAll('#layers rect[data-k=\"{k}\"]')].map(r => r.getAttribute('aria-label'))"
+            )
+            assert sorted(float(re.findall(r", (\d+) rows", text)[0]) for text in texts) == sorted(sizes)
+        browser.run("document.querySelector('#layers rect[data-k=\"5\"]').dispatchEvent(new Event('click'))")
+        assert browser.page.input_value("#k") == "5"
+        assert browser.problems == []
+
+
+def test_clusters_show_the_text_labels_of_their_members(chromium, tmp_path):
+    truth, ens = ensemble()
+    named = ens.add_members([np.array(["small", NASTY, "large"])[truth]], names=["text"])
+    result = qt.consensus(named, 3)
+    with Page(chromium) as browser:
+        browser.open(qt.report(result, tmp_path / "names.html"))
+        assert headings(browser, "clusters")[1] == "Common labels"
+        shown = browser.column("clusters", 1)
+        assert [text.split(" (")[0][:20] for text in shown] == [cluster.name[:20] for cluster in result.clusters]
+        assert browser.run("window.hacked") is None
+        browser.open(qt.report(qt.consensus(ens, 3), tmp_path / "numbers.html"))
+        assert "Common labels" not in headings(browser, "clusters")
 
 
 def test_given_families_are_not_called_copies():

@@ -62,7 +62,7 @@ class Request:
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     """Read, combine, write and print."""
     ks = parse_ks(request.k)
-    layers = () if request.layers is None else _listed_ks(request.layers, "layers", "be numbers such as 5,20,80")
+    layers = _layers(request)
     check_consensus_method(request.method)
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
@@ -93,6 +93,11 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         print_summary(summary, to_stderr=STREAM in outputs.files)
     note_roles(columns, quiet=quiet)
     outputs.note_written(quiet=quiet)
+
+
+def _layers(request: Request) -> Sequence[int]:
+    """Return the requested numbers of clusters of nested layers."""
+    return () if request.layers is None else _listed_ks(request.layers, "layers", "be numbers such as 5,20,80")
 
 
 def _earlier(request: Request, columns: ColumnRoles) -> StoredPartition | None:
@@ -213,6 +218,7 @@ def _origin(request: Request, consensus: TableConsensus, ks: Sequence[int]) -> O
         earlier=consensus.earlier,
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         requested=ks if len(ks) > 1 else (),
+        layers=_layers(request),
         command_at=lambda k: labels_command(
             request.source,
             request.method,

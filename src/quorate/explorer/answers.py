@@ -36,6 +36,7 @@ from quorate.reporting.plain_values import (
     core_values,
     member_values,
     reliability_values,
+    text_values,
 )
 from quorate.reporting.sentences import camp_sentence, found_clusters, member_sentences
 from quorate.row_similarity import mean_coassociation
@@ -126,6 +127,7 @@ def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any
                 "size": float(cut.sizes[c]),
                 "stability": round(float(cut.stability[c]), 4),
                 "opponents": [[name[:_SHORT], round(share, 4)] for name, share in cut.opponents[c]],
+                "texts": text_values(cut.clusters[c]),
             }
             for c in range(cut.n_clusters)
         ],

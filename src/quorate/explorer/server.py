@@ -17,8 +17,18 @@ from quorate._utils.optional_imports import import_extra
 from quorate.errors import InputError, QuorateError
 from quorate.explorer import answers
 from quorate.explorer.jobs import Job, Jobs
-from quorate.explorer.requests import MOST_ROWS, Query, check_fields, check_real, check_text, check_whole, parse_query
+from quorate.explorer.requests import (
+    MOST_CLUSTERS,
+    MOST_ROWS,
+    Query,
+    check_fields,
+    check_real,
+    check_text,
+    check_whole,
+    parse_query,
+)
 from quorate.explorer.workbench import Answer, Workbench, report_stage
+from quorate.reporting.plain_values import layer_values
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 _LARGEST_REQUEST = 1 << 20
+_MOST_LAYERS = 8
 _SCRIPTS = {"js": "text/javascript", "css": "text/css"}
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -300,6 +311,15 @@ def _core(bench: Workbench, data: Any, job: Job) -> bytes:
     return _encoded(answers.core_view(bench.cores(query, answer, job)))
 
 
+def _layers(bench: Workbench, data: Any, job: Job) -> bytes:
+    fields, _, answer = _with_answer(bench, data, job, "ks")
+    solution, ks = answer.solution, fields.get("ks")
+    if not isinstance(ks, list) or not 1 <= len(ks) <= _MOST_LAYERS:
+        raise InputError(f"must be a list of 1 to {_MOST_LAYERS} numbers.", code="list", parameter="ks")
+    most = max(solution.max_clusters, 1)
+    return _encoded(layer_values(solution.layers({min(check_whole("ks", k, 1, MOST_CLUSTERS), most) for k in ks})))
+
+
 def _in_core(bench: Workbench, query: Query, answer: Answer, fields: Any, job: Job) -> Any:
     """(m,) the patterns whose rows are in the core at the requested agreement; None if none is requested."""
     if fields.get("core") is None:
@@ -436,6 +456,7 @@ VIEWS: dict[str, View] = {
     "matrix": _matrix,
     "camps": _camps,
     "core": _core,
+    "layers": _layers,
     "contingency": _contingency,
     "compare": _compare,
     "rows": _rows,

@@ -36,6 +36,7 @@ def report(
     features: Any = None,
     plane: Sequence[str] | None = None,
     n_clusters: Iterable[int] | None = None,
+    layers: Iterable[int] = (),
     force: bool = False,
 ) -> Path:
     """Write the report of a consensus: one self-contained HTML file.
@@ -60,6 +61,8 @@ def report(
         Features used as coordinates, such as UMAP. Default: the first two principal components.
     n_clusters : iterable of int, optional
         The numbers of clusters to show in addition to the fitted one. Default: up to twenty.
+    layers : iterable of int, optional
+        The numbers of clusters of the nested layers to show (`ConsensusResult.layers`). Default: the best supported.
     force : bool, default False
         Whether to replace an existing file.
 
@@ -79,7 +82,7 @@ def report(
     """
     check_output(path, force=force)
     if isinstance(fitted, FileClusters):
-        _refuse_rows(truth=truth, ids=ids, columns=columns, features=features)
+        _refuse_rows(truth=truth, ids=ids, columns=columns, features=features, layers=tuple(layers) or None)
         summary = summarize_clusters(fitted, name=name, plane=plane, n_clusters=n_clusters)
         write_text(path, render_report(summary), force=force)
         return Path(path)
@@ -96,6 +99,7 @@ def report(
         classes=None if truth is None else known_classes(ens, truth),
         row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=ids, columns=columns),
         features=_feature_rows(fitted, features, plane),
+        layers=tuple(layers),
         earlier=fitted.earlier if isinstance(fitted, ConsensusResult) else None,
         structure=fitted.structure_ if isinstance(fitted, ConsensusClustering) else None,
         choice=fitted.choice_ if isinstance(fitted, ConsensusClustering) else None,

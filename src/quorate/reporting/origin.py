@@ -47,6 +47,8 @@ class Origin:
     """Returns the command that writes the labels at k clusters."""
     requested: Sequence[int] = ()
     """The requested numbers of clusters, if there were several."""
+    layers: Sequence[int] = ()
+    """Numbers of clusters of nested layers to show; default: the best-supported numbers."""
     row_facts: FindRowFacts | None = None
     """Returns names for some patterns, and a sample of at most n rows; None: rows are named by their numbers."""
     features: FeatureRows | None = None

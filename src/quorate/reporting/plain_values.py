@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from quorate._utils.array_types import Floats, Labels
+from quorate.algorithms.layers import Layers
 from quorate.algorithms.portfolio import CandidateAnswer
 from quorate.analysis.choose_k import Candidate, Choice
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
@@ -33,6 +34,7 @@ from quorate.reporting.sentences import (
     outlook_sentences,
 )
 
+_LONGEST_TEXT = 120
 # Required agreements, in percent, at which the curve of the core is exact.
 _CORE_LEVELS = range(100, 0, -2)
 _CANDIDATE_SCORES = ("score", "eigengap", "stability", "agreement", "density")
@@ -52,6 +54,24 @@ def cluster_values(cluster: ConsensusCluster, total: float, ids: Sequence[int] |
         "merge_cost": round(cluster.merge_cost, 4),
         "label_shares": [[text, round(share, 4)] for text, share in cluster.label_shares],
         "opponents": [[name, round(share, 4)] for name, share in cluster.opponents],
+        "texts": text_values(cluster),
+    }
+
+
+def text_values(cluster: ConsensusCluster) -> list[list[Any]]:
+    """Return the commonest text labels of a cluster's rows in the members, shortened, with their shares."""
+    return [[text[:_LONGEST_TEXT], round(share, 4)] for text, share in cluster.label_shares]
+
+
+def layer_values(layers: Layers) -> dict[str, Any]:
+    """Return nested partitions, the coarsest first: sizes of clusters, and the cluster of the layer above of each."""
+    above = (*layers.parents, None)
+    return {
+        "exact": layers.exact,
+        "layers": [
+            {"k": k, "sizes": sizes.tolist(), "parents": None if parents is None else parents.tolist()}
+            for k, sizes, parents in zip(layers.n_clusters[::-1], layers.sizes[::-1], above[::-1], strict=True)
+        ],
     }
 
 

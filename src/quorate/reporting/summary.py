@@ -39,6 +39,7 @@ from quorate.reporting.plain_values import (
     choice_values,
     cluster_values,
     core_values,
+    layer_values,
     member_values,
     outlook,
     reliability_values,
@@ -101,6 +102,7 @@ def summarize(
         "structure": structure_values(diagnosis.structure),
         "choice": _choice(fitted, sweep, origin),
         "agreement": _agreement(fitted, members),
+        "layers": _layers(fitted, sweep, origin),
         "answers": answers,
         "steps": [
             transition(coarse.labels, fine.labels, ens.counts)
@@ -194,6 +196,7 @@ def _outline(
         "reliability": reliability_values(agreement, ens.names, weights),
         "camps": None,
         "agreement": None,
+        "layers": None,
         "steps": [],
         "matrix": None,
         "rows": None,
@@ -242,6 +245,14 @@ def _choice(fitted: ConsensusMethod, sweep: SweepView, origin: Origin) -> dict[s
         "suggested": choice.n_clusters,
         **choice_values(choice),
     }
+
+
+def _layers(fitted: ConsensusMethod, sweep: SweepView, origin: Origin) -> dict[str, Any] | None:
+    """Return nested partitions at the requested numbers of clusters, or at the best-supported ones; None if one."""
+    choice = origin.choice or sweep.choice
+    ks = set(origin.layers) or {fitted.n_clusters_, *(candidate.n_clusters for candidate in choice.candidates)}
+    ks = {min(k, fitted.solution_.max_clusters) for k in ks}
+    return layer_values(fitted.layers(ks)) if len(ks) > 1 and min(ks) > 0 else None
 
 
 def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 import { byId, el, hideTip, saveFile } from "./dom.js";
 import { clusterColor, followTheme, setColors } from "./colors.js";
 import { count, decimals, many, percent, placement, share, shorten } from "./words.js";
-import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
+import { clusterName, drawMethodTable, drawTable, gauge, statusLabel, textColumn } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK, drawKinds } from "./byk.js";
-import { drawRiver } from "./river.js";
+import { drawLayers, drawRiver } from "./river.js";
 import { coreAt, coreSentence, drawCore, drawCoreTable } from "./core.js";
 import { drawBall, drawCamps, groupOf } from "./members.js";
 import { drawContingency, drawEigenvalues, drawRowCoassociation, drawScatter, drawTree, saveDrawn } from "./figures.js";
@@ -17,7 +17,7 @@ import "./waiting.js";
 import { query, readAddress, state, writeAddress } from "./state.js";
 
 let S = null;
-const shown = { answer: null, camps: null, core: null, choice: null, structure: null, diagnostics: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
+const shown = { answer: null, camps: null, core: null, layers: null, choice: null, structure: null, diagnostics: null, matrix: null, pair: null, compare: null, rows: null, row: null, points: null, selection: null };
 const page = 25;
 const memberName = (j) => shorten(S.members[j].name, 200);
 const methodOf = (name) => S.methods.find((method) => method.name === name);
@@ -51,7 +51,7 @@ async function follow() {
 async function followTab() {
   if (state.tab === "answer") {
     await Promise.all([
-      getChoice().then(() => getStructure()),
+      getChoice().then(() => Promise.all([getStructure(), getLayers()])),
       get("diagnostics", withQuery(), (view) => { shown.diagnostics = view; drawDiagnostics(); }),
       get("matrix", withQuery(), (view) => { shown.matrix = view; drawMatrixNow(); }),
       get("core", withQuery(), (view) => { shown.core = view.curve; drawCoreNow(); }),
@@ -81,6 +81,12 @@ const choiceOf = () => JSON.stringify([state.method, state.off]);
 async function getPair() {
   const about = JSON.stringify(state.pair);
   if (shown.pair?.about !== about) await get("contingency", { one: state.pair[0], other: state.pair[1] }, (view) => { shown.pair = { about, ...view }; drawPair(); });
+}
+// Nested layers at the given numbers of clusters, or at the best-supported ones.
+async function getLayers() {
+  const given = (state.layers.match(/\d+/g) || []).map(Number).filter((k) => k >= 1 && k <= S.most_clusters);
+  const ks = given.length ? given : [shown.answer.k, ...(shown.choice?.candidates || []).map((one) => one.k)];
+  await get("layers", withQuery({ ks: [...new Set(ks)].slice(0, 8) }), (view) => { shown.layers = view; drawLayersNow(); });
 }
 // Groups of members are combined immediately, or on request if it may take long.
 const getCamps = (combined = !S.large || Boolean(shown.camps?.combined)) => get("camps", withQuery({ combined }), (view) => { shown.camps = view; drawGroups(); });
@@ -193,7 +199,7 @@ function drawMembers() {
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
     ...(rows.some((r) => r.coverage < 1) ? [["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
     ...(rows.some((r) => r.family) ? [
-      ["Family", (r) => r.family ?? null, (r) => (r.family ? String(r.family) : ""), "number"],
+      ["Family", (r) => r.family ?? null, (r) => String(r.family ?? "none"), "number"],
       ["Counts as", (r) => r.counts ?? null, (r) => figureOf(r, () => decimals(r.counts, 2)), "number"],
     ] : []),
     ...(groups.size ? [["Group", (r) => groups.get(r.j) ?? null, (r) => String(groups.get(r.j) ?? "none"), "number"]] : []),
@@ -305,6 +311,7 @@ function drawAnswer() {
   const total = sizes.reduce((sum, n) => sum + n, 0);
   drawTable(byId("clusters"), [
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
+    ...textColumn(now.clusters),
     ["Rows", (r) => r.size, (r) => count(r.size), "number"],
     ["Share", (r) => r.size, (r) => share(r.size / total), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
@@ -338,6 +345,14 @@ function drawDiagnostics() {
 }
 function drawMatrixNow() {
   if (shown.matrix && state.tab === "answer") drawMatrix(byId("matrix"), shown.matrix, { cluster: state.cluster, pick });
+}
+
+function drawLayersNow() {
+  const view = shown.layers;
+  if (!view || state.tab !== "answer") return;
+  byId("layer-ks").value = state.layers;
+  byId("layers-note").textContent = view.exact ? "Each layer is the method's result for its number of clusters." : "The finest layer is the method's result; its clusters are merged by average link.";
+  drawLayers(byId("layers"), view, { pick: (k) => takeK(k) });
 }
 
 // Rows on which the members agree.
@@ -470,6 +485,7 @@ function drawAll() {
   drawDiagnostics();
   drawMatrixNow();
   drawCoreNow();
+  drawLayersNow();
   drawCompare();
   drawRows();
   drawRow();
@@ -499,6 +515,7 @@ function listen() {
   on("chip", "click", () => pick(state.cluster));
   on("bin-chip", "click", () => { state.bin = null; state.offset = 0; writeAddress(); getRows(); });
   on("core", "input", (event) => requireAgreement(Number(event.target.value) / 100));
+  on("layer-ks", "change", (event) => { state.layers = event.target.value.trim(); writeAddress(); getLayers(); });
   on("core-rows", "click", () => { requireAgreement(state.core ?? 0.9); go("rows"); });
   on("core-chip", "click", () => { state.core = null; state.offset = 0; writeAddress(); followTab(); });
   on("combine-groups", "click", () => getCamps(true));

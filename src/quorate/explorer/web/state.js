@@ -2,7 +2,7 @@
 import { readSettings, writeSettings } from "./connection.js";
 
 export const state = {
-  tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, core: null, row: null,
+  tab: "members", method: "auto", k: null, off: [], weights: {}, params: {}, cluster: null, bin: null, core: null, layers: "", row: null,
   pair: [0, 1], against: "answer", otherMethod: "weac", otherK: null, pinned: null, color: "cluster", find: "", offset: 0, polygon: null,
 };
 const STORED = Object.keys(state).filter((name) => !["offset"].includes(name));
@@ -23,7 +23,7 @@ export function readAddress(nMembers, methodNames) {
   if (!["members", "answer", "compare", "rows", "take"].includes(state.tab)) state.tab = "members";
   for (const name of ["weights", "params"]) if (typeof state[name] !== "object" || state[name] === null || Array.isArray(state[name])) state[name] = {};
   if (!(state.core > 0 && state.core <= 1)) state.core = null;
-  if (typeof state.find !== "string") state.find = "";
+  for (const name of ["find", "layers"]) if (typeof state[name] !== "string") state[name] = "";
 }
 export function writeAddress() {
   const fields = new URLSearchParams();

@@ -2,11 +2,11 @@
 import { byId, el, hideTip, saveFile } from "./dom.js";
 import { clusterColor, followTheme, setColors } from "./colors.js";
 import { clusterId, count, csvCell, decimals, figure, many, percent, placement, setClusterIds, share, shorten } from "./words.js";
-import { clusterName, drawMethodTable, drawTable, gauge, statusLabel } from "./table.js";
+import { clusterName, drawMethodTable, drawTable, gauge, statusLabel, textColumn } from "./table.js";
 import { drawAgreement, drawMatrix } from "./heat.js";
 import { drawHistogram, drawSizes } from "./bars.js";
 import { drawByK, drawKinds } from "./byk.js";
-import { drawRiver } from "./river.js";
+import { drawLayers, drawRiver } from "./river.js";
 import { coreAt, coreSentence, drawCore, drawCoreTable } from "./core.js";
 import { drawBall, drawCamps, groupOf } from "./members.js";
 import { drawDistinctive, drawPlane, signed } from "./plane.js";
@@ -43,6 +43,7 @@ function drawAnswer() {
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
   drawTable(byId("clusters"), [
     ["Cluster", (r) => r.label, (r) => clusterName(r.label, pick), "number"],
+    ...textColumn(now.clusters),
     ["Rows", (r) => r.size, (r) => count(r.size), "number"],
     ["Share", (r) => r.share, (r) => share(r.share), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
@@ -96,7 +97,7 @@ function drawMembers() {
     ["Clusters", (r) => r.n_clusters, (r) => count(r.n_clusters), "number"],
     ...(S.source.missing ? [["Rows labeled", (r) => r.coverage, (r) => percent(r.coverage), "number"]] : []),
     ...(S.members.some((member) => member.family) ? [
-      ["Family", (r) => r.family, (r) => (r.family ? String(r.family) : ""), "number"],
+      ["Family", (r) => r.family, (r) => String(r.family ?? "none"), "number"],
       ["Counts as", (r) => r.counts, (r) => decimals(r.counts, 2), "number"],
     ] : []),
     ...(S.camps ? [["Group", (r) => group.get(r.position) ?? null, (r) => String(group.get(r.position) ?? "none"), "number"]] : []),
@@ -256,10 +257,15 @@ function drawChoice() {
   if (S.choice.candidates.length) drawCandidates();
   if (S.choice.kinds) drawKinds(byId("kinds"), S.choice.curve, { k: state.k, pick: (k) => { if (ks.includes(k)) choose(k); } });
   drawByK(byId("by-k"), points, series, { k: state.k, pick: (k) => choose(k) });
+  drawNested();
   const layers = S.answers.map((a) => ({ title: String(a.k), key: a.k, clusters: a.clusters }));
   drawRiver(byId("river"), layers, S.steps, { now: ks.indexOf(state.k), cluster: state.cluster, pick: (k, c) => { if (k === state.k) pick(c); else choose(k, c); } });
 }
 
+// Nested layers, drawn only while they are open: a hidden figure has no width.
+function drawNested() {
+  if (byId("layers-fold")?.open) drawLayers(byId("layers"), S.layers, { pick: (k) => { if (ks.includes(k)) choose(k); } });
+}
 function drawCandidates() {
   const largest = Math.max(1e-12, ...S.choice.candidates.map((candidate) => candidate.score));
   const orNone = (value) => (value === null ? "not available" : decimals(value));
@@ -360,6 +366,7 @@ byId("fewer").addEventListener("click", () => choose(ks[ks.indexOf(state.k) - 1]
 byId("more").addEventListener("click", () => choose(ks[ks.indexOf(state.k) + 1]));
 byId("chip").addEventListener("click", () => pick(state.cluster));
 byId("core").addEventListener("input", (event) => requireAgreement(Number(event.target.value) / 100));
+byId("layers-fold")?.addEventListener("toggle", drawNested);
 byId("find").addEventListener("input", (event) => findRows(event.target.value));
 byId("labels").addEventListener("click", saveLabels);
 byId("download").addEventListener("click", () => saveFile("summary.json", JSON.stringify(S, null, 1), "application/json"));

@@ -27,6 +27,12 @@ export function drawRiver(box, layers, steps, { now, cluster = null, pick, gap: 
     }
   });
 }
+// Nested layers, the coarsest first: {layers: [{k, sizes, parents}]}; colors follow the coarsest.
+export function drawLayers(box, { layers }, { pick }) {
+  const parts = layers.map(({ k, sizes }) => ({ title: String(k), key: k, clusters: sizes.map((size, label) => ({ label, size, name: String(label) })) }));
+  const steps = layers.slice(1).map(({ sizes, parents }) => sizes.map((size, label) => [parents[label], label, size]));
+  drawRiver(box, parts, steps, { now: 0, gap: 34, pick });
+}
 const nameOf = (part) => part.name ?? String(part.id ?? part.label);
 function placed(layer, i, { left, width, y }) {
   const space = Math.min(4, (0.15 * width) / layer.clusters.length);

@@ -1,7 +1,7 @@
 // Sortable tables; on a phone each row is a card. A column: [title, value for sorting, content, class].
 import { el } from "./dom.js";
 import { clusterColor } from "./colors.js";
-import { clusterId, decimals, percent } from "./words.js";
+import { clusterId, decimals, percent, shorten } from "./words.js";
 
 export function drawTable(table, columns, rows, { chosen, faded } = {}) {
   if (!table) return;
@@ -61,6 +61,9 @@ export function clusterName(c, pick) {
   button.addEventListener("click", () => pick(c));
   return button;
 }
+// The commonest text labels of the rows of clusters, if members have text labels.
+export const textColumn = (clusters) => (clusters.some((one) => one.texts.length)
+  ? [["Common labels", (r) => (r.texts.length ? r.texts[0][0] : null), (r) => r.texts.map(([text, part]) => `${shorten(text, 40)} (${percent(part)})`).join(", "), "text"]] : []);
 // How reliable a member is: reliable, partly reliable, unreliable, not tested or ignored.
 export const statusLabel = (status) => el("span", { class: `status ${status.split(" ")[0]}` }, status);
 // The methods that the default compared.

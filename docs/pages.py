@@ -54,6 +54,7 @@ REFERENCE = {
         "consensus_frame",
         "consensus_file",
         "FileConsensus",
+        "SqlExport",
         "memory_limit",
         "time_limit",
         "progress",

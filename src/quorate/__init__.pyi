@@ -30,6 +30,7 @@ from .algorithms.pta import PTA
 from .algorithms.ptgp import PTGP
 from .algorithms.registry import ConsensusResult, MethodInfo, consensus, methods
 from .algorithms.sec import SEC
+from .algorithms.sql_export import SqlExport
 from .algorithms.srs import SRS
 from .algorithms.wcc import WCC
 from .algorithms.wct import WCT
@@ -148,6 +149,7 @@ __all__ = [
     "SoftEnsemble",
     "Solution",
     "Split",
+    "SqlExport",
     "Structure",
     "agreement",
     "bench",

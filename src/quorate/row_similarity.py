@@ -27,6 +27,8 @@ _SEARCHES_PER_TASK = 128
 _PATTERNS_PER_TASK = 1 << 12
 _EDGES_PER_TASK = 1 << 18
 _LINES_AT_ONCE = 1024
+SCORE_ROUNDING = 10_000
+"""Scores of groups (`cluster_scores`) are compared after rounding to multiples of this: to twelve decimals."""
 
 
 def covering_weight(patterns: NDArray[np.int32], weights: Floats) -> Floats:
@@ -280,16 +282,30 @@ def group_sums(ens: Ensemble, labels: Labels, values: Floats, n_groups: int) -> 
     return np.bincount(labels[grouped], weights=(values * ens.counts)[grouped], minlength=n_groups).astype(np.float64)
 
 
+def cluster_shares(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
+    """(n_clusters, groups) what a label of each cluster adds to the mean co-association of a row with each group."""
+    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
+    return (share / group_sizes(ens, labels)[:, None]).T
+
+
 def mean_coassociation(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Floats:
     """(rows, groups) mean co-association of each row of cluster ids, -1 for missing, with the rows of each group."""
-    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
-    share /= group_sizes(ens, labels)[:, None]
+    return _sum_over_members(cluster_shares(ens, weights, labels), cluster_ids)
+
+
+def _sum_over_members(by_cluster: NDArray[Any], cluster_ids: NDArray[np.int32]) -> NDArray[Any]:
+    """(rows, groups) the sum of the lines of `by_cluster` (n_clusters, groups) at the cluster ids (rows, M)."""
     # A lookup table instead of a sparse product: ids are read as they are.
-    by_cluster = np.concatenate([share.T, np.zeros((1, len(share)))])  # id -1 is the row of zeros
-    mean = np.zeros((len(cluster_ids), len(share)))
+    by_cluster = np.concatenate([by_cluster, np.zeros_like(by_cluster[:1])])  # id -1 is the row of zeros
+    total = np.zeros((len(cluster_ids), by_cluster.shape[1]), dtype=by_cluster.dtype)
     for ids in cluster_ids.T:
-        mean += by_cluster[ids]
-    return mean
+        total += by_cluster[ids]
+    return total
+
+
+def cluster_scores(ens: Ensemble, weights: Floats, labels: Labels) -> Ints:
+    """(n_clusters, groups) `cluster_shares` in units of 10^-16, so that sums are exact in any order and in SQL."""
+    return np.rint(cluster_shares(ens, weights, labels) * 1e16).astype(np.int64)
 
 
 def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
@@ -297,10 +313,10 @@ def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: N
 
     Ties, after rounding to twelve decimals, go to the smaller label.
     """
-    mean = mean_coassociation(ens, weights, labels, cluster_ids)
-    if mean.size == 0:
+    score = _sum_over_members(cluster_scores(ens, weights, labels), cluster_ids)
+    if score.size == 0:
         return np.full(len(cluster_ids), -1, dtype=np.int64)
-    best = np.argmax(np.round(mean, 12), axis=1)
+    best = np.argmax((score + SCORE_ROUNDING // 2) // SCORE_ROUNDING, axis=1)
     labeled = np.any((cluster_ids >= 0) & (weights > 0), axis=1)
     return np.where(labeled, best, -1)
 

@@ -433,3 +433,23 @@ def test_outliers_have_no_cluster_and_are_counted(tmp_path, capsys):
     assert f"No cluster (-1): {(labels == -1).sum()} rows." in printed.out
     again = run("assign", tmp_path / "rows.csv", "--model", files["--model"], "--json", capsys=capsys)
     assert json.loads(again.out)["without"] == (labels == -1).sum()
+
+
+def test_combine_writes_sql_that_labels_the_same_rows(labels, table, tmp_path):
+    pytest.importorskip("sqlglot")
+    earlier = tmp_path / "earlier.csv"
+    pd.DataFrame({"id": table["id"], "consensus": np.repeat([7, 8, 9], 20)}).to_csv(earlier, index=False)
+    out, script = tmp_path / "out.csv", tmp_path / "consensus.sql"
+    run("combine", labels, "-k", 3, "--like", earlier, "-o", out, "--sql", script, "-q")
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE new_rows AS FROM '{labels}'")
+    tables, query = re.split(r"-- New rows.*\n", script.read_text().partition("-- Distinct")[0])
+    connection.execute(tables)
+    answer = connection.sql(query).df().set_index("id")["consensus"]
+    assert answer.loc[table["id"]].tolist() == pd.read_csv(out)["consensus"].tolist()
+    assert set(answer) == {7, 8, 9}
+
+
+def test_an_unknown_dialect_is_refused_before_anything_is_computed(labels, tmp_path, capsys):
+    printed = run("combine", labels, "--sql", tmp_path / "a.sql", "--dialect", "oracle", code=2, capsys=capsys)
+    assert "--dialect" in printed.err

@@ -1,9 +1,12 @@
 """The same labels, not only up to renaming, from every engine, however rows are ordered and partitioned."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -103,6 +106,11 @@ EAGER_AND_LAZY = {
     "polars": lambda frame, arrow: (pl.from_arrow(arrow), lambda out: out.to_pandas()),
     "polars lazy": lambda frame, arrow: (pl.from_arrow(arrow).lazy(), lambda out: out.collect().to_pandas()),
     "pyarrow": lambda frame, arrow: (arrow, lambda out: out.to_pandas()),
+    "narwhals": lambda frame, arrow: (nw.from_native(frame), lambda out: out.to_native()),
+    "narwhals lazy": lambda frame, arrow: (
+        nw.from_native(pl.from_arrow(arrow).lazy()),
+        lambda out: out.collect().to_pandas(),
+    ),
 }
 
 
@@ -130,6 +138,27 @@ def test_duckdb_relations(method, params, frame, reference):
             [],
             [("source",)],
         )
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ibis with a newer DuckDB
+@pytest.mark.parametrize("backend", ["duckdb", "sqlite"])
+def test_ibis_tables(backend, frame, reference, tmp_path):
+    ibis = pytest.importorskip("ibis", reason="Ibis is not installed (pip install 'ibis-framework[duckdb,sqlite]')")
+    plain = frame.astype({"category": object}).astype(object).where(frame.notna(), None)
+    if backend == "duckdb":
+        with duckdb.connect(tmp_path / "labels.duckdb") as connection:
+            connection.register("source", frame)
+            connection.execute("CREATE TABLE labels AS SELECT * FROM source")
+    else:
+        with contextlib.closing(sqlite3.connect(tmp_path / "labels.sqlite")) as connection:
+            plain.to_sql("labels", connection, index=False)
+    table = ibis.connect(f"{backend}://{tmp_path}/labels.{backend}").table("labels")
+    answered = combine(table, "weac", {})
+    assert isinstance(answered, ibis.Table)
+    assert_same(answered.to_pandas(), reference("weac", {}), frame.columns)
+    assert combine(nw.from_native(table), "weac", {}).to_native().columns == answered.columns
+    with raises("frame-type", "frame"):
+        qt.cluster_frame(table, ["whole", "gaps"])
 
 
 def test_dask_on_two_processes(dask_cluster, frame, reference):

@@ -45,6 +45,7 @@ NEEDS = {
     "plot": ("plot", lambda folder: qt.plot.agreement(MEMBERS)),
     "explore": ("explore", lambda folder: qt.explore(MEMBERS, open_browser=False)),
     "explore inline": ("notebook", lambda folder: qt.explore(MEMBERS, inline=True)),
+    "to_sql": ("sql", lambda folder: qt.consensus(MEMBERS, 2).to_sql("duckdb")),
     "to_frame": ("pandas", lambda folder: qt.consensus(MEMBERS, 2).to_frame()),
 }
 

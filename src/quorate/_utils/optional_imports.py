@@ -24,6 +24,7 @@ EXTRAS = {
     "anndata": "anndata",
     "h5py": "matlab",
     "python_calamine": "excel",
+    "sqlglot": "sql",
 }
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from quorate._utils.array_types import Floats, Labels
+from quorate._utils.array_types import Floats, Ints, Labels
 from quorate._utils.notebook_html import Share, card
+from quorate.algorithms.sql_export import SqlExport, export_sql
 from quorate.analysis.clusters import ConsensusCluster, describe_clusters
 from quorate.certainty import Certainty, Groups, certainty
 from quorate.ensemble import Ensemble, cluster_ids, find_patterns
@@ -82,6 +83,29 @@ class Answer:
         is_new = pattern < 0
         labels[is_new] = nearest_group(ens, self.weights, self.labels, new.codes[is_new])
         return labels[new.row_pattern]
+
+    def to_sql(
+        self, dialect: str, *, table: str = "new_rows", prefix: str = "quorate", ids: Ints | None = None
+    ) -> SqlExport:
+        """Return SQL that labels new rows in a warehouse exactly as `predict` does; needs `quorate[sql]`.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "bigquery", "snowflake", "spark", "sqlite"}
+        table : str, default "new_rows"
+            Name of the table of new rows, as a query writes it. Its columns have the names of the members.
+        prefix : str, default "quorate"
+            Start of the names of the two tables that are created, such as "schema.quorate".
+        ids : (k,) integers, optional
+            Id of each cluster in the result. Default: its label.
+
+        Returns
+        -------
+        SqlExport
+            `tables` creates and fills two small tables, `query` returns the new rows with a column `consensus`, and
+            `patterns` is the query that counts distinct rows of labels.
+        """
+        return export_sql(self.ensemble, self.weights, self.labels, dialect, ids=ids, table=table, prefix=prefix)
 
     def to_html(self, title: str, trust: Floats) -> str:
         """Return a card for notebooks: the clusters, and the members from the least reliable on."""

@@ -22,6 +22,7 @@ from quorate.algorithms.answer import Answer
 from quorate.algorithms.forecasts import require_fit
 from quorate.algorithms.layers import Layers, check_layers, merge_clusters
 from quorate.algorithms.method_docs import complete_docstring
+from quorate.algorithms.sql_export import SqlExport
 from quorate.analysis.choose_k import Choice, choose_k
 from quorate.analysis.clusters import ConsensusCluster, Split, next_split
 from quorate.certainty import Certainty
@@ -498,6 +499,11 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return the consensus label of new rows labeled by the same members (`Answer.predict`)."""
         check_is_fitted(self)
         return self.answer_.predict(X)
+
+    def to_sql(self, dialect: str, *, table: str = "new_rows", prefix: str = "quorate") -> SqlExport:
+        """Return SQL that labels new rows in a warehouse exactly as `predict` does (`Answer.to_sql`)."""
+        check_is_fitted(self)
+        return self.answer_.to_sql(dialect, table=table, prefix=prefix)
 
 
 class LocallyWeighted(ConsensusMethod, abstract=True):

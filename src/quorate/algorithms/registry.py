@@ -38,6 +38,7 @@ from quorate.algorithms.portfolio import Portfolio
 from quorate.algorithms.pta import PTA
 from quorate.algorithms.ptgp import PTGP
 from quorate.algorithms.sec import SEC
+from quorate.algorithms.sql_export import SqlExport
 from quorate.algorithms.srs import SRS
 from quorate.algorithms.wcc import WCC
 from quorate.algorithms.wct import WCT
@@ -275,6 +276,10 @@ class ConsensusResult:
     def predict(self, labels: Any) -> Labels:
         """Return the consensus label of new rows labeled by the same members."""
         return self._with_ids(self.estimator.predict(labels))
+
+    def to_sql(self, dialect: str, *, table: str = "new_rows", prefix: str = "quorate") -> SqlExport:
+        """Return SQL that labels new rows in a warehouse exactly as `predict` does (`Answer.to_sql`)."""
+        return self.estimator.answer_.to_sql(dialect, table=table, prefix=prefix, ids=self.ids)
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one line per row: consensus, confidence, margin and runner_up.

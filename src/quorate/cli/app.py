@@ -87,6 +87,18 @@ def combine(
     ] = False,
     report: opt.Report = None,
     summary: opt.Summary = None,
+    sql: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", rich_help_panel="Writing", help="Write SQL that labels new rows in a warehouse."),
+    ] = None,
+    dialect: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Writing",
+            help="Dialect of the SQL: duckdb, postgres, bigquery, snowflake, spark or sqlite.",
+        ),
+    ] = "duckdb",
     force: opt.Force = False,
     random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
@@ -119,9 +131,20 @@ def combine(
         tuple(others),
         sheet=sheet,
     )
-    outputs = Outputs(out, output_format, report, summary, force=force)
+    outputs = Outputs(out, output_format, report, summary, sql=sql, force=force)
     request = Request(
-        source, n_clusters, method, tuple(set_ or ()), random_state, confidence, outputs, groups, like, abstain, layers
+        source,
+        n_clusters,
+        method,
+        tuple(set_ or ()),
+        random_state,
+        confidence,
+        outputs,
+        groups,
+        like,
+        abstain,
+        layers,
+        dialect,
     )
     run_combine(request, quiet=quiet, json=json)
 

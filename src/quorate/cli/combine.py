@@ -15,9 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._utils.array_types import Ints
-from quorate._utils.checks import check_number
+from quorate._utils.checks import check_choice, check_number
+from quorate._utils.optional_imports import require_extra
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import make_method, methods, resolve_method
+from quorate.algorithms.sql_export import DIALECTS
 from quorate.analysis.compare import integer_labels
 from quorate.cli.compare_tables import print_change
 from quorate.cli.output import bar, console, count, print_json, progress, table
@@ -34,7 +36,7 @@ from quorate.reporting.table_facts import facts_in_table
 from quorate.tables.combining import TableConsensus, combine_table
 from quorate.tables.comparing import read_partition
 from quorate.tables.counted_table import StoredPartition
-from quorate.tables.io import STREAM, open_table
+from quorate.tables.io import STREAM, open_table, write_text
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
 _MEMBERS_SHOWN = 20
@@ -57,6 +59,7 @@ class Request:
     like: str | None = None
     abstain: float | None = None
     layers: str | None = None
+    dialect: str = "duckdb"
 
 
 def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
@@ -67,6 +70,9 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
     outputs.check(request.source.file, *request.source.others, json=json)
+    if outputs.sql is not None:
+        check_choice("dialect", request.dialect, DIALECTS)
+        require_extra("sqlglot", "--sql")
     with request.source.open() as opened, progress("Combining", quiet=quiet):
         columns = request.source.choose(opened)
         consensus = combine_table(
@@ -79,8 +85,10 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
             like=_earlier(request, columns),
             abstain=None if request.abstain is None else check_number("abstain", request.abstain, low=0, high=1),
             layers=layers,
-            whole="report=" if outputs.report else "summary=" if outputs.summary else None,
+            whole=next((f"{name}=" for name in ("report", "summary", "sql") if getattr(outputs, name)), None),
         )
+        if outputs.sql is not None:
+            write_text(outputs.sql, str(consensus.to_sql(request.dialect)), force=outputs.force)
         if outputs.output is not None:
             consensus.write(outputs.output, format=outputs.output_format, force=outputs.force)
         printed = json or outputs.output is None or not quiet

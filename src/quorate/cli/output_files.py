@@ -23,11 +23,12 @@ class Outputs:
     summary: str | None = None
     model: str | None = None
     force: bool = False
+    sql: str | None = None
 
     @property
     def files(self) -> list[str]:
         """The paths of all outputs."""
-        return [path for path in (self.output, self.report, self.summary, self.model) if path is not None]
+        return [path for path in (self.output, self.report, self.summary, self.model, self.sql) if path is not None]
 
     @property
     def described(self) -> bool:
@@ -57,6 +58,7 @@ class Outputs:
         check_ending(self.report, (".html", ".htm"), "the report")
         check_ending(self.summary, (".json",), "the summary")
         check_ending(self.model, (".npz",), "the model")
+        check_ending(self.sql, (".sql",), "the SQL script")
 
     def describe(self, summary: dict[str, Any]) -> None:
         """Write the report and the summary, if requested."""

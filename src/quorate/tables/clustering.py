@@ -155,7 +155,7 @@ def cluster_frame(
         roles = feature_roles(FrameColumns(opened.frame), ColumnRequest(features), find_id=False)
         roles.warn()
         model = recipe.fit(opened.engine.profile(opened.native, roles.members, recipe.new_profile(roles.members)))
-        answer = opened.engine.label(opened.native, model)
+        answer = opened.result(opened.engine.label(opened.native, model))
     return (answer, model) if return_model else answer
 
 

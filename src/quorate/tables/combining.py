@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from quorate._runtime.memory import available_memory, format_bytes
 from quorate._runtime.memory import memory_limit as limited_memory
-from quorate._utils.array_types import Floats, Labels
+from quorate._utils.array_types import Floats, Ints, Labels
 from quorate._utils.checks import check_choice
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import AUTO, make_method
+from quorate.algorithms.sql_export import SqlExport
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
 from quorate.analysis.compare import EarlierPartition
@@ -85,6 +86,12 @@ class TableConsensus:
         if isinstance(self.result, ConsensusMethod):
             return self.result.choice_ if self.result.n_clusters == "auto" else None
         return self.result.choice
+
+    def to_sql(self, dialect: str) -> SqlExport:
+        """Return SQL that labels new rows as this consensus does; all patterns must have been in memory."""
+        assert self.fitted is not None
+        answer = self.fitted.answer_
+        return answer.to_sql(dialect, ids=None if self.earlier is None else _cluster_ids(answer, self.earlier))
 
     def write(
         self, out: str | Path, *, format: str | None = None, keep_order: bool = True, force: bool = False
@@ -228,8 +235,11 @@ def _with_ids(answer: Answer, earlier: EarlierPartition | None, labels: Labels) 
     if earlier is None:
         return labels
     # Ids of earlier clusters, and -1 for no cluster, by lookup.
-    sizes = group_sizes(answer.ensemble, answer.labels, answer.n_clusters)
-    return np.append(earlier.cluster_ids(answer.labels, sizes), -1)[labels]  # -1, no cluster, takes the last
+    return np.append(_cluster_ids(answer, earlier), -1)[labels]  # -1, no cluster, takes the last
+
+
+def _cluster_ids(answer: Answer, earlier: EarlierPartition) -> Ints:
+    return earlier.cluster_ids(answer.labels, group_sizes(answer.ensemble, answer.labels, answer.n_clusters))
 
 
 def _abstaining(labels: Labels, answer: Answer, abstain: float | None) -> Labels:
@@ -391,7 +401,7 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
 
     Parameters
     ----------
-    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame, Ibis table
     members : sequence of str, optional
         The columns that hold labels, one per member. Default: every column that looks like a clustering; warnings list
         the columns with another role.
@@ -431,7 +441,7 @@ def consensus_frame(
 
     Parameters
     ----------
-    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame
+    frame : pandas, polars or pyarrow table; polars LazyFrame, DuckDB relation, Dask or PySpark frame, Ibis table
     members : sequence of str, optional
         The columns that hold labels, one per member: numbers, text or categories, missing where a member does not label
         a row. Default: every column that looks like a clustering; warnings list the columns with another role.
@@ -449,7 +459,7 @@ def consensus_frame(
         Of the same kind, with four columns after those it had: `consensus` (0 is the largest cluster, -1 where no
         member labels the row), `confidence`, `margin` (confidence minus that of the runner-up) and `runner_up` (the
         second-best cluster, -1 if there is none). Frames in memory, polars LazyFrames and Dask frames keep the order
-        of their rows.
+        of their rows. A narwhals frame gives a narwhals frame.
 
     Examples
     --------
@@ -469,13 +479,14 @@ def consensus_frame(
     if opened.in_memory:
         ens = _ensemble_in_memory(opened, columns, noise)
         answers = answer_columns(fit_best(estimator, ens))
-        return with_columns(opened.native, {name: answer[ens.row_pattern] for name, answer in answers.items()})
+        on_rows = {name: answer[ens.row_pattern] for name, answer in answers.items()}
+        return opened.result(with_columns(opened.native, on_rows))
     # Elsewhere the engine counts, and joins the answer by the cells of each line.
     counted, lines = count_labels(opened, columns)
     ens, line_pattern = from_counted_labels(counted, noise=noise)
     answers = answer_columns(fit_best(estimator, ens))
     on_lines = {name: answer[line_pattern] for name, answer in answers.items()}
-    return opened.engine.join(opened.native, lines, columns, on_lines)
+    return opened.result(opened.engine.join(opened.native, lines, columns, on_lines))
 
 
 def _frame_members(opened: OpenFrame, members: Sequence[str] | None) -> tuple[str, ...]:

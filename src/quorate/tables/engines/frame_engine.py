@@ -61,6 +61,7 @@ _ENGINES = {
     "duckdb": "quorate.tables.engines.duckdb_engine",
     "dask": "quorate.tables.engines.dask_engine",
     "pyspark": "quorate.tables.engines.spark_engine",
+    "ibis": "quorate.tables.engines.ibis_engine",
 }
 """The modules of the engines of lazy frames, by the name that narwhals gives them."""
 
@@ -70,6 +71,8 @@ class OpenFrame:
     """A frame of any engine, as a narwhals frame."""
 
     frame: Any
+    wrapped: bool = False
+    """Whether the caller passed a narwhals frame, and expects one."""
 
     @property
     def columns(self) -> list[str]:
@@ -80,6 +83,10 @@ class OpenFrame:
     def native(self) -> Any:
         """The engine's own frame."""
         return self.frame.to_native()
+
+    def result(self, native: Any) -> Any:
+        """Return a frame of the engine in the form in which the caller passed a frame."""
+        return as_narwhals(native) if self.wrapped else native
 
     @property
     def in_memory(self) -> bool:
@@ -103,12 +110,12 @@ def open_frame(frame: Any) -> OpenFrame:
     lazy = isinstance(opened, nw.LazyFrame) and str(opened.implementation) in _ENGINES
     if not lazy and not isinstance(opened, nw.DataFrame):
         raise InputError(
-            f"must be a frame of pandas, polars, pyarrow, DuckDB, Dask or PySpark; got {type(frame).__name__}.",
+            f"must be a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; got {type(frame).__name__}.",
             code="frame-type",
             parameter="frame",
             hint="Pass arrays and lists of labels to `consensus`, and an array of features to `cluster_frame`.",
         )
-    return OpenFrame(opened)
+    return OpenFrame(opened, wrapped=opened is frame)
 
 
 def count_labels(opened: OpenFrame, members: Sequence[str]) -> tuple[CountedLabels, Any]:

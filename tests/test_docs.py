@@ -1,6 +1,7 @@
 """The examples in the README and in the docs are run: sessions, blocks of Python, and lines of the command."""
 
 import doctest
+import os
 import re
 import shutil
 import subprocess
@@ -127,3 +128,32 @@ def run(command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
     return done.stdout
+
+
+R_MARK = "# ---- next block ----"
+
+
+def r_blocks() -> tuple[list[str], list[str]]:
+    """The blocks of R code of the page about R, and the output that the page shows after each, if any."""
+    page = (ROOT / "docs" / "how-to" / "r.md").read_text(encoding="utf-8")
+    pairs = re.findall(r"^```r\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", page, re.DOTALL | re.MULTILINE)
+    return [code for code, _ in pairs], [output for _, output in pairs]
+
+
+def test_r_prints_what_its_page_shows(tmp_path):
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed (Debian: r-base-core r-cran-reticulate r-bioc-consensusclusterplus)")
+    for package in ("reticulate", "ConsensusClusterPlus"):
+        if subprocess.run(["Rscript", "--vanilla", "-e", f"library({package})"], capture_output=True).returncode:
+            pytest.skip(
+                f"the R package {package} is not installed (Debian: r-cran-reticulate, r-bioc-{package.lower()})"
+            )
+    code, shown = r_blocks()
+    script = tmp_path / "page.R"
+    script.write_text(f"\ncat('{R_MARK}\\n')\n".join(code), encoding="utf-8")
+    environment = {**os.environ, "RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(Path(qt.__file__).parents[1])}
+    command = ["Rscript", "--vanilla", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split(f"{R_MARK}\n") == shown
+    assert sum(map(bool, shown)) >= 6

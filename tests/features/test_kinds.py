@@ -5,7 +5,14 @@ from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
 from quorate import ConsensusClustering
-from quorate.features.kinds import DiverseClusterings, choose_by_kinds, pack_choice, unpack_choice
+from quorate.features.kinds import (
+    DiverseClusterings,
+    KindCandidate,
+    best_candidates,
+    choose_by_kinds,
+    pack_choice,
+    unpack_choice,
+)
 from quorate.features.sampling import kinds_fit_rows
 
 NINE = (
@@ -178,3 +185,13 @@ def test_more_than_32_clusters_are_found_where_kinds_agree_on_them():
     assert model.n_clusters_ == 42
     assert [candidate.n_clusters for candidate in model.choice_.curve] == list(range(2, 64))
     assert adjusted_rand_score(np.repeat(np.arange(42), 30), model.labels_) > 0.99
+
+
+def test_a_number_on_which_most_kinds_find_the_clusters_of_hdbscan_precedes_a_higher_score():
+    def candidate(k, agreement, density):
+        return KindCandidate(k, agreement + density, np.nan, np.nan, agreement, density, {})
+
+    pieces, rings, cells = candidate(3, 0.6, 0.75), candidate(2, 0.2, 0.97), candidate(20, 0.7, 0.1)
+    assert best_candidates([rings, pieces, cells]) == (rings, pieces, cells)
+    assert best_candidates([rings, pieces, cells], first=cells) == (cells, rings, pieces)
+    assert best_candidates([candidate(2, 0.2, 0.89), pieces, cells])[0] == pieces

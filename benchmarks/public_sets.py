@@ -5,7 +5,8 @@ is divided by the standard deviation of the whole matrix; a score is the best AR
 given number of clusters when it is given), rows that these mark as noise left out. Where references have several
 numbers of clusters, the score with the number given is the mean over them.
 
-`python -m benchmarks.public_sets [--members kmeans]` prints one line per data set and seed as it goes.
+`python -m benchmarks.public_sets [--members kmeans]` prints one line per data set and seed as it goes, `--alone` what
+each kind of members reaches without the others, and `--spectral` which part of U-SPEC members loses to one graph cut.
 """
 
 from __future__ import annotations
@@ -25,9 +26,13 @@ from sklearn.neighbors import NearestNeighbors
 import quorate as qt
 from benchmarks.measure import Result
 from quorate.features.clusterers.spanning_tree import Genie, spanning_tree
+from quorate.features.clusterers.spectral import cut_embedding
+from quorate.features.clusterers.uspec import embed_landmarks, find_landmarks, link_weights, link_width
+from quorate.features.kinds import DiverseClusterings
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "benchmark"
 SEEDS = (0, 1, 2)
+MOST_ROWS = 2500
 
 
 class PublicSet(NamedTuple):
@@ -116,6 +121,69 @@ def others() -> dict[str, tuple[float, float]]:
     }
 
 
+def alone() -> dict[str, list[float]]:
+    """Return the ARI of each member and of their consensus on every set, the number of clusters given (seed 0)."""
+    scores: dict[str, list[float]] = {}
+    for one in public_sets():
+        of_set: dict[str, list[float]] = {}
+        for k in one.numbers:
+            model = qt.ConsensusClustering(k, random_state=0).fit(one.X)
+            ens = model.ensemble_
+            members = dict(zip(ens.names, ens.patterns[ens.row_pattern].T, strict=True))
+            for name, labels in {**members, "consensus": model.labels_}.items():
+                of_set.setdefault(name, []).append(one.score(labels, k))
+        for name, values in of_set.items():
+            scores.setdefault(name, []).append(float(np.mean(values)))
+    return scores
+
+
+def spectral() -> dict[str, list[float]]:
+    """Return the ARI of cuts of one graph, of U-SPEC and of its variants, on the sets of up to 2,500 rows."""
+    scores: dict[str, list[float]] = {}
+    for one in public_sets():
+        if len(one.X) > MOST_ROWS:
+            continue
+        of_set: dict[str, list[float]] = {}
+        for k in one.numbers:
+            for name, labels in _spectral_clusterings(one.X, k):
+                of_set.setdefault(name, []).append(one.score(labels, k))
+        for name, values in of_set.items():
+            scores.setdefault(name, []).append(float(np.mean(values)))
+    return scores
+
+
+def _spectral_clusterings(X: np.ndarray, k: int) -> Iterator[tuple[str, np.ndarray]]:
+    yield "graph of 10 neighbors, QR", DiverseClusterings(X, [], 0).spectral([k])[k]
+    for name, settings in {
+        "U-SPEC: 1,000 landmarks, 5 links": {},
+        "... 100 landmarks": {"n_landmarks": 100},
+        "... 10 links": {"n_neighbors": 10},
+        "... 20 starts of k-means": {"n_init": 20},
+    }.items():
+        yield name, qt.USPEC(k, random_state=0, **settings).fit(X).labels_
+    landmarks = find_landmarks(X, min(1000, len(X)), 5, np.random.RandomState(0))
+    index, distances = landmarks.neighbors(X)
+    for name, sigma in {
+        "... QR instead of k-means": link_width(distances),
+        "... QR and a width per row": np.maximum(distances[:, -1:], np.finfo(np.float64).tiny),
+    }.items():
+        links = link_weights(distances, sigma)
+        yield name, cut_embedding(embed_landmarks(index, links, len(landmarks.points), k).rows(index, links))
+    for name, k_range in {
+        "20 U-SPEC members of 20 to 60 clusters": "auto",
+        "20 U-SPEC members of k to 2 k clusters": (k, 2 * k),
+        "20 U-SPEC members of k clusters": (k, k),
+    }.items():
+        model = qt.ConsensusClustering(k, members="spectral", k_range=k_range, random_state=0)
+        yield name, model.fit(X).labels_
+
+
+def show_means(scores: dict[str, list[float]]) -> None:
+    """Print the mean of every line."""
+    for name, values in scores.items():
+        print(f"{name}: {np.nanmean(values):.3f} ({len(values)} sets)")
+
+
 def run(members: str = "diverse") -> list[Result]:
     """Print all lines and the means, and return whether the bars are reached."""
     sets = list(public_sets())
@@ -139,5 +207,12 @@ def run(members: str = "diverse") -> list[Result]:
 
 
 if __name__ == "__main__":
-    for result in run(sys.argv[-1] if "--members" in sys.argv else "diverse"):
-        print(result)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if "--alone" in sys.argv:
+            show_means(alone())
+        elif "--spectral" in sys.argv:
+            show_means(spectral())
+        else:
+            for result in run(sys.argv[-1] if "--members" in sys.argv else "diverse"):
+                print(result)

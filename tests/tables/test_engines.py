@@ -207,6 +207,34 @@ def test_dask_finds_lines_by_one_number(n_members):
     assert counted.row_counts.tolist() == np.bincount(joined["line"]).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float64", "bool", "category", "Int64"])
+def test_dask_counts_and_joins_labels_of_any_type(dtype):
+    """Small integers are counted without hashing; extreme values must not overflow."""
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed", exc_type=ImportError)
+
+    rng = np.random.default_rng(0)
+    extremes = {"int8": [-128, 127], "uint64": [2**64 - 1, 2**64 - 2], "int64": [-(2**63), 2**63 - 1]}
+    values = np.array(extremes.get(dtype, [0, 1]), dtype=object)
+    rows = pd.DataFrame({f"m{j}": values[rng.integers(0, 2, 50)] for j in range(2)}).astype(dtype)
+    rows["m0"] = rows["m0"].iloc[0]  # one value only
+    native = dd.from_pandas(rows, npartitions=3, sort=False)
+    counted = dask_engine.count(native, ["m0", "m1"], 1000)
+    expected = rows.astype(object).value_counts()
+    found = {tuple(line): n for *line, n in zip(*counted.vectors, counted.row_counts, strict=True)}
+    assert found == expected.to_dict()
+    answer = {"line": np.arange(len(counted.row_counts))}
+    joined = dask_engine.join(native, counted.native, ["m0", "m1"], answer).compute()
+    lines = list(zip(*counted.vectors, strict=True))
+    assert [lines[line] for line in joined["line"]] == list(rows.astype(object).itertuples(index=False, name=None))
+
+
+def test_dask_refuses_too_many_patterns_in_one_partition():
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed", exc_type=ImportError)
+
+    native = dd.from_pandas(pd.DataFrame({"a": range(50), "b": range(50)}), npartitions=1)
+    assert len(dask_engine.count(native, ["a", "b"], 11).row_counts) == 11
+
+
 def test_dask_finishes_when_a_worker_is_killed(dask_cluster, frame, reference):
     """A worker that dies in the middle is replaced; the answer is complete and correct."""
     import dask.dataframe as dd

@@ -6,7 +6,7 @@ pandas, but not this package. Labels are compared as Python compares them, whate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,37 +21,88 @@ from quorate.tables.engines.frame_engine import Answer, CountedLines, NewProfile
 from quorate.tables.feature_profile import FeatureProfile
 
 _LARGEST_KEY = 2**62
+_ADDED_UP = 8  # counts of partitions that are added up at a time
 
 
 def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
-    """Return up to `limit` distinct rows of labels with their counts."""
-    names, keys = list(members), list(range(len(members)))
+    """Return up to `limit` distinct rows of labels with their counts.
 
-    def tally(parts: Any, columns: Any, counts: Any) -> Any:
+    A partition is counted as its distinct values of each member, and its distinct rows of codes: positions among these
+    values. Eight such counts at a time are added up, so that a worker holds few of them.
+    """
+    import pandas as pd
+    from dask.delayed import delayed
+
+    names, encode = list(members), _encoder()
+
+    def tally(codes: Any, counts: Any) -> Any:
         import numpy as np
         import pandas as pd
 
-        codes: dict[Any, Any] = {}
-        values: dict[Any, Any] = {}
-        for key, column in zip(keys, columns, strict=True):
-            codes[key], distinct = pd.factorize(parts[column])
-            values[key] = np.array([*np.asarray(distinct, dtype=object), None], dtype=object)
-        lines = pd.DataFrame(codes).assign(n=counts).groupby(keys, sort=False)["n"].sum().reset_index()
-        return pd.DataFrame({key: values[key][lines[key]] for key in keys}, dtype=object).assign(n=lines["n"])
+        line, size = np.zeros(len(counts), dtype=np.int64), 1
+        for column in codes:  # one number per row, in a mixed radix system; 0 for a missing label
+            radix = int(column.max(initial=-1)) + 2
+            if size * radix > 2**62:
+                line, distinct = pd.factorize(line)
+                size = len(distinct)
+            line *= radix
+            line += column
+            line += 1
+            size *= radix
+        line, distinct = pd.factorize(line)
+        first = np.empty(len(distinct), dtype=np.int64)
+        first[line[::-1]] = np.arange(len(line))[::-1]
+        total = np.bincount(line, weights=counts, minlength=len(distinct)).astype(np.int64)
+        return [column[first[:limit]].astype(np.int32) for column in codes], total[:limit]
 
     def count_part(part: Any) -> Any:
-        return tally(part, names, 1)
+        import numpy as np
+
+        codes, values = zip(*(encode(part[name]) for name in names), strict=True)
+        return values, *tally(codes, np.ones(len(part)))
 
     def add_up(parts: Any) -> Any:
-        return tally(parts, keys, parts["n"].to_numpy(dtype="int64")).head(limit)
+        import numpy as np
 
-    meta = add_up(count_part(native._meta))
+        values, codes = [], []
+        for j in range(len(names)):
+            code_of: dict[Any, int] = {}
+            recoded = []
+            for part_values, part_codes, _ in parts:
+                code = [code_of.setdefault(value, len(code_of)) for value in part_values[j]]
+                recoded.append(np.array([*code, -1])[part_codes[j]])
+            values.append(list(code_of))
+            codes.append(np.concatenate(recoded))
+        return values, *tally(codes, np.concatenate([counts for _, _, counts in parts]))
+
+    parts = [delayed(count_part)(part) for part in native[names].to_delayed()]
+    while len(parts) > 1:
+        parts = [delayed(add_up)(parts[i : i + _ADDED_UP]) for i in range(0, len(parts), _ADDED_UP)]
     try:
-        lines = native.reduction(count_part, aggregate=add_up, combine=add_up, meta=meta, split_every=8).compute()
+        values, codes, counts = parts[0].compute()
     except TypeError as error:
         raise InputError(f"Labels must be numbers, text or categories ({error}).", code="label-type") from error
-    vectors = [lines[key].to_numpy() for key in keys]
-    return CountedLines(lines[keys], vectors, lines["n"].to_numpy(dtype=np.int64))
+    objects = [pd.Series([*distinct, None], dtype=object).to_numpy() for distinct in values]
+    vectors = [distinct[column] for distinct, column in zip(objects, codes, strict=True)]
+    return CountedLines(pd.DataFrame(dict(enumerate(vectors)), dtype=object), vectors, counts)
+
+
+def _encoder() -> Callable[[Any], tuple[Any, list[Any]]]:
+    """Return a function from a column to its codes, -1 where a label is missing, and the values of the codes."""
+
+    def encode(column: Any) -> tuple[Any, list[Any]]:
+        import numpy as np
+        import pandas as pd
+
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and len(column):
+            values = column.to_numpy()
+            low, high = int(values.min()), int(values.max())
+            if high - low < 2**12 and high < 2**63:  # positions in a range need no hashing
+                return values.astype(np.int64) - low, list(range(low, high + 1))
+        codes, distinct = pd.factorize(column)
+        return codes, np.asarray(distinct, dtype=object).tolist()
+
+    return encode
 
 
 def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any:
@@ -60,7 +111,7 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
     A line of labels is found by one number, its key, in a sorted table that is sent to every worker once. Rows whose
     labels were not counted, because the frame has changed since, get -1.
     """
-    names = list(members)
+    names, encode = list(members), _encoder()
     table = _lookup_table(lines, answer)
 
     def join_part(part: Any, table: Any) -> Any:
@@ -70,21 +121,26 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
         key = np.zeros(len(part), dtype=np.int64)
         matched = np.ones(len(part), dtype=bool)
         for name, (lookup, radix, ranked) in zip(names, table["steps"], strict=True):
-            codes, distinct = pd.factorize(part[name])
-            values = np.asarray(distinct, dtype=object).tolist()
-            digits = np.array([*(lookup.get(value, -1) for value in values), 0], dtype=np.int64)[codes]
-            matched &= digits >= 0
-            key = key * radix + np.maximum(digits, 0)
+            codes, values = encode(part[name])
+            digits = np.array([*(lookup.get(value, -1) for value in values), 0], dtype=np.int64)
+            if (digits < 0).any():
+                matched &= (digits >= 0).take(codes)
+            key *= radix
+            key += np.maximum(digits, 0).take(codes)
             if ranked is not None:
                 position = np.minimum(np.searchsorted(ranked, key), len(ranked) - 1)
                 matched &= ranked[position] == key
                 key = position
-        position = np.minimum(np.searchsorted(table["keys"], key), len(table["keys"]) - 1)
-        matched &= table["keys"][position] == key
+        # Few keys differ, so that searching each of them once is faster than searching for every row.
+        key, distinct = pd.factorize(key)
+        line = np.minimum(np.searchsorted(table["keys"], distinct), len(table["keys"]) - 1)
+        matched &= (table["keys"][line] == distinct)[key]
+        line = line[key]
         columns = {}
         for name, values in table["answer"].items():
-            columns[name] = values[position]
-            columns[name][~matched] = -1
+            columns[name] = values.take(line)
+            if not matched.all():
+                columns[name][~matched] = -1
         return part.assign(**columns)
 
     meta = native._meta.assign(**{name: values[:0] for name, values in answer.items()})

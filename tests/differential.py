@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import traceback
@@ -138,14 +139,16 @@ def on_spark(labels: Any) -> Opened:
     """Return a frame of Spark."""
     columns = _columns(labels)
     schema = ", ".join(f"{name} long" for name in columns)
-    frame = _spark().createDataFrame(list(zip(*columns.values(), strict=True)), schema)
+    frame = spark_session().createDataFrame(list(zip(*columns.values(), strict=True)), schema)
     return frame, lambda out: [row["consensus"] for row in out.orderBy("row").select("consensus").collect()]
 
 
 @cache
-def _spark() -> Any:
+def spark_session() -> Any:
+    """Return a session of one thread, on the loopback only; its workers use the Python that runs this."""
     from pyspark.sql import SparkSession
 
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "2")
     session = builder.getOrCreate()
@@ -195,15 +198,17 @@ def check_case(seed: int) -> None:
         check_engines(labels, rng, seed)
 
 
-def campaign(n_cases: int, log: Path) -> list[dict[str, Any]]:
-    """Run the unfinished cases, and return all."""
+def campaign(
+    n_cases: int, log: Path, check: Callable[[int], dict[str, str] | None], first: int = 0
+) -> list[dict[str, Any]]:
+    """Run the unfinished cases, from the first seed on, and return all; `check` may return facts to be logged."""
     log.parent.mkdir(parents=True, exist_ok=True)
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     with open(log, "a", buffering=1) as written:
-        for seed in range(len(done), n_cases):
+        for seed in range(first + len(done), first + n_cases):
             line: dict[str, Any] = {"seed": seed}
             try:
-                check_case(seed)
+                line |= check(seed) or {}
             except Exception:
                 line["failure"] = traceback.format_exc()[-800:]
             done.append(line)
@@ -215,9 +220,10 @@ def main() -> int:
     """Run the cases, print the failures, and return 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=CASES)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--log", type=Path, default=CACHE)
     options = parser.parse_args()
-    done = campaign(options.cases, options.log)
+    done = campaign(options.cases, options.log, check_case, options.first)
     failures = [case for case in done if case.get("failure")]
     for case in failures[:10]:
         print(case["seed"], case["failure"], file=sys.stderr)

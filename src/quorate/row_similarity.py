@@ -27,6 +27,7 @@ _SEARCHES_PER_TASK = 128
 _PATTERNS_PER_TASK = 1 << 12
 _EDGES_PER_TASK = 1 << 18
 _LINES_AT_ONCE = 1024
+_ROUNDS_OF_ORDER = 3
 SCORE_ROUNDING = 10_000
 """Scores of groups (`cluster_scores`) are compared after rounding to multiples of this: to twelve decimals."""
 
@@ -324,3 +325,21 @@ def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: N
 def covered_patterns(ens: Ensemble, weights: Floats) -> Ints:
     """Return the patterns that at least one member of positive weight labels."""
     return np.flatnonzero(covering_weight(ens.patterns, weights) > 0)
+
+
+def canonical_order(ens: Ensemble, weights: Floats, covered: Ints) -> Ints:
+    """Return covered patterns in an order that names of labels and the order of members do not change.
+
+    Moves that are made in this order, and ties that are broken by it, do not depend on names either. Patterns are
+    ordered by their rows, then by their mean co-association with all rows, then by the same weighted by the squares of
+    these means, three times.
+    """
+    # Mean co-association with all rows, through clusters: no matrix over patterns is formed.
+    phi, counts = indicators(ens, weights)[covered], ens.counts[covered]
+    share = (weights / weights.sum())[ens.cluster_member]
+    total, index, keys = counts.sum(), np.ones(len(covered)), [-counts / counts.sum()]
+    for _ in range(_ROUNDS_OF_ORDER):
+        index = phi @ (share * (phi.T @ (counts * index**2))) / total
+        keys.append(np.round(index, 12))
+    # lexsort takes the last key as the most important one, hence the reversed order.
+    return covered[np.lexsort(keys[::-1])]

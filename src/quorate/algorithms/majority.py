@@ -19,7 +19,7 @@ from quorate.algorithms.base import ConsensusMethod, Cuts
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.errors import QuorateWarning, Setting
-from quorate.row_similarity import covered_patterns
+from quorate.row_similarity import canonical_order, covered_patterns
 
 _MOST_SWEEPS = 50
 
@@ -36,7 +36,7 @@ class MajorityCuts:
     def labels(self) -> Labels:
         """(m,) the label of each pattern; -1 where no member with weight labels it."""
         ens = self.ensemble
-        covered = covered_patterns(ens, self.influence)
+        covered = canonical_order(ens, self.influence, covered_patterns(ens, self.influence))
         labels = np.full(ens.n_patterns, -1, dtype=np.int64)
         if len(covered):
             labels[covered] = self._groups(np.ascontiguousarray(ens.patterns[covered]), ens.counts[covered])

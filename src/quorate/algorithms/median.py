@@ -20,12 +20,11 @@ from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.numerics.linkage import Dendrogram, link_coassociation
-from quorate.row_similarity import indicators
+from quorate.row_similarity import canonical_order
 
 Loss = Literal["vi", "binder"]
 LOSSES = ("vi", "binder")
 _MAX_SWEEPS = 100
-_ROUNDS_OF_ORDER = 3
 _MAX_MEMBERS = 10  # members whose partitions are starts, those of least loss
 _MAX_APART = 256  # patterns that may all start apart
 _MAX_MOVED = 24  # patterns each of which is moved anywhere before the search goes on
@@ -45,21 +44,8 @@ class MedianCuts(GroupCuts):
 
     @cached_property
     def covered(self) -> Ints:
-        """(p,) the patterns with a label by some member of positive weight, in an order that names do not change.
-
-        Moves are made in this order and ties are broken by it. Patterns are ordered by their rows, then by their mean
-        co-association with all rows, then by the same weighted by the squares of these means, three times.
-        """
-        covered = super().covered
-        # Mean co-association with all rows, through clusters: no matrix over patterns is formed.
-        phi, counts = indicators(self.ensemble, self.influence)[covered], self.ensemble.counts[covered]
-        share = self._share[self.ensemble.cluster_member]
-        total, index, keys = counts.sum(), np.ones(len(covered)), [-counts / counts.sum()]
-        for _ in range(_ROUNDS_OF_ORDER):
-            index = phi @ (share * (phi.T @ (counts * index**2))) / total
-            keys.append(np.round(index, 12))
-        # lexsort takes the last key as the most important one, hence the reversed order.
-        return covered[np.lexsort(keys[::-1])]
+        """(p,) the patterns with a label by some member of positive weight, in an order that names do not change."""
+        return canonical_order(self.ensemble, self.influence, super().covered)
 
     @cached_property
     def eac_tree(self) -> Dendrogram:

@@ -119,7 +119,7 @@ def test_errors_keep_their_parts_between_processes():
 
 
 CROSS_CUTTING = {
-    *("authors", "docs", "examples", "language", "package"),
+    *("authors", "docs", "examples", "language", "metamorphic", "package"),
     *(f"algorithms/{name}" for name in ("all_methods", "counted_calls", "differential", "new_method", "solution")),
     *("cli/bad_input", "cli/fuzz", "explorer/misuse", "explorer/page", "integrations/scverse", "kernels/comparisons"),
     "tables/label_types",

@@ -19,8 +19,8 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.ensemble import Clusterings, as_clusterings, cached, overlap_blocks
 from quorate.errors import InputError
 
-GROWTH = 0.25
-"""A family of f copies counts f ** GROWTH members: 1 of 1, 1.2 of 2, 1.6 of 6, 3.2 of 100."""
+GROWTH = 0.2
+"""A family of f copies counts f ** GROWTH members: 1 of 1, 1.1 of 2, 1.4 of 6, 2.5 of 100."""
 _DIFFERENT, _SAME = 0.8, 0.9  # sameness up to which members are no copies, and from which on they are
 
 
@@ -78,7 +78,7 @@ def families(ens: Any, groups: Any = None) -> Families:
     """Return which members are copies or near-copies of each other, and how much each member counts.
 
     Two members are copies from a `sameness` of 0.9 on and different up to 0.8; in between, partly. A family of f
-    copies counts as f ** 0.25 members, so that copies cannot outvote the other members.
+    copies counts as f ** 0.2 members, so that copies cannot outvote the other members.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def families(ens: Any, groups: Any = None) -> Families:
     >>> members = [rows // 100, rows // 100 + 7, rows // 50, rows // 75]
     >>> found = qt.families(members)
     >>> found.groups, found.counts.round(2).tolist()
-    (((0, 1),), [0.59, 0.59, 1.0, 1.0])
+    (((0, 1),), [0.57, 0.57, 1.0, 1.0])
     """
     ens = as_clusterings(ens)
     if groups is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from quorate.row_similarity import shared_rows
 from quorate.soft_ensemble import SoftEnsemble
 
 _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
-_NEAR_TIE = 0.002  # a difference of mean agreement that does not decide
+_NEAR_TIE = 0.001  # a difference of agreement that does not decide
 _MAX_ROUNDS = 5  # of moves after the choice
 _WORTH_MOVING = 0.003  # the gain of mean agreement by which moves are kept
-# Enough for a comparison with the other candidates, which are to take about as long as the graph cut.
-_MIXTURE_ROUNDS, _MAX_LINKED = 25, 10_000
+# Enough for a comparison with the graph cut; the mixture model is to take about as long as that.
+_MIXTURE_ROUNDS, _MAX_LINKED = 50, 10_000
 _MOST_MEMBERSHIPS = 1 << 22  # patterns times clusters up to which the mixture model is solved
 _CHOICES_KEPT = 2
 
@@ -40,7 +40,7 @@ class CandidateAnswer:
 
     method: str
     agreement: float
-    """Mean chance-corrected agreement (AMI, by the smaller entropy) with the members; copies count little."""
+    """Root mean square of its chance-corrected agreement (AMI) with the members; copies count little."""
     n_clusters: int
     chosen: bool
     """Whether the consensus comes from it."""
@@ -65,12 +65,12 @@ class Chosen:
 
 @dataclass(frozen=True)
 class PortfolioCuts:
-    """Answers of a graph cut, an average-link tree and a mixture model, of which the best is chosen at every k."""
+    """Answers of a graph cut and a mixture model, of which the better is chosen at every k."""
 
     ensemble: Ensemble
     graph: TransferCut
     partition: MixtureCuts
-    """The mixture model, with the tree from which it starts."""
+    """The mixture model, with the tree (LWEA) from which it starts."""
     counts: Floats
     """(M,) how much the agreement with each member counts."""
     normalize: Normalize
@@ -90,22 +90,30 @@ class PortfolioCuts:
         k = min(k, self.max_clusters)
         return self._last.get(k, lambda: self._choose(k))
 
-    def solve(self, k: int) -> Iterator[tuple[str, Labels]]:
-        """Yield name and labels of the candidates for k clusters."""
-        if k <= self.graph.max_clusters:
-            yield "lwgp", self.graph.cut(k)
-        yield "lwea", self._labels(self.partition.lwea_groups(k))
+    def solve(self, k: int) -> dict[str, Labels]:
+        """Return the labels of the candidates for k clusters, by method."""
+        solved = {"lwgp": self.graph.cut(k)} if k <= self.graph.max_clusters else {}
         if len(self.partition.covered) * k <= _MOST_MEMBERSHIPS:
-            yield "mixture", self.partition.cut(k)
+            solved["mixture"] = self.partition.cut(k)
+        # A class of the mixture model may win no row; the tree from which it starts always has k clusters.
+        if "mixture" not in solved or all(labels.max() + 1 < k for labels in solved.values()):
+            solved["lwea"] = self._labels(self.partition.lwea_groups(k))
+        return solved
 
-    def agreement(self, labels: Labels, normalize: Normalize = "min") -> float:
-        """Return the mean agreement (AMI) of some labels with the members, by their counts.
+    def agreement(self, labels: Labels) -> float:
+        """Return the root mean square of the agreement (AMI) of some labels with the members, by their counts.
 
-        Mutual information is divided by the smaller entropy. Otherwise an answer that splits off single rows and so
-        has fewer clusters in effect would agree better with members that are coarser than the requested number.
+        Squares favor a partition that several members found over one that agrees a little with every member.
         """
+        return float(np.sqrt(self._mean(np.maximum(self._with_members(labels), 0.0) ** 2)))
+
+    def _with_members(self, labels: Labels) -> Floats:
+        """(M,) the agreement (AMI) of some labels with each member."""
         shared = shared_rows(self.ensemble, labels, int(labels.max(initial=-1)) + 1)
-        return float(agreement_with(self.ensemble, shared, normalize) @ self.counts / self.counts.sum())
+        return agreement_with(self.ensemble, shared, self.normalize)
+
+    def _mean(self, of_members: Floats) -> float:
+        return float(of_members @ self.counts / self.counts.sum())
 
     def caution(self, k: int) -> QuorateWarning | None:
         """Return the warning of the graph cut into k clusters, if that was chosen."""
@@ -128,7 +136,7 @@ class PortfolioCuts:
         if k == 0:
             nothing = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
             return Chosen(nothing, ())
-        solved = dict(self.solve(k))
+        solved = self.solve(k)
         sizes = {method: int(labels.max()) + 1 for method, labels in solved.items()}
         agreement = {method: self.agreement(labels) for method, labels in solved.items()}
         eligible = [method for method in solved if sizes[method] == max(sizes.values())]
@@ -141,15 +149,18 @@ class PortfolioCuts:
         return Chosen(self._move_outvoted(solved[chosen]), candidates)
 
     def _move_outvoted(self, labels: Labels) -> Labels:
-        """Move rows for which another cluster has more votes, if that raises the agreement with the members enough."""
-        unmoved, before = labels, self.agreement(labels, self.normalize)
+        """Move rows for which another cluster has more votes, if that raises the mean agreement (AMI) enough.
+
+        The mean, not its square: moves are to take rows of a copied member to where most of the members put them.
+        """
+        unmoved, before = labels, self._mean(self._with_members(labels))
         agreement = before
         for _ in range(_MAX_ROUNDS):
             certain = certainty(self.ensemble, self.counts / self.counts.sum(), labels)
             moved = np.where(certain.margin < -1e-9, certain.runner_up, labels)
             if np.array_equal(moved, labels) or len(np.unique(moved)) < len(np.unique(labels)):
                 break
-            raised = self.agreement(moved, self.normalize)
+            raised = self._mean(self._with_members(moved))
             if raised <= agreement + 1e-9:
                 break
             labels, agreement = moved, raised
@@ -159,12 +170,13 @@ class PortfolioCuts:
 class Portfolio(ConsensusMethod):
     """The default of `consensus`: several methods of different kinds, of which the members choose one.
 
-    A graph cut (LWGP), an average-link tree (LWEA) and a mixture model are solved on the same ensemble, with members
-    weighted by `trust`. The answer that agrees best with the members is taken: the largest mean adjusted mutual
-    information (by the smaller entropy), members counting equally, but copies of a member little (`families`) and
-    members that agree with no other not at all. Then rows for which another cluster has more votes are moved, if that
-    raises the agreement. Graph cuts prefer clusters of similar size and fail on rare groups; trees and mixtures do not.
-    With soft members (`SoftEnsemble`) the graph cut runs alone, as the others take labels only.
+    A graph cut (LWGP) with members weighted by `trust` and a mixture model with equal members are solved on the same
+    ensemble. The answer that agrees better with the members is taken, by the root mean square of the adjusted mutual
+    information. Members count equally, but copies of a member little (`families`) and members that agree with no other
+    not at all. Then rows for which another cluster has more votes are moved, if that raises the agreement. Graph cuts
+    prefer clusters of similar size and fail on rare groups, mixture models do not. Mixture models fail on copies and
+    random members, graph cuts with weights by trust do not.
+    With soft members (`SoftEnsemble`) the graph cut runs alone, as the mixture model takes labels only.
 
     Parameters
     ----------
@@ -179,12 +191,12 @@ class Portfolio(ConsensusMethod):
     >>> found.labels_
     array([0, 0, 0, 0, 1, 1])
     >>> [candidate.method for candidate in found.candidates_]
-    ['lwgp', 'lwea', 'mixture']
+    ['lwgp', 'mixture']
     """
 
     name = "portfolio"
-    idea = "Solve methods of different kinds and take the answer that agrees best with the members."
-    equation = "max over candidates P of mean AMI(P, P_l), copies of a member counting little"
+    idea = "Solve a graph cut and a mixture model, and take the answer that agrees better with the members."
+    equation = "max over candidates P of mean AMI(P, P_l)^2, copies of a member counting little"
     strength = "Holds on rare groups, near-copies and random members, where single methods fail."
     weakness = "Takes up to three times as long as one graph cut."
     when = "Always, unless a particular method is required; it is the default."
@@ -192,7 +204,7 @@ class Portfolio(ConsensusMethod):
     cost = "that of LWGP, of LWEA on at most 10,000 patterns, and m M k per round; memory m M + m k"
     exact = "graph, embedding and agreement of all rows; the tree of the heaviest 10,000 patterns"
     exceptions: ClassVar[Mapping[str, str]] = {
-        "member without weight": "the mixture model's weights have mean 1 over all members, even those of weight 0",
+        "member without weight": "members that agree with no other have weight 0, but count in the mixture model",
     }
 
     takes_soft: ClassVar[bool] = True
@@ -213,11 +225,12 @@ class Portfolio(ConsensusMethod):
         return self.in_blocks()._memory(size, k)
 
     def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts | TransferCut:
-        graph = self.in_blocks()._solve(ens, influence)
+        # The weights are known, and the graph may be cut into fewer clusters than the mixture model.
+        graph = cast(TransferCut, self.in_blocks().set_params(n_clusters="auto", weights=influence).solve(ens).cuts)
         if isinstance(ens, SoftEnsemble):
             return graph
-        mixture = MixtureModel()._solve(ens, influence)
-        partition = replace(mixture, max_linked=_MAX_LINKED, max_rounds=_MIXTURE_ROUNDS)
+        mixture = MixtureModel(weights="equal" if isinstance(self.weights, str) else influence).solve(ens).cuts
+        partition = replace(cast(MixtureCuts, mixture), max_linked=_MAX_LINKED, max_rounds=_MIXTURE_ROUNDS)
         return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), self.normalize)
 
     def _counts(self, ens: Clusterings, influence: Floats) -> Floats:

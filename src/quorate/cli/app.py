@@ -1,6 +1,6 @@
 """The commands: each parses its options, calls the library and prints. The work is in the other modules of `cli`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,6 +49,7 @@ def quorate(
         "cat labels.csv | quorate combine - -o - > consensus.csv",
     )
 )
+@opt.reads_table
 def combine(
     files: opt.Tables,
     n_clusters: Annotated[
@@ -68,12 +69,6 @@ def combine(
     id: opt.Id = None,
     truth: opt.Truth = None,
     noise: opt.Noise = "missing",
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     keep: opt.Keep = None,
@@ -103,6 +98,7 @@ def combine(
     random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Combine the clusterings in the columns of a table into one.
 
@@ -116,21 +112,7 @@ def combine(
     from quorate.cli.table_source import Source
 
     file, *others = files
-    source = Source(
-        file,
-        members,
-        id,
-        truth,
-        keep,
-        noise,
-        format,
-        delimiter,
-        header,
-        encoding,
-        memory_limit,
-        tuple(others),
-        sheet=sheet,
-    )
+    source = Source(file, members, id, truth, keep, noise, others=tuple(others), **reading)
     outputs = Outputs(out, output_format, report, summary, sql=sql, force=force)
     request = Request(
         source,
@@ -150,6 +132,7 @@ def combine(
 
 
 @app.command(epilog=_examples("quorate weigh labels.csv", "quorate weigh labels.parquet --members 'kmeans_*' --json"))
+@opt.reads_table
 def weigh(
     file: opt.Table,
     beta: Annotated[
@@ -160,22 +143,15 @@ def weigh(
     id: opt.Id = None,
     truth: opt.IgnoredTruth = None,
     noise: opt.Noise = "missing",
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Rank the members by their chance-corrected agreement (AMI) with the other members, and show their weights."""
     from quorate.cli.table_source import Source
     from quorate.cli.weigh import run_weigh
 
-    source = Source(
-        file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(file, members, id, truth, None, noise, **reading)
     run_weigh(source, beta, quiet=quiet, json=json)
 
 
@@ -185,6 +161,7 @@ def weigh(
         "quorate evaluate consensus.csv --truth class --truth-file classes.csv",
     )
 )
+@opt.reads_table
 def evaluate(
     file: opt.Table,
     truth: Annotated[str, typer.Option(metavar="COLUMN", help="Column of known classes.")],
@@ -201,22 +178,15 @@ def evaluate(
         ),
     ] = None,
     id: opt.Id = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Score clusterings against known classes: NMI (both normalizations), ARI, AMI and purity."""
     from quorate.cli.evaluate import run_evaluate
     from quorate.cli.table_source import Source
 
-    source = Source(
-        file, members, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(file, members, id, truth, None, "cluster", **reading)
     run_evaluate(source, truth_file, quiet=quiet, json=json)
 
 
@@ -226,6 +196,7 @@ def evaluate(
         "quorate compare old.parquet new.parquet --label segment --json",
     )
 )
+@opt.reads_table
 def compare(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Table with the earlier clusters.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Table with the later clusters.")],
@@ -233,14 +204,9 @@ def compare(
         str | None, typer.Option(metavar="COLUMN", help="Column of cluster labels in both. Default: consensus.")
     ] = None,
     id: opt.Id = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Compare two clusterings: which clusters persist, split or merged, and which rows moved.
 
@@ -249,9 +215,7 @@ def compare(
     from quorate.cli.compare_tables import run_compare
     from quorate.cli.table_source import Source
 
-    source = Source(
-        old, None, id, None, None, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(old, None, id, None, None, "cluster", **reading)
     run_compare(source, new, label, quiet=quiet, json=json)
 
 
@@ -262,6 +226,7 @@ def compare(
         "quorate generate seeds -o labels.csv   (a dataset included in Quorate)",
     )
 )
+@opt.reads_table
 def generate(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Table of features, or an included dataset.")],
     n_members: opt.NMembers = 20,
@@ -272,12 +237,6 @@ def generate(
     k_range: opt.KRange = None,
     id: opt.Id = None,
     truth: opt.KnownClasses = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     n_jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Number of processes.")] = None,
@@ -285,15 +244,14 @@ def generate(
     random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Cluster a table of features many times, to make members for a consensus."""
     from quorate.cli.generate import Drawing, parse_range, run_generate
     from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
 
-    source = Source(
-        file, features, id, truth, None, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(file, features, id, truth, None, "cluster", **reading)
     drawing = Drawing(
         n_members,
         tuple(members or ("kmeans",)),
@@ -313,6 +271,7 @@ def generate(
         "cat features.csv | quorate cluster - -k 3 -o - > clusters.csv",
     )
 )
+@opt.reads_table
 def cluster(
     file: opt.Table,
     n_clusters: Annotated[
@@ -348,12 +307,6 @@ def cluster(
     id: opt.Id = None,
     truth: opt.KnownClasses = None,
     keep: opt.Keep = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     report: opt.Report = None,
@@ -374,6 +327,7 @@ def cluster(
     random_state: opt.Seed = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Cluster a table of features of any size by the consensus of many clusterings.
 
@@ -385,9 +339,7 @@ def cluster(
     from quorate.cli.table_source import Source
     from quorate.tables.clustering import Recipe
 
-    source = Source(
-        file, features, id, truth, keep, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(file, features, id, truth, keep, "cluster", **reading)
     how = {
         "members": members if members and len(members) > 1 else (members or ["diverse"])[0],
         "n_members": n_members,
@@ -402,31 +354,25 @@ def cluster(
 
 
 @app.command(epilog=_examples("quorate assign new.csv --model model.npz -o clusters.csv"))
+@opt.reads_table
 def assign(
     file: opt.Table,
     model: Annotated[str, typer.Option(metavar="FILE", help="Model saved by `quorate cluster --model`.")],
     id: opt.Id = None,
     keep: opt.Keep = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     out: opt.Output = None,
     output_format: opt.OutputFormat = None,
     force: opt.Force = False,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
+    **reading: Any,
 ) -> None:
     """Assign new rows to the clusters of a model saved by `quorate cluster`."""
     from quorate.cli.cluster import run_assign
     from quorate.cli.output_files import Outputs
     from quorate.cli.table_source import Source
 
-    source = Source(
-        file, None, id, None, keep, "cluster", format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(file, None, id, None, keep, "cluster", **reading)
     run_assign(source, model, Outputs(out, output_format, force=force), quiet=quiet, json=json)
 
 
@@ -471,22 +417,11 @@ def bench(
     An interrupted run continues when the same command is started again. Tables (Markdown, LaTeX, CSV), rank diagrams
     and the page report.html are written to the folder at the end.
     """
-    from quorate.cli.bench import Request, parse_sizes, run_bench
+    from quorate.cli.bench import parse_sizes, run_bench
 
-    request = Request(
-        tuple(pools),
-        tuple(method or ()),
-        out,
-        parse_sizes(n_members),
-        draws,
-        best_k,
-        seed or 0,
-        timeout,
-        truth,
-        tuple(generator or ()),
-        n_jobs,
-    )
-    run_bench(request, quiet=quiet, json=json)
+    settings = {"n_members": parse_sizes(n_members), "draws": draws, "best_k": best_k, "seed": seed or 0}
+    settings |= {"timeout": timeout, "truth": truth, "n_jobs": n_jobs}
+    run_bench(pools, method or (), generator or (), out, settings, quiet=quiet, json=json)
 
 
 @app.command(
@@ -496,6 +431,7 @@ def bench(
         "quorate explore labels.csv --features data.csv",
     )
 )
+@opt.reads_table
 def explore(
     file: opt.Table,
     features: Annotated[
@@ -511,13 +447,8 @@ def explore(
     id: opt.Id = None,
     truth: opt.Truth = None,
     noise: opt.Noise = "missing",
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
-    sheet: opt.Sheet = None,
-    memory_limit: opt.MemoryLimit = None,
     quiet: opt.Quiet = False,
+    **reading: Any,
 ) -> None:
     """Explore a table of clusterings in the browser: switch members, methods and k, and compare the results.
 
@@ -526,9 +457,7 @@ def explore(
     from quorate.cli.explore import run_explore
     from quorate.cli.table_source import Source
 
-    source = Source(
-        file, members, id, truth, None, noise, format, delimiter, header, encoding, memory_limit, sheet=sheet
-    )
+    source = Source(file, members, id, truth, None, noise, **reading)
     run_explore(source, features, xy, port, browser=browser, quiet=quiet)
 
 

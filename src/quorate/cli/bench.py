@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from quorate.algorithms.registry import AUTO, METHODS
 from quorate.benchmarking.comparison import REPORT, bench
@@ -14,40 +14,20 @@ from quorate.cli.output import console, count, note, print_json, table
 from quorate.errors import InputError
 
 
-@dataclass(frozen=True)
-class Request:
-    """The options of `quorate bench`."""
-
-    pools: tuple[str, ...]
-    methods: tuple[str, ...]
-    folder: str
-    n_members: tuple[int, ...]
-    draws: int
-    best_k: bool
-    seed: int
-    timeout: float | None
-    truth: str | None
-    generators: tuple[str, ...]
-    jobs: int
-
-
-def run_bench(request: Request, *, quiet: bool, json: bool) -> None:
-    """Compare the methods, write the report, and print the table of the first ensemble size."""
-    comparison = bench(
-        request.pools,
-        named_methods(request.methods),
-        request.folder,
-        n_members=request.n_members,
-        draws=request.draws,
-        best_k=request.best_k,
-        seed=request.seed,
-        timeout=request.timeout,
-        truth=request.truth,
-        recipe=Recipe(request.generators) if request.generators else None,
-        n_jobs=request.jobs,
-        progress=False if quiet else None,
-    )
-    page = Path(request.folder) / REPORT / "report.html"
+def run_bench(
+    pools: Sequence[str],
+    methods: Sequence[str],
+    generators: Sequence[str],
+    folder: str,
+    settings: Mapping[str, Any],
+    *,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Compare the methods, write the report, and print the table of the first ensemble size; `settings` of `bench`."""
+    recipe, progress = Recipe(tuple(generators)) if generators else None, False if quiet else None
+    comparison = bench(pools, named_methods(methods), folder, recipe=recipe, progress=progress, **settings)
+    page = Path(folder) / REPORT / "report.html"
     if json:
         print_json(_as_json(comparison, str(page)))
         return
@@ -75,10 +55,8 @@ def named_methods(methods: Sequence[str]) -> dict[str, str] | None:
     for text in methods:
         name, equals, rest = text.partition("=")
         first, space, _ = name.partition(" ")
-        with_parameter = space and first in (
-            AUTO,
-            *METHODS,
-        )  # "weac linkage=single", not "single link=weac linkage=single"
+        # "weac linkage=single" is a method, "single link=weac linkage=single" names one.
+        with_parameter = space and first in (AUTO, *METHODS)
         has_name = bool(equals) and not with_parameter and not any(char in name for char in ":{/")
         key = name if has_name else text.rpartition(":")[2] if ".py:" in text else text
         if key in named:

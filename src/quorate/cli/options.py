@@ -1,10 +1,14 @@
 """The options that several commands share. Arguments are named like the parameters of the library (see `flags.py`)."""
 
+import inspect
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
 
-_IN, _OUT = "Reading", "Writing"
+_reading = partial(typer.Option, rich_help_panel="Reading")
+_writing = partial(typer.Option, rich_help_panel="Writing")
 
 Table = Annotated[
     str,
@@ -16,92 +20,59 @@ Table = Annotated[
 Tables = Annotated[list[str], typer.Argument(metavar="FILE", help=Table.__metadata__[0].help)]
 Members = Annotated[
     list[str] | None,
-    typer.Option(
+    _reading(
         "--members",
         metavar="A,B,...",
-        rich_help_panel=_IN,
         help="Columns to combine: names or patterns such as 'kmeans_*'; repeatable. "
         "Default: every column that looks like a clustering; ignored columns are listed.",
     ),
 ]
 Id = Annotated[
     str | None,
-    typer.Option(
+    _reading(
         "--id",
         metavar="COLUMN",
-        rich_help_panel=_IN,
         help="Column of row identifiers. Default: the first column, if it is named like an ID or unique in every row.",
     ),
 ]
 Truth = Annotated[
     str | None,
-    typer.Option(
+    _reading(
         "--truth",
         metavar="COLUMN",
-        rich_help_panel=_IN,
         help="Column of known classes, used for scores only. Default: a column named class, truth, target or *_true.",
     ),
 ]
 IgnoredTruth = Annotated[
     str | None,
-    typer.Option(
+    _reading(
         "--truth",
         metavar="COLUMN",
-        rich_help_panel=_IN,
         help="Column of known classes, not used as a member. Default: a column named class, truth, target or *_true.",
     ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(
-        "--keep", metavar="A,B,...", rich_help_panel=_OUT, help="Additional columns to copy to the output; repeatable."
-    ),
+    _writing("--keep", metavar="A,B,...", help="Additional columns to copy to the output; repeatable."),
 ]
 Noise = Annotated[
-    str,
-    typer.Option(
-        "--noise",
-        metavar="KIND",
-        rich_help_panel=_IN,
-        help="How to treat negative labels: missing, or cluster (one cluster).",
-    ),
+    str, _reading("--noise", metavar="KIND", help="How to treat negative labels: missing, or cluster (one cluster).")
 ]
 Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="FORMAT", rich_help_panel=_IN, help="File format, if not clear from the extension."
-    ),
+    str | None, _reading("--format", metavar="FORMAT", help="File format, if not clear from the extension.")
 ]
-Delimiter = Annotated[
-    str | None,
-    typer.Option("--delimiter", metavar="CHAR", rich_help_panel=_IN, help="Column delimiter of a text file."),
-]
+Delimiter = Annotated[str | None, _reading("--delimiter", metavar="CHAR", help="Column delimiter of a text file.")]
 Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        rich_help_panel=_IN,
-        help="Whether the first line holds column names. Default: detected.",
-    ),
+    bool | None, _reading("--header/--no-header", help="Whether the first line holds column names. Default: detected.")
 ]
 Encoding = Annotated[
-    str | None,
-    typer.Option("--encoding", metavar="NAME", rich_help_panel=_IN, help="Encoding of a text file. Default: UTF-8."),
+    str | None, _reading("--encoding", metavar="NAME", help="Encoding of a text file. Default: UTF-8.")
 ]
 Sheet = Annotated[
-    str | None,
-    typer.Option(
-        "--sheet", metavar="NAME", rich_help_panel=_IN, help="Sheet of an Excel workbook. Default: the first."
-    ),
+    str | None, _reading("--sheet", metavar="NAME", help="Sheet of an Excel workbook. Default: the first.")
 ]
 MemoryLimit = Annotated[
-    str | None,
-    typer.Option(
-        "--memory-limit",
-        metavar="SIZE",
-        rich_help_panel=_IN,
-        help="Memory limit, such as 2GB; larger data spill to disk.",
-    ),
+    str | None, _reading("--memory-limit", metavar="SIZE", help="Memory limit, such as 2GB; larger data spill to disk.")
 ]
 NMembers = Annotated[int, typer.Option("--n-members", "-m", metavar="N", min=1, help="Number of members to generate.")]
 Generators = Annotated[
@@ -126,13 +97,8 @@ Scale = Annotated[str, typer.Option("--scale", metavar="KIND", help="Feature sca
 KnownClasses = Annotated[
     str | None, typer.Option("--truth", metavar="COLUMN", help="Column of known classes, copied to the output.")
 ]
-Report = Annotated[
-    str | None, typer.Option("--report", metavar="FILE", rich_help_panel=_OUT, help="Write an HTML report.")
-]
-Summary = Annotated[
-    str | None,
-    typer.Option("--summary", metavar="FILE", rich_help_panel=_OUT, help="Write the data of the report as JSON."),
-]
+Report = Annotated[str | None, _writing("--report", metavar="FILE", help="Write an HTML report.")]
+Summary = Annotated[str | None, _writing("--summary", metavar="FILE", help="Write the data of the report as JSON.")]
 FitRows = Annotated[
     int | None,
     typer.Option(
@@ -150,23 +116,13 @@ KRange = Annotated[
         help="Range of the number of clusters of each member. Default: 2 to 2 sqrt(rows), 2:100 on samples.",
     ),
 ]
-Output = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE", rich_help_panel=_OUT, help="Output file; - for standard output."),
-]
+Output = Annotated[str | None, _writing("--output", "-o", metavar="FILE", help="Output file; - for standard output.")]
 OutputFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--output-format",
-        metavar="FORMAT",
-        rich_help_panel=_OUT,
-        help="Output format, if not clear from the extension.",
-    ),
+    str | None, _writing("--output-format", metavar="FORMAT", help="Output format, if not clear from the extension.")
 ]
-Force = Annotated[bool, typer.Option("--force", rich_help_panel=_OUT, help="Overwrite existing files.")]
+Force = Annotated[bool, _writing("--force", help="Overwrite existing files.")]
 Seed = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", min=0, help="Random seed; the same seed gives the same result."),
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Random seed; the same seed gives the same result.")
 ]
 Like = Annotated[
     str | None,
@@ -198,3 +154,24 @@ Groups = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress, notes and warnings.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+READING = {
+    "format": Format,
+    "delimiter": Delimiter,
+    "header": Header,
+    "encoding": Encoding,
+    "sheet": Sheet,
+    "memory_limit": MemoryLimit,
+}
+"""The options by which a table is read, named like the fields of `Source`."""
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options by which a table is read to a command, which receives them as `**reading`."""
+    signature = inspect.signature(command)
+    own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    added = [inspect.Parameter(name, own[-1].kind, default=None, annotation=kind) for name, kind in READING.items()]
+    # typer reads options from the signature and from the annotations.
+    command.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    command.__annotations__ |= READING
+    return command

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.checks import check_choice
 from quorate.cli.join_tables import join_tables
 from quorate.cli.output import note
@@ -17,7 +16,7 @@ from quorate.columns.column_roles import ColumnRequest, ColumnRoles, feature_rol
 from quorate.errors import issue
 from quorate.labels import Noise
 from quorate.tables.counted_table import CountedTable
-from quorate.tables.io import STREAM, LabelTable, open_table, resolve
+from quorate.tables.io import STREAM, LabelTable, open_limited, resolve
 
 
 @dataclass(frozen=True)
@@ -48,24 +47,14 @@ class Source:
     @contextmanager
     def open(self) -> Iterator[LabelTable]:
         """Open the table; the memory limit holds inside the block."""
-        with ExitStack() as stack:
-            if self.memory_limit is not None:
-                stack.enter_context(limited_memory(self.memory_limit))
-            if self.others:
-                tables = [replace(self, file=file, others=()) for file in (self.file, *self.others)]
-                yield stack.enter_context(open_table(stack.enter_context(join_tables(tables))))
-                return
-            yield stack.enter_context(
-                open_table(
-                    self.file,
-                    format=self.format,
-                    delimiter=self.delimiter,
-                    header=self.header,
-                    encoding=self.encoding,
-                    sheet=self.sheet,
-                    memory_limit=self.memory_limit,
-                )
-            )
+        if self.others:
+            tables = [replace(self, file=file, others=()) for file in (self.file, *self.others)]
+            with join_tables(tables) as joined, open_limited(joined, memory_limit=self.memory_limit) as table:
+                yield table
+            return
+        text = {name: getattr(self, name) for name in ("format", "delimiter", "header", "encoding", "sheet")}
+        with open_limited(self.file, memory_limit=self.memory_limit, **text) as table:
+            yield table
 
     def request(self, table: LabelTable) -> ColumnRequest:
         """Return the roles of columns that the options give."""

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice, check_integer, nearest_name
 from quorate._utils.optional_imports import import_extra
@@ -36,7 +35,7 @@ from quorate.tables.io import (
     check_output,
     connect,
     explained,
-    open_table,
+    open_limited,
     output_format,
     quote_name,
     resolve,
@@ -279,21 +278,9 @@ def cluster_file(
     check_output(out, force=force, source=path)
     output_format(out)
     import_extra("pyarrow", "Clustering files")
-    with ExitStack() as stack:
-        if memory_limit is not None:
-            stack.enter_context(limited_memory(memory_limit))
-        table = stack.enter_context(
-            open_table(
-                path,
-                format=format,
-                delimiter=delimiter,
-                header=header,
-                encoding=encoding,
-                sheet=sheet,
-                memory_limit=memory_limit,
-                threads=threads,
-            )
-        )
+    text = {"delimiter": delimiter, "header": header, "encoding": encoding}
+    limits: Any = {"memory_limit": memory_limit, "threads": threads}
+    with open_limited(path, format=format, sheet=sheet, **text, **limits) as table:
         roles = feature_roles(table, resolve(table, ColumnRequest(features)), find_id=False)
         roles.warn()
         kept_columns = table.columns if keep is None else resolve(table, ColumnRequest(keep=keep)).keep

@@ -7,7 +7,6 @@ blocks. The answer of each pattern is then joined to its rows, which never leave
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._runtime.memory import available_memory, format_bytes
-from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate._utils.checks import check_choice
 from quorate.algorithms.answer import Answer
@@ -35,7 +33,7 @@ from quorate.row_similarity import group_sizes
 from quorate.tables.counted_table import CountedTable, StoredPartition
 from quorate.tables.engines.frame_engine import OpenFrame, count_labels, open_frame
 from quorate.tables.engines.memory_engine import with_columns
-from quorate.tables.io import LabelTable, check_output, explained, open_table, output_format, resolve, write_table
+from quorate.tables.io import LabelTable, check_output, explained, open_limited, output_format, resolve, write_table
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus, check_blockwise, fit_blocks
 from quorate.tables.out_of_core.duckdb_patterns import store_answer, store_patterns
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
@@ -354,21 +352,9 @@ def consensus_file(
     check_output(out, force=force, source=path)
     output_format(out)
     estimator = make_method(method, n_clusters, params)
-    with ExitStack() as stack:
-        if memory_limit is not None:
-            stack.enter_context(limited_memory(memory_limit))
-        table = stack.enter_context(
-            open_table(
-                path,
-                format=format,
-                delimiter=delimiter,
-                header=header,
-                encoding=encoding,
-                sheet=sheet,
-                memory_limit=memory_limit,
-                threads=threads,
-            )
-        )
+    text = {"delimiter": delimiter, "header": header, "encoding": encoding}
+    limits: Any = {"memory_limit": memory_limit, "threads": threads}
+    with open_limited(path, format=format, sheet=sheet, **text, **limits) as table:
         # The answer is joined to all rows, so that no column of row IDs is needed.
         columns = label_roles(table, resolve(table, ColumnRequest(members)), find_id=False)
         columns.warn()

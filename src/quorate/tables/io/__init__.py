@@ -16,7 +16,7 @@ from quorate.tables.io.label_table import (
     quote_text,
     resolve,
 )
-from quorate.tables.io.reading import connect, escaped, find_files, open_table
+from quorate.tables.io.reading import connect, escaped, find_files, open_limited, open_table
 from quorate.tables.io.writing import (
     check_ending,
     check_output,
@@ -44,6 +44,7 @@ __all__ = [
     "find_format",
     "make_folder",
     "match_columns",
+    "open_limited",
     "open_table",
     "output_format",
     "quote_name",

@@ -12,14 +12,15 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._runtime.memory import memory_limit as limited_memory
 from quorate._runtime.memory import parse_bytes
 from quorate._runtime.temporary_files import temporary_folder
 from quorate._utils.checks import check_integer
@@ -95,6 +96,17 @@ def open_table(
             numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
         on_failure.pop_all()
     return LabelTable(shown, kind, connection, tuple(columns), numbered_view=numbered, resources=resources)
+
+
+@contextmanager
+def open_limited(
+    path: str | Path, *, memory_limit: int | float | str | None = None, **options: Any
+) -> Iterator[LabelTable]:
+    """Open a table with options of `open_table`; the memory limit also holds for computations inside the block."""
+    with ExitStack() as stack:
+        if memory_limit is not None:
+            stack.enter_context(limited_memory(memory_limit))
+        yield stack.enter_context(open_table(path, memory_limit=memory_limit, **options))
 
 
 def _with_plain_name(file: Path, resources: ExitStack) -> Path:

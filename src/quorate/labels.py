@@ -342,6 +342,7 @@ def _frame_column(series: Any) -> Vector:
     native = series.to_native()
     if series.dtype == nw.Categorical and hasattr(native, "cat") and hasattr(native.cat, "categories"):
         # pandas: categories may be of any type, so they are returned as objects, with None for missing.
+        # Code -1, missing, takes the last value.
         values = np.array([*native.cat.categories, None], dtype=object)
         return np.asarray(values[np.asarray(native.cat.codes)])
     if series.dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has no such numbers
@@ -351,6 +352,7 @@ def _frame_column(series: Any) -> Vector:
     if series.dtype.is_float():
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype.is_integer():
+        # Masked integers keep their type; a float would lose digits beyond 2**53.
         return np.ma.MaskedArray(series.fill_null(0).to_numpy(), mask=series.is_null().to_numpy())
     if series.dtype in (nw.Categorical, nw.Enum):
         series = series.cast(nw.String)
@@ -380,9 +382,11 @@ def encode(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64
     if not vector.dtype.isnative:  # kernels read native byte order only
         vector = vector.astype(vector.dtype.newbyteorder("="))
     kind = vector.dtype.kind
+    # Numbers beyond int64 are compared as Python integers.
     if vector.dtype == np.uint64 and _extent(vector)[1] > np.iinfo(np.int64).max:
         vector, kind = vector.astype(object), "O"
     if isinstance(vector, np.ma.MaskedArray):
+        # Only masked integers need the mask; floats and objects have NaN and None.
         if kind in "iub" and vector.mask.any():
             where = ~np.ma.getmaskarray(vector)
             present = vector.data[where]
@@ -436,6 +440,7 @@ def _encode_integers(vector: Vector, noise: Noise) -> LabelColumn:
     if high - low >= _TABLE_SIZE:
         return _sorted_column(vector, noise)
     occurs = np.zeros(high - low + 1, dtype=bool)
+    # In blocks, so that no copy of the whole vector is made.
     for start in range(0, len(vector), _BLOCK):
         occurs[vector[start : start + _BLOCK].astype(np.int64) - low] = True
     values = low + np.flatnonzero(occurs)
@@ -463,10 +468,12 @@ def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[
     present = vector[~missing]
     if present.dtype == np.float16:  # its range ends far below 2**63
         present = present.astype(np.float64)
+    # Whole numbers in a float column are integers, as they were before a missing value made them floats.
     if np.all(present == np.floor(present)) and np.all(np.abs(present) < 2.0**63):
         return _sorted_column(present.astype(np.int64), noise, ~missing)
     column = _sorted_column(present, noise, ~missing)
     n_present = len(present) if row_counts is None else int(row_counts[~missing].sum())
+    # More than half of the values differ: a feature, not labels.
     if len(column.levels) > n_present / 2:
         raise _FeatureError(name, f"{len(column.levels)} distinct fractional numbers in {n_present} rows")
     return column
@@ -509,6 +516,7 @@ def _noise_levels(values: Vector, noise: Noise) -> tuple[Vector, NDArray[np.int6
     if not is_noise.any():
         return values, np.arange(len(values))
     regular = values[~is_noise]
+    # Noise is -1 here, before all other codes.
     codes = np.where(is_noise, -1, np.cumsum(~is_noise) - 1)
     if noise == "missing":
         return regular, codes
@@ -520,6 +528,7 @@ def _encode_objects(
 ) -> LabelColumn:
     """Return the column of Python objects: all text or all numbers; None, NaN and NA are missing."""
     index: dict[Any, int] = {}
+    # A dictionary finds distinct objects in one pass; sorting could fail on mixed types.
     try:
         distinct_of = np.fromiter(
             (index.setdefault(value, len(index)) for value in vector.tolist()), np.int64, len(vector)
@@ -530,6 +539,7 @@ def _encode_objects(
         ) from None
     present = np.array([not _is_missing(value) for value in index], dtype=bool)
     values = [_number_or_text(value, name) for value, is_label in zip(index, present, strict=True) if is_label]
+    # Integers and floats may mix, text and numbers may not.
     kinds = {type(value) for value in values}
     if len(kinds) > 1 and str in kinds:
         raise InputError(
@@ -596,6 +606,7 @@ def codes_among(vector: Vector, name: str, noise: Noise, levels: Vector) -> NDAr
     column = encode(vector, name, "missing" if noise == "singletons" else noise)
     position = {value: code for code, value in enumerate(levels.tolist())}
     codes = np.array([position.get(value, -1) for value in column.levels.tolist()], dtype=np.int64)
+    # Code -1 takes the last entry, which is -1, too.
     return np.append(codes, -1)[column.digits(slice(None))]
 
 

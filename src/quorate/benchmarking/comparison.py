@@ -156,10 +156,12 @@ def bench(
     about = _about(protocol, gathered)
     with open_results(folder, about, n_jobs) as store:
         _note_methods(store, contestants)
+        # Finished measurements are never repeated.
         todo = [cell for cell in cells(protocol, gathered, contestants) if cell.key not in store]
         if todo:  # workers load kernels from the cache on disk, so that compiling does not count as time of a method
             for contestant in contestants:
                 _warm_up(contestant)
+        # A generator: ensembles are drawn when a worker is free.
         tasks = _tasks(todo, protocol, gathered, contestants, store)
         finished = track(run_in_workers(measure, tasks, n_jobs, protocol.timeout), len(todo), "Comparing", progress)
         with closing(finished):  # type: ignore[type-var]
@@ -243,6 +245,7 @@ def _tasks(
         pool = by_name[cell.pool]
         labels = pool.draw(cell.n_members, cell.draw, protocol.seed)
         ks = tuple(sorted({pool.n_classes, *protocol.grid}))
+        # The seed depends on the draw, not on the method, so that all methods see the same.
         seed = int(np.random.default_rng([protocol.seed, cell.draw]).integers(2**31))
         skipped = reason_to_skip(cell, protocol, finished)
         yield Task(cell, by_method[cell.method], labels, pool.classes, ks, seed, skipped)
@@ -250,6 +253,7 @@ def _tasks(
 
 def reason_to_skip(cell: Cell, protocol: Protocol, finished: Mapping[str, Piece]) -> str:
     """Return why a cell is skipped: an earlier one of the same pool, not larger, exceeded the time limit."""
+    # Any smaller ensemble that exceeded the limit excuses this one.
     for size in protocol.n_members:
         for draw in range(cell.draw + 1):
             before = replace(cell, n_members=size, draw=draw)
@@ -266,6 +270,7 @@ def measure(task: Task) -> Piece:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _warm_up(task.contestant)
+        # Time and memory of the method alone, without scoring.
         with peak_memory() as memory:
             start = time.perf_counter()
             answer = task.contestant.answer(task.labels, task.ks, task.seed)

@@ -54,6 +54,7 @@ class Registered:
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
         """Solve once, and cut at every k."""
+        # One solution serves all numbers of clusters.
         method = make_method(self.method, ks[0], self.params)
         if "random_state" in method.get_params() and "random_state" not in self.params:
             method.set_params(random_state=seed)
@@ -103,6 +104,7 @@ class Function:
 
     def answer(self, labels: Labels, ks: Sequence[int], seed: int) -> Ints:
         """Call it for every k, after seeding NumPy's global random state."""
+        # Looked up in every process: functions in files cannot be pickled.
         function = find_function(self.function) if isinstance(self.function, str) else self.function
         columns = []
         for k in ks:
@@ -142,6 +144,7 @@ class Program:
         output = folder / f"answer_{k}.csv"
         values = {"labels": str(table), "output": str(output), "k": str(k), "seed": str(seed)}
         words = [word.format(**values) for word in shlex.split(self.command)]
+        # The exit code decides, not what the program prints.
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0 or not output.exists():
             message = (done.stderr or done.stdout).strip().splitlines()
@@ -163,6 +166,7 @@ def _checked(answer: Any, n_rows: int) -> Ints:
         )
     labeled = answer >= 0 if answer.dtype.kind in "if" else np.ones(n_rows, dtype=bool)
     codes = np.full(n_rows, -1, dtype=np.int64)
+    # Any labels become codes from 0.
     codes[labeled] = np.unique(answer[labeled], return_inverse=True)[1]
     return codes
 
@@ -178,6 +182,7 @@ def find_function(where: str) -> Callable[..., Any]:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        # Registered, so that pickling finds functions of the file.
         sys.modules.setdefault(path.stem, module)
         spec.loader.exec_module(module)
     else:
@@ -240,6 +245,7 @@ def make_contestant(method: Any, name: str | None = None) -> Contestant:
         return Function(name or method.rpartition(":")[2], method)
     estimator, *settings = method.split() or [""]
     params = dict(_setting(setting) for setting in settings)
+    # An unknown parameter fails now, not in a worker.
     make_method(estimator, 2, params)
     return Registered(name or method, estimator, params)
 

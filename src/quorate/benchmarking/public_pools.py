@@ -46,6 +46,7 @@ class Pool:
 
     def draw(self, n_members: int, draw: int, seed: int) -> NDArray[np.int32]:
         """Return the (n, n_members) labels of one draw, which the pool, the numbers and the seed determine."""
+        # Every draw has its own stream, independent of the others.
         random = np.random.default_rng([seed, zlib.crc32(self.name.encode()), n_members, draw])
         chosen = random.choice(self.labels.shape[1], n_members, replace=False)
         return np.ascontiguousarray(self.labels[:, chosen])
@@ -68,6 +69,7 @@ def make_pool(name: str, labels: Any, classes: Any) -> Pool:
     """Make a pool of labels (rows x members, or one vector per member) and classes of any type."""
     vectors, _ = split_members(labels)
     columns = [encode(vector, f"member {j} of {name}", "missing") for j, vector in enumerate(vectors)]
+    # Negative classes are classes, not noise.
     truth = encode(np.ma.asanyarray(classes).ravel(), f"classes of {name}", "cluster").digits(slice(None))
     lengths = {len(vector) for vector in vectors}
     if lengths != {len(truth)}:
@@ -180,6 +182,7 @@ def _from_table(path: Path, truth: str | None) -> Pool:
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], truth: str | None) -> Pool:
+    # Vectors are classes, matrices are clusterings.
     matrices = {name: array for name, array in arrays.items() if array.ndim == 2 and min(array.shape) > 1}
     vectors = {name: array for name, array in arrays.items() if array.size == max(array.shape, default=0) > 1}
     class_name = _find_name(tuple(vectors), (truth,) if truth else CLASS_NAMES)

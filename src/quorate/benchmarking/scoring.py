@@ -18,6 +18,7 @@ def class_counts(ens: Ensemble, classes: NDArray[Any]) -> Floats:
     """Return the (m, classes) number of rows of each pattern in each class."""
     code = np.unique(classes, return_inverse=True)[1]
     n_classes = int(code.max()) + 1
+    # One number per pattern and class, counted in one pass.
     cell = ens.row_pattern.astype(np.int64) * n_classes + code
     counts = np.bincount(cell, minlength=ens.n_patterns * n_classes)
     return counts.reshape(ens.n_patterns, n_classes).astype(np.float64)
@@ -43,6 +44,7 @@ def score_columns(labels: NDArray[Any], counts: Floats) -> dict[str, Floats]:
 
 def score_rows(labels: NDArray[Any], classes: NDArray[np.int64]) -> dict[str, Floats]:
     """Return the scores of (n, columns) labels against (n,) classes of rows; rows without a label are one cluster."""
+    # Rows without a label become one cluster more.
     labels = labels - np.minimum(labels.min(axis=0), 0)
     n_classes = int(classes.max()) + 1
     cluster, column = _stacked(labels)
@@ -54,6 +56,7 @@ def score_rows(labels: NDArray[Any], classes: NDArray[np.int64]) -> dict[str, Fl
 def _stacked(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return labels that are unique over all columns, column after column, and the column of each label."""
     widths = labels.max(axis=0).astype(np.int64) + 1
+    # Clusters of all columns are numbered one after the other, so that one product gives all tables.
     offsets = np.concatenate([[0], np.cumsum(widths)])
     return (labels + offsets[:-1]).T.ravel().astype(np.int64), np.repeat(np.arange(labels.shape[1]), widths)
 
@@ -74,6 +77,7 @@ def _score_tables(tables: Floats, column: NDArray[np.int64], n_columns: int) -> 
     together, pairs = sum_by_column(_pairs(tables).sum(axis=1)), sum_by_column(_pairs(size))
     of_classes, all_pairs = _pairs(of_class).sum(), max(float(_pairs(total)), 1.0)
     expected, most = pairs * of_classes / all_pairs, (pairs + of_classes) / 2
+    # Where chance gives all there is, the score is 1 by convention.
     apart = most - expected
     scores["ari"] = np.divide(together - expected, apart, out=np.ones(n_columns), where=np.abs(apart) > 1e-12 * most)
     return scores

@@ -47,6 +47,7 @@ def run_cluster(
     """Read features, cluster, write and print; `plane` are the two columns of the axes of the report's plot."""
     check_consensus_method(recipe.estimator.method)
     outputs.check(source.file, json=json)
+    # Missing packages are reported before the table is read.
     import_extra("pyarrow", "Clustering files")
     with source.open() as opened, row_progress(quiet=quiet) as progress:
         axes = None if plane is None else split_names([plane], opened)
@@ -64,6 +65,7 @@ def run_cluster(
             progress=progress,
             traced=_traced(opened, columns, axes),
         )
+        # With -q and -o nothing is shown, so that no summary is computed.
         shown = json or outputs.output is None or not quiet
         summary = _summary(source, columns, outputs, axes, clusters) if shown or outputs.described else None
     if outputs.model is not None:
@@ -84,6 +86,7 @@ def run_assign(source: Source, model: str, outputs: Outputs, *, quiet: bool, jso
     import_extra("pyarrow", "Clustering files")
     sizes = np.zeros(fitted.n_clusters + 1, dtype=np.int64)
     with source.open() as opened, row_progress(quiet=quiet) as progress:
+        # The model names its features; known classes do not matter here.
         request = replace(source.request(opened), members=list(fitted.features), truth=None)
         keep = feature_roles(opened, request).keep
         label_table(
@@ -137,6 +140,7 @@ def _summary(
 @contextmanager
 def row_progress(*, quiet: bool) -> Iterator[Progress | None]:
     """Show the number of processed rows, the speed and the time left on standard error, if that is a terminal."""
+    # Progress goes to a terminal only, so that logs stay clean.
     if quiet or not sys.stderr.isatty():
         yield None
         return

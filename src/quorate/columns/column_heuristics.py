@@ -139,9 +139,11 @@ def one_hot_clusterings(columns: Sequence[NDArray[Any]]) -> int | None:
     numbers = [cells for cells in map(as_numbers, columns) if cells is not None]
     if len(numbers) < max(len(columns), 3):
         return None
+    # Missing cells are neither 0 nor 1.
     cells = np.ma.filled(np.ma.column_stack(numbers), np.nan)
     if not np.isin(cells, (0, 1)).all():
         return None
+    # Position of the k-th 1 in each row: the same column boundary in all rows ends a clustering.
     n_set = np.cumsum(cells, axis=1).astype(np.int64)
     boundaries = n_set[0][np.all(n_set == n_set[0], axis=0)]  # numbers of ones that all rows reach in the same column
     n_codes = int(n_set[0, -1])

@@ -34,6 +34,7 @@ def role_message(
 ) -> QuorateWarning:
     """Return the message of a decision or a doubt about columns; `by_name`: the caller can list the members."""
     problem, hint = _ROLES[code](columns, table, **figures)
+    # A caller who cannot list members by name gets another hint.
     return QuorateWarning(problem, code=code, hint=USE_DICTIONARY if hint is USE_MEMBERS and not by_name else hint)
 
 
@@ -252,6 +253,7 @@ def feature_problem(X: Any) -> InputError | None:
     numbers = {name: as_numbers(cells) for name, cells in columns.items()}
     text = [name for name, cells in numbers.items() if cells is None]
     if text:
+        # An example of a cell that is not a number helps to find it.
         example = next(cell for cell in columns[text[0]] if not isinstance(cell, float))
         return InputError(
             f"Features must be numbers; {_inside(subject(text))} not numeric (e.g. {example!r}).",

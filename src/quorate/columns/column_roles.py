@@ -145,6 +145,7 @@ class FrameColumns:
     @cached_property
     def head(self) -> dict[str, NDArray[Any]]:
         """The first rows: the cells of each column, None or NaN where they are missing."""
+        # One row more than needed shows whether there are others.
         first = _collected(self.frame.head(head_rows(len(self.columns)) + 1))
         return {name: _cells(first, name) for name in self.columns}
 
@@ -158,6 +159,7 @@ class FrameColumns:
         import narwhals as nw
 
         parts = [nw.len().alias("n")]
+        # One query counts all columns, because every query reads the whole frame.
         for j, name in enumerate(names):
             parts += [nw.col(name).n_unique().alias(f"distinct_{j}"), nw.col(name).null_count().alias(f"missing_{j}")]
         counted = _collected(self.frame.select(*parts)).to_dict(as_series=False)
@@ -177,6 +179,7 @@ class FrameColumns:
 def _cells(frame: Any, name: str) -> NDArray[Any]:
     """Return a column of a frame in memory as objects."""
     try:
+        # None at the end forces objects, also for columns of equal-length lists.
         return np.array([*frame.get_column(name).to_list(), None], dtype=object)[:-1]
     except UnicodeDecodeError:
         raise InputError(
@@ -258,6 +261,7 @@ def label_roles(
         Whether columns are judged by their values; otherwise every column without another role by name is a member.
     """
     given = _given_roles(table, request, "members")
+    # Listed members need no reading at all.
     if given.listed and not find_id:
         return given
     n_members = len(given.members) if given.listed else len(table.columns)
@@ -267,6 +271,7 @@ def label_roles(
     if given.listed:
         return _finished(replace(given, id=row_id, decisions=tuple(decisions)))
     free = [name for name in _free(table, given) if name != row_id]
+    # Roles by name come first; they need no values.
     classes = [name for name in free if is_class(name)]
     free = [name for name in free if name not in classes]
     decisions += [RoleNote("class-columns", tuple(classes))] if classes else []
@@ -275,24 +280,29 @@ def label_roles(
         if not free:
             raise no_members(table.path, ())
         return _finished(replace(given, members=tuple(free), id=row_id, truth=truth, decisions=tuple(decisions)))
+    # A table of answers only is combined; among other columns, answers are results of an earlier run.
     answers = [name for name in free if is_answer(name)]
     if 0 < len(answers) < len(free):
         decisions.append(RoleNote("answer-columns", tuple(answers)))
         free = [name for name in free if name not in answers]
     dates = [name for name in free if holds_dates(table.head[name])]
     rest = [name for name in free if name not in dates]
+    # A table that is mostly dates is refused later; a few dates are ignored.
     if dates and outnumbered(dates, rest):
         decisions.append(RoleNote("date-columns", tuple(dates)))
         free = rest
+    # Columns of many different values: identifiers or features.
     diverse = _diverse_columns(table, free)
     unique = [name for name, summary in diverse.items() if summary.is_identifier]
     decisions += [RoleNote("unique-columns", tuple(unique))] if unique else []
     features = {name: summary for name, summary in diverse.items() if name not in unique}
     members = tuple(name for name in free if name not in diverse)
     if not members:
+        # Decimal commas make numbers look like text, which deserves its own message.
         commas = _comma_columns(table, table.columns)
         if commas or not features:
             raise no_members(table.path, commas)
+    # As many features as clusterings: probably not a table of clusterings.
     if not outnumbered(features, members):
         refuse_features(table.path, features)
     if features:
@@ -331,6 +341,7 @@ def _given_roles(table: ColumnSource, request: ColumnRequest, parameter: str) ->
     members = tuple(dict.fromkeys(request.members or ()))
     if len(members) < len(request.members or ()):
         raise not_a_list(parameter, request.members)
+    # All unknown names in one message.
     unknown = [
         name for name in (*members, *request.keep, request.id, request.truth) if name not in (None, *table.columns)
     ]

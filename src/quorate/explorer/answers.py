@@ -53,6 +53,7 @@ _SHORT = 300
 def start(bench: Workbench) -> dict[str, Any]:
     """Return what the page needs only once: members, their agreement, methods, colors and points."""
     ens = bench.ensemble
+    # Similar members next to each other, so that the matrix shows blocks.
     order = seriate(bench.agreement)
     return {
         "name": bench.name,
@@ -103,6 +104,7 @@ def _points(bench: Workbench) -> dict[str, Any] | None:
 def _drawn(bench: Workbench) -> Ints:
     """Return the rows that are drawn as points: all, or a bounded number at regular intervals."""
     n_rows = bench.ensemble.n_rows
+    # At regular intervals, so that the sample does not change between requests.
     return np.arange(0, n_rows, max(1, -(-n_rows // POINTS_DRAWN)))
 
 
@@ -185,6 +187,7 @@ def python_code(bench: Workbench, query: Query, answer: Answer) -> str:
     ens = bench.ensemble
     noise = "" if ens.noise == "missing" else f", noise={ens.noise!r}"
     lines = ["import quorate as qt", *bench.python.splitlines(), "", f"ens = qt.Ensemble(labels{noise})"]
+    # The code names members only if some are disabled.
     if len(query.members) < ens.n_members:
         lines.append(f"ens = ens.select({list(query.members)!r})")
     settings = "".join(f", {name}={value!r}" for name, value in bench.settings(query).items())
@@ -214,6 +217,7 @@ def diagnostics_view(answer: Answer) -> dict[str, Any]:
         }
     if isinstance(cuts, PortfolioCuts):
         candidates = candidate_values(cuts.chosen(k).candidates)
+    # The default shows the graph that it compared.
     graph = cuts.graph if isinstance(cuts, PortfolioCuts) else cuts
     eigenvalues = graph.spectrum(1).values if isinstance(graph, TransferCut) else None
     return {
@@ -238,6 +242,7 @@ def contingency_view(bench: Workbench, first: int, second: int) -> dict[str, Any
     ens = bench.ensemble
     codes = member_codes(ens, second).astype(np.int64)
     table = contingency(ens, first, codes)
+    # Clusters without shared rows have empty columns.
     table = np.pad(table, ((0, 0), (0, len(ens.levels[second]) - table.shape[1])))
     return {
         "left": [str(level)[:_SHORT] for level in ens.levels[first].tolist()],
@@ -253,6 +258,7 @@ def compare_view(bench: Workbench, left: Clustering, right: Clustering) -> dict[
     table = _table(a, b, len(left_names), len(right_names))
     equal_counts = np.ones(bench.ensemble.n_rows)
     both = (a >= 0) & (b >= 0)
+    # One-to-one matching with most shared rows: rows outside of it have moved.
     matched, partner = linear_sum_assignment(-table)
     partner_of = np.full(len(left_names), -2)
     partner_of[matched] = partner
@@ -297,6 +303,7 @@ def truth_of(bench: Workbench) -> Clustering:
 
 def _codes(values: Sequence[str]) -> tuple[Ints, list[str]]:
     names, codes = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
+    # An empty name stands for no class and sorts first.
     if names[0] == "":  # no class
         return codes.astype(np.int64) - 1, names[1:].tolist()
     return codes.astype(np.int64), names.tolist()
@@ -318,7 +325,9 @@ def rows_view(bench: Workbench, answer: Answer, selected: Ints | None, offset: i
     rows = np.arange(bench.ensemble.n_rows) if selected is None else selected
     most = min(offset + limit, len(rows))
     if most < len(rows):  # only the rows up to this page have to be sorted
+        # Partial sorting: only the rows up to this page are ordered.
         close = np.argpartition(certainty[rows], most)[:most]
+        # Ties at the boundary belong to the candidates, so that pages do not overlap.
         ties = np.flatnonzero(certainty[rows] <= certainty[rows[close]].max(initial=0.0)) if most else close
         rows_close = rows[ties]
     else:

@@ -39,6 +39,7 @@ class Job:
 
     async def wait(self, disconnected: Callable[[], Awaitable[bool]]) -> Any:
         """Return the result of the work, or raise its error; cancel it once the client has disconnected."""
+        # Polling, because a browser that leaves is noticed only when asked.
         while not (await asyncio.wait([self._done], timeout=_POLL_SECONDS))[0]:
             if await disconnected():
                 self.cancel()
@@ -67,11 +68,13 @@ class Job:
         self._settle(None, Cancelled())
 
     def _run(self, slots: SimpleQueue[None]) -> None:
+        # Wait for a slot, but notice cancellation.
         while not self._take(slots):
             if self.cancelled:
                 return
         try:
             self.check()
+            # Both cancellation and progress reach the kernels through context variables.
             with threads.cancelled_by(self.check), progress(self.on_progress):
                 self._settle(self.work(self), None)
         except BaseException as error:
@@ -87,6 +90,7 @@ class Job:
         return True
 
     def _settle(self, value: Any, error: BaseException | None) -> None:
+        # Futures belong to the event loop and are settled there.
         def settle() -> None:
             if self._done.done():
                 return
@@ -118,6 +122,7 @@ class Jobs:
         `disconnected` returns whether the client has left.
         """
         key = (tab, part)
+        # A newer request makes the older one useless.
         self.cancel(tab, part)
         job = Job(work)
         self._newest[key] = job
@@ -125,6 +130,7 @@ class Jobs:
         try:
             return await job.wait(disconnected)
         finally:
+            # A newer job may have replaced this one already.
             if self._newest.get(key) is job:
                 del self._newest[key]
 

@@ -45,6 +45,7 @@ def offered_methods() -> tuple[MethodInfo, ...]:
     """Return the methods that a page offers, the default first."""
     registered = methods()
     default = next(info for info in registered if info.name == DEFAULT_METHOD)
+    # "auto" first: it is what most users want.
     return (replace(default, name=AUTO), *registered)
 
 
@@ -66,6 +67,7 @@ def parse_query(data: Any, n_members: int) -> Query:
         )
     k = fields.get("k")
     members = fields.get("members")
+    # No list means all members.
     chosen = range(n_members) if members is None else _positions("members", members, n_members)
     if not chosen:
         raise InputError(
@@ -162,9 +164,11 @@ def _params(value: Any, method: str) -> tuple[tuple[str, Any], ...]:
                 f"{method} has no parameter {_shown(name)}.{nearest_name(name, defaults)}", code="unknown-parameter"
             )
         params[name] = _value(name, given, defaults[name])
+    # Defaults are dropped, so that equal requests share one result.
     return tuple(sorted((name, given) for name, given in params.items() if given != defaults[name]))
 
 
+# The type of the default decides what is accepted; the method itself checks ranges.
 def _value(name: str, given: Any, default: Any) -> Any:
     """Return a parameter's value if it has the type of its default; the method checks the value itself."""
     if isinstance(default, bool):

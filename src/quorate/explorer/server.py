@@ -74,6 +74,7 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
 
     async def script(request: Request) -> Response:
         name = request.path_params["name"]
+        # Only files of the package: names never become paths.
         kind = _SCRIPTS.get(name.rpartition(".")[2])
         if kind is None or name not in _web_files():
             return _response(_error(404, "Unknown file."))
@@ -86,6 +87,7 @@ def make_app(bench: Workbench, token: str, port: int | None = None) -> Starlette
             return _response(_error(400, str(error)))
         return _response(await requests.reply(request.path_params["part"], data, request.is_disconnected))
 
+    # The token is part of the address, so that other local users cannot guess it.
     prefix = "/" + token
     app = Starlette(
         routes=[
@@ -114,6 +116,7 @@ class Guard:
         if scope["type"] != "http":
             return
 
+        # Security headers on every response, also on errors.
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 others = [(name, value) for name, value in message["headers"] if name.decode() not in _HEADERS]
@@ -129,14 +132,17 @@ class Guard:
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        # The host must be local and named once, which stops DNS rebinding.
         hosts = headers.get("host", [])
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             return False
+        # Requests from other pages carry their own origin.
         if any(origin != f"http://{hosts[0]}" for origin in headers.get("origin", [])):
             return False
         if headers.get("sec-fetch-site", ["same-origin"])[0] not in ("same-origin", "none"):
             return False
         given = scope["path"].split("/")[1] if scope["path"].count("/") >= 2 else ""
+        # Constant time, so that the token cannot be guessed by timing.
         return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.token.encode())
 
     def _is_own(self, host: str) -> bool:
@@ -163,6 +169,7 @@ async def _read(request: Request) -> Any:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise InputError("Requests must have content-type application/json.", code="content-type")
     body = b""
+    # Read in pieces, so that a large body is refused before it is in memory.
     async for piece in request.stream():
         body += piece
         if len(body) > _LARGEST_REQUEST:
@@ -370,6 +377,7 @@ def _rows(bench: Workbench, data: Any, job: Job) -> bytes:
 def _filtered(bench: Workbench, answer: Answer, fields: Any) -> Any:
     """Return the rows that pass all filters; None: all rows."""
     rows = None
+    # Filters by text and by selection first: they usually leave few rows.
     if fields.get("find") is not None:
         rows = answers.find_rows(bench, check_text("find", fields["find"]))
     if fields.get("polygon") is not None:

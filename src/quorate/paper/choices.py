@@ -59,6 +59,7 @@ def _far_off(differences: Mapping[tuple[str, str, str, str], float | None], choi
     """Return a table of large differences (by choice, method, dataset, k) and the choice that makes each smallest."""
     lines = []
     for (choice, method, dataset, k), difference in differences.items():
+        # Only differences that are large with our own choices.
         if choice != choices[0] or difference is None or abs(difference) <= _FAR_OFF:
             continue
         tried = ((other, differences.get((other, method, dataset, k))) for other in choices)
@@ -123,6 +124,7 @@ def _comparable(mine: Summaries, theirs: Summaries, slow: Collection[str]) -> tu
     shared: tuple[Summaries, Summaries] = ({}, {})
     for name in mine:
         cells = [{_cell(row) for row in rows[name]} for rows in (mine, theirs)]
+        # Columns in which the other results lack more than our slow methods.
         incomplete = {(dataset, k) for dataset, k, method, _ in cells[0] - cells[1] if method not in slow}
         both = {cell for cell in cells[0] & cells[1] if cell[:2] not in incomplete}
         for rows, shared_rows in zip((mine, theirs), shared, strict=True):

@@ -86,6 +86,7 @@ class DatasetPool:
         n_ill = round(ratio * self.members.shape[1])
         if n_ill == 0:
             return self.members
+        # The same members are replaced in every run, as in the paper.
         replaced = np.random.default_rng(self.spec.seed).choice(self.members.shape[1], n_ill, replace=False)
         labels = self.members.copy()
         labels[:, replaced] = self.ill[:, :n_ill]
@@ -93,6 +94,7 @@ class DatasetPool:
 
     def chosen(self, run: int) -> NDArray[np.int64]:
         """Return the (M,) members of the pool in the ensemble of a run, the same for every ratio of ill clusterings."""
+        # Chosen by dataset and run only: every ratio of ill clusterings uses the same members.
         rng = np.random.default_rng([self.spec.seed, zlib.crc32(self.dataset.encode()), run])
         return rng.choice(self.members.shape[1], self.spec.n_members, replace=False)
 

@@ -73,6 +73,7 @@ class Bench:
     def _member_labels(self) -> NDArray[np.int64]:
         """Return the (m, M) labels of the patterns by each member."""
         ids = self.ensemble.patterns.astype(np.int64)
+        # Cluster ids count over all members; each column starts at 0.
         return ids - ids.min(axis=0)
 
     def _sweep(self, method: Method, ks: tuple[int, ...]) -> NDArray[np.int64]:
@@ -84,6 +85,7 @@ class Bench:
     def _solve(self, method: Method) -> Sweep:
         """Return a function that cuts the ensemble, solved by a method, at given numbers of clusters."""
         ens = self.ensemble
+        # ECMC: one completion serves all three linkages.
         if method.estimator == ECMC.name:
             params = dict(method.params)
             tree = link_completion(ens, self._completion(params), params["linkage"])

@@ -72,6 +72,7 @@ def _run_dataset(
     progress: bool | None,
 ) -> None:
     """Make the missing measurements on one dataset."""
+    # Experiments share measurements; each is made once.
     needed = {
         item.key: item
         for experiment in selection.experiments
@@ -82,6 +83,7 @@ def _run_dataset(
         return
     pool = DatasetPool(spec, dataset, folder / POOLS, n_jobs, progress)
     pool.draw(ill=any(item.ratio > 0 for item in todo))
+    # One task per ensemble: all its methods share the ensemble and solved trees.
     groups: dict[tuple[float, int], list[Measurement]] = defaultdict(list)
     for item in todo:
         groups[item.ratio, item.run].append(item)

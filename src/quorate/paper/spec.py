@@ -153,6 +153,7 @@ class Spec:
                 code="other-version",
                 hint="Use another folder.",
             )
+        # JSON has lists where the spec has tuples.
         fields = {name: _as_tuples(value) for name, value in about.items() if name not in ("kind", "version")}
         methods = tuple(Method(**method) for method in about["methods"])
         slow = Slow(**{name: _as_tuples(value) for name, value in about["slow"].items()})

@@ -66,6 +66,7 @@ class Results:
         """
         runs = self.spec.runs if method is None else self.spec.runs_of(method)
         keys = {run: Measurement(dataset, ratio, run, method, same_k).key for run in range(runs)}
+        # A mean over some of the runs would be over other ensembles than those of other methods.
         if any(key not in self.pieces for key in keys.values()):
             return {}
         return {run: self.pieces[key] for run, key in keys.items() if self.pieces[key]["status"] == "ok"}
@@ -76,6 +77,7 @@ class Results:
         if not pieces:
             return {}
         over_k = np.array([piece[score] for piece in pieces])
+        # Best k of each run, as in the paper, or one k for all runs.
         best = over_k.max(axis=1) if self.best_k == "run" else over_k[:, np.argmax(over_k.mean(axis=0))]
         return {"best-k": best, "true-k": over_k[:, pieces[0]["k"].index(n_classes(dataset))]}
 

@@ -50,12 +50,14 @@ class FeatureProfile:
     def add(self, block: NDArray[Any]) -> None:
         """Add some rows (b, d), NaN where a number is missing."""
         self.infinite += (np.abs(block) > LARGEST_FEATURE).sum(axis=0)
+        # Everything that is not a finite number becomes the same NaN, whose bits are hashed.
         values = plain_values(block)
         gaps = np.isnan(values)
         moments = Moments.of(values)
         self.moments = moments if self.moments is None else self.moments + moments
         numbers = np.arange(self.n_rows, self.n_rows + len(values))
         self.n_rows += len(values)
+        # Rows with gaps are not in the sample, but counted.
         if self.missing == "drop":
             complete = ~gaps.any(axis=1)
             values, numbers = values[complete], numbers[complete]
@@ -81,6 +83,7 @@ class FeatureProfile:
 def plain_values(block: NDArray[Any]) -> Floats:
     """Return a copy of some rows as float64, with the same NaN for everything that is not a finite number."""
     values = np.array(block, dtype=np.float64, order="C")
+    # Written this way, NaN fails the comparison, too.
     values[~(np.abs(values) <= LARGEST_FEATURE)] = np.nan
     return values
 
@@ -110,6 +113,7 @@ def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering) -> Feat
         "`quorate combine`, qt.consensus_file or qt.consensus_frame",
     )
     scaling = choose_scaling(estimator.scale, moments)
+    # Gaps are filled with the mean in the sample, also where rows with gaps get no cluster later.
     rows = np.where(np.isnan(sample.rows), moments.center, sample.rows)
     scaled = replace(sample, rows=scaling.apply(rows))
     clusters = estimator.fit_sample(scaled, profile.n_used)

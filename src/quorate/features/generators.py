@@ -65,6 +65,7 @@ class Data:
     def number_of_clusters(self, rng: np.random.Generator, low: float) -> int:
         """Draw k uniformly from the range, but not below `low`, as far as there are rows enough."""
         most = int(2 * np.sqrt(self.n_rows))
+        # The range of the paper on all rows; on a part of them, at most 100.
         least, most = self.k_range or (2, min(most, MOST_CLUSTERS) if self.is_part else most)
         most = min(most, self.n_distinct)
         return int(rng.integers(min(max(least, int(np.ceil(low))), most), most + 1))
@@ -104,6 +105,7 @@ def draw_hmac(data: Data, rng: np.random.Generator) -> Draw:
     """
     low, high = data.spread * log_uniform(rng, 0.1, 0.5), data.spread * log_uniform(rng, 1.0, 2.0)
     model = HMAC(np.geomspace(low, high, 10), random_state=draw_seed(rng)).fit(data.X)
+    # Levels with one cluster, or with more than the paper allows, are not shown.
     fair = (model.n_clusters_by_level_ >= 2) & (model.n_clusters_by_level_ <= 2 * np.sqrt(data.n_rows))
     if fair.any():
         model.show(int(rng.choice(np.flatnonzero(fair))))
@@ -129,6 +131,7 @@ def draw_ill(data: Data, rng: np.random.Generator) -> Draw:
     """
     clustering = draw_kmeans(data, rng, low=np.sqrt(data.n_rows) if data.k_range is None else data.k_range[1] / 2)
     k = int(clustering.labels.max()) + 1
+    # At least two clusters become one, and at least one stays apart.
     n_merged = int(np.clip(round(rng.uniform(0.7, 0.99) * k), min(2, k - 1), k - 1))
     merged = rng.choice(k, n_merged, replace=False)
     new_label = np.arange(len(clustering.model.cluster_centers_))
@@ -176,6 +179,7 @@ class Member(NamedTuple):
 
 def member_seed(random_state: int, method: str, number: int) -> int:
     """Return the seed of a member: it depends on nothing else that is drawn."""
+    # The position in the table is part of the key: reordering generators would change members.
     key = (tuple(GENERATORS).index(method), number)
     low, high = np.random.SeedSequence(random_state, spawn_key=key).generate_state(2)
     return int(low) + (int(high) << 32)

@@ -138,10 +138,12 @@ def draw_pool(
     n_jobs = check_jobs(n_jobs)
     methods = _check_methods(methods)
     features = scale_features(check_pool_features(load(X).features), scale)
+    # Names determine seeds, so that a larger pool contains the smaller one.
     tasks = {
         f"{method}_{i}": (method, member_seed(random_state, method, i)) for method in methods for i in range(per_method)
     }
     rows = training_rows(features, fit_rows, k_range, random_state)
+    # What the members depend on: a file of other values is not continued.
     about = {
         "kind": "pool",
         "version": VERSION,
@@ -229,6 +231,7 @@ def _draw_all(
 
 
 def _as_piece(member: Member, labels: NDArray[Any]) -> dict[str, Any]:
+    # Most labels fit into 16 bits, which halves the file.
     few = member.n_clusters < np.iinfo(np.int16).max
     return {
         "params": member.draw.params,
@@ -273,6 +276,7 @@ def replace_with_ill(pool: Pool, ratio: float, random_state: int = 0) -> Pool:
     n_ill = round(check_number("ratio", ratio, low=0, high=1) * len(pool.members))
     if n_ill == 0:
         return pool
+    # The features are scaled already.
     ill = ill_clusterings(pool.features, n_ill, scale=None, random_state=random_state)
     replaced = np.random.default_rng(random_state).choice(len(pool.members), n_ill, replace=False)
     labels, members = pool.labels.copy(), list(pool.members)

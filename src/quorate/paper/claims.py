@@ -89,6 +89,7 @@ def _best_or_second(summaries: Summaries) -> Finding:
     if not columns:
         return Finding("", None)
     ranks = [_rank(column, "GP-MGLA") for column in columns.values()]
+    # The paper highlights the best two of each column.
     top = sum(rank <= 2 for rank in ranks)
     return Finding(
         f"first or second in {top} of {len(ranks)} columns (first in {ranks.count(1)})", 2 * top > len(ranks)
@@ -97,6 +98,7 @@ def _best_or_second(summaries: Summaries) -> Finding:
 
 def _overall_best(summaries: Summaries) -> Finding:
     columns = _columns(summaries["compare"]).values()
+    # Only methods with a number in every column can be compared overall.
     names = set.intersection(*(set(column) for column in columns)) if columns else set()
     if "GP-MGLA" not in names:
         return Finding("", None)
@@ -106,6 +108,7 @@ def _overall_best(summaries: Summaries) -> Finding:
     return Finding(
         f"mean score {means['GP-MGLA']:.3f}, best {by_mean} {means[by_mean]:.3f}; "
         f"mean rank {ranks['GP-MGLA']:.1f}, best {by_rank} {ranks[by_rank]:.1f}",
+        # Best and most stable: the highest mean, and the best mean rank.
         by_mean == by_rank == "GP-MGLA",
     )
 
@@ -239,6 +242,7 @@ def _stable_parameters(summaries: Summaries) -> Finding:
         ranges = {name: _range([row.mean for row in column]) for name, column in columns.items()}
         published = [_range([row.published for row in c if row.published is not None]) for c in columns.values()]
         widest, narrow = max(ranges, key=ranges.__getitem__), sum(value <= 0.05 for value in ranges.values())
+        # Stable: at most 0.05 in nine of ten columns.
         stable &= narrow >= 0.9 * len(ranges)
         parts.append(
             f"{k}: median {np.median(list(ranges.values())):.3f} (published {np.median(published):.3f}), widest "

@@ -70,11 +70,13 @@ def write_report(
     folder = Path(folder)
     results = read_results(folder, best_k)
     read = [read_results(other, best_k) for other in compare_with]
+    # Other specs are named by what differs from ours.
     others = {choice_name(results.spec, other.spec): summarize(other) for other in read}
     page = folder / "report.md" if page is None else Path(page)
     summaries = summarize(results)
     hours = drawing_seconds(folder) / 3600
     with clear_disk_errors(page.parent):
+        # Tables and figures go next to the page, under its name.
         assets = page.with_suffix("")
         assets.mkdir(parents=True, exist_ok=True)
         for name, rows in summaries.items():
@@ -121,6 +123,7 @@ def compose_page(
     }
     pictures = {"base": ["figure2"], "ill": ["figure3_best-k", "figure3_true-k"], "time": ["figure4"]}
     for name, (heading, table) in sections.items():
+        # Sections of experiments that were not run are omitted.
         if summaries[name]:
             shown = "".join(f"![{heading}]({assets}/{f}.png)\n\n" for f in pictures.get(name, []) if f in figures)
             parts.append(f"## {heading}\n\n{shown}{_notes(name, spec)}{table(summaries[name])}")

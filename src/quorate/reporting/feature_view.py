@@ -81,7 +81,9 @@ def view_features(rows: FeatureRows, cuts: Sequence[Cut]) -> dict[str, Any]:
     The sample depends on the values and weights of the rows, not on their order.
     """
     mean, deviation = _moments(rows.values, rows.weights)
+    # Missing values are drawn at the mean.
     standard = np.nan_to_num((rows.values - mean) / np.where(deviation > 0, deviation, 1.0))
+    # Labels and confidences at every k, and two coordinates, share a fixed number of cells.
     most = min(_MOST_POINTS, _CELLS // (2 * len(cuts) + 2))
     chosen = choose_points(rows.values if rows.plane is None else rows.plane, rows.weights, most)
     axes = rows.axes
@@ -115,6 +117,7 @@ def choose_points(values: Floats, weights: Floats, most: int) -> Ints:
     """
     if len(values) <= most:
         return np.arange(len(values))
+    # Weighted sampling without replacement (Efraimidis, Spirakis 2006), with hashes in place of random numbers.
     u = (hash_rows(values, 0).astype(np.float64) + 1.0) / 2.0**64
     return np.sort(np.argsort(ratio(-np.log(u), weights), kind="stable")[:most])
 
@@ -133,6 +136,7 @@ def principal_components(standard: Floats) -> tuple[Floats, Floats]:
     A single feature is drawn along a line.
     """
     if min(standard.shape) == 1:
+        # A single feature has no second component.
         return np.column_stack([standard[:, 0], np.zeros(len(standard))]), np.array([1.0, 0.0])
     from sklearn.decomposition import PCA
 
@@ -159,10 +163,12 @@ def _distinctive(
     all_sums, total = weights @ standard, weights.sum()
     features: list[list[dict[str, Any]]] = []
     for c in range(k):
+        # A cluster that holds all rows has nothing to be compared with.
         if not 0 < sizes[c] < total:
             features.append([])
             continue
         inside, outside = sums[c] / sizes[c], (all_sums - sums[c]) / (total - sizes[c])
+        # Rounded before ranking, so that ties keep the order of the features.
         difference = np.round(inside - outside, 4)
         order = np.argsort(-np.abs(difference), kind="stable")[:_MOST_FEATURES]
         features.append(

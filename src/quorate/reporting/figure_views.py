@@ -164,6 +164,7 @@ def _node_contents(tree: Dendrogram) -> tuple[Ints, Floats]:
     n_leaves = tree.max_clusters
     pattern = np.concatenate([tree.leaf_pattern, np.zeros(len(tree.merges), dtype=np.int64)])
     rows = np.concatenate([tree.ensemble.counts[tree.leaf_pattern], np.zeros(len(tree.merges))]).astype(np.float64)
+    # Merges are in order, so that parts come before their union.
     for i, (a, b) in enumerate(tree.merges):
         pattern[n_leaves + i] = pattern[a]
         rows[n_leaves + i] = rows[a] + rows[b]
@@ -181,6 +182,7 @@ def _branch_nodes(tree: Dendrogram, first: int) -> set[int]:
 
 def _depth_first(tree: Dendrogram, children: dict[int, Any], tops: set[int]) -> list[int]:
     """Return the branches from left to right."""
+    # The root is the last merge; without merges every branch stands alone.
     stack = [max(children)] if children else list(tops)
     ordered = []
     while stack:
@@ -211,6 +213,7 @@ def flow_view(fitted: ConsensusMethod, member: int | str, n_clusters: int | None
     table = contingency(ens, j, answer_at(fitted, n_clusters).labels)
     names = [str(level) for level in ens.levels[j].tolist()]
     if len(names) > _FLOW_CLUSTERS:
+        # The smallest clusters of a fine member are drawn as one.
         by_size = np.argsort(-table.sum(axis=1), kind="stable")
         shown, rest = np.sort(by_size[: _FLOW_CLUSTERS - 1]), by_size[_FLOW_CLUSTERS - 1 :]
         table = np.concatenate([table[shown], table[rest].sum(axis=0, keepdims=True)])
@@ -224,5 +227,6 @@ def flow_view(fitted: ConsensusMethod, member: int | str, n_clusters: int | None
 def untangle(table: Floats) -> Ints:
     """Return an order of the rows of a table with few crossings between rows and columns."""
     rows = table.sum(axis=1)
+    # Each cluster is placed at the mean position of the consensus clusters that it flows into.
     center = table @ np.arange(table.shape[1]) / np.where(rows > 0, rows, 1.0)
     return np.lexsort((np.arange(len(rows)), center))

@@ -200,6 +200,7 @@ def choice_values(choice: Choice) -> dict[str, Any]:
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
     """Return a number of clusters with its scores; None where a score is not available."""
+    # Candidates of labels and of features have different scores.
     scores = {name: getattr(candidate, name, np.nan) for name in _CANDIDATE_SCORES}
     return {
         "k": candidate.n_clusters,
@@ -216,6 +217,7 @@ def candidate_values(candidates: Sequence[CandidateAnswer]) -> list[dict[str, An
             "n_clusters": candidate.n_clusters,
             "chosen": candidate.chosen,
         }
+        # The chosen one first, then by agreement.
         for candidate in sorted(candidates, key=lambda candidate: (not candidate.chosen, -candidate.agreement))
     ]
 

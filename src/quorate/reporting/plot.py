@@ -72,6 +72,7 @@ def trust(ens: Any, *, normalize: Normalize = "sqrt", ax: Any = None) -> Any:
     positions = np.arange(len(ranked))
     ax.barh(positions, values, height=0.8, color=["#0b62a4" if row.beyond_chance else "#c44e0e" for row in ranked])
     ax.set_ylim(len(ranked) - 0.4, -0.6)
+    # Room for the numbers next to the bars.
     ax.set_xlim(0, 1.08 if len(ranked) <= 30 else 1.0)
     _name_ticks(ax, [row.name for row in ranked], horizontal=False)
     if len(ranked) <= 30:
@@ -95,11 +96,13 @@ def consensus_matrix(fitted: Fitted, *, n_clusters: int | None = None, ax: Any =
     """
     view = matrix_view(fitted_method(fitted), n_clusters)
     ax = _axes(ax, square=True)
+    # Patterns are as wide as the rows that they represent.
     edges = np.concatenate([[0.0], np.cumsum(view.rows)]) / view.rows.sum()
     mesh = ax.pcolormesh(edges, edges, view.coassociation, cmap=_color_map(), vmin=0, vmax=1, rasterized=True)
     colors = cluster_colors(int(view.labels.max()) + 1)
     changes = np.flatnonzero(np.diff(view.labels)) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(view.labels)]])
+    # At most 25 numbers fit next to the matrix.
     every = -(-len(starts) // 25)
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         low, high, label = edges[start], edges[end], int(view.labels[start])
@@ -155,6 +158,7 @@ def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
     """Write each cluster's number under its branches; alternate between two heights if they are many."""
     changes = np.flatnonzero(np.diff(labels)) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(labels)]])
+    # Numbers of neighboring clusters would overlap at one height.
     crowded = len(labels) / max(len(starts), 1) < 2 and len(starts) > 25
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         y = height * (1.75 if crowded and i % 2 else 1.0)
@@ -183,6 +187,7 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
             textcoords="offset points", ha="center", va="bottom",
             fontsize=7 if turned else 8, rotation=90 if turned else 0, color=_QUIET,
         )  # fmt: skip
+    # At most 50 tick labels.
     step = max(1, -(-cut.n_clusters // 50))
     ax.set_xticks(positions[::step], [str(c) for c in positions[::step]])
     ax.set_xlim(-0.7, cut.n_clusters - 0.3)

@@ -34,7 +34,9 @@ class NumberColumn:
             if len(n) == 0:
                 summaries.append(None)
                 continue
+            # Means of patterns are combined by their counts.
             center = float(n @ mean / n.sum())
+            # Variance within patterns plus variance between their means.
             spread = float(np.sqrt(n @ (variance + (mean - center) ** 2) / n.sum()))
             summaries.append(
                 {
@@ -88,6 +90,7 @@ def facts_in_memory(
     """Return names for some patterns, a sample of at most `most` rows, and columns, from an ensemble in memory."""
     if not ens.has_rows:
         return RowFacts([f"pattern {pattern}" for pattern in patterns], [], np.empty(0, dtype=np.int64))
+    # At regular intervals, so that the sample does not depend on chance.
     rows = np.arange(0, ens.n_rows, step(ens.n_rows, most))
     summarized, too_many = _columns(ens, columns)
     return RowFacts(
@@ -126,6 +129,7 @@ def _columns(ens: Ensemble, columns: Any) -> tuple[tuple[NumberColumn | ValueCol
         if np.asarray(vector).dtype.kind in "iuf":
             summarized.append(NumberColumn(name, _moments(ens, np.ma.filled(vector.astype(np.float64), np.nan))))
             continue
+        # Negative values are values here, not noise.
         labels = encode(vector, name, "cluster")
         if labels.size > MOST_VALUES:
             too_many.append(name)

@@ -79,6 +79,7 @@ def summarize(
     """
     origin = origin or Origin()
     ens = fitted.ensemble_
+    # The fitted number of clusters is always described.
     ks = None if n_clusters is None else {*n_clusters, fitted.n_clusters_}
     diagnosis = Diagnosis(fitted.solution_, fitted.n_clusters_, origin.structure)
     sweep = sweep_view(diagnosis, ks)
@@ -91,6 +92,7 @@ def summarize(
     facts = _name_rows(answers, ens, origin)
     for answer, cut in zip(answers, sweep.cuts, strict=True):
         answer["columns"] = summarize_columns(facts, cut)
+    # Beyond that the summary would be too large for a page.
     if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
         for answer, cut in zip(answers, sweep.cuts, strict=True):
             answer["separated"] = _separated(ens, cut)
@@ -259,6 +261,7 @@ def _agreement(fitted: ConsensusMethod, members: Sequence[MemberRow]) -> dict[st
     """Return the agreement (AMI) of members; of many members, a bounded number spread evenly over their ranks."""
     ens = fitted.ensemble_
     shown = np.arange(ens.n_members)
+    # Evenly over the ranks, so that both reliable and unreliable members are shown.
     if ens.n_members > _MEMBERS_IN_HEATMAP:
         ranked = np.argsort([-row.trust for row in members], kind="stable")
         shown = np.sort(ranked[np.linspace(0, ens.n_members - 1, _MEMBERS_IN_HEATMAP).astype(int)])
@@ -279,6 +282,7 @@ def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
         for cut, other in zip(sweep.cuts, sweep.cuts[1:], strict=False)
     ]
     finer.append(None)
+    # A method that solves each k separately would need another solution.
     solved = isinstance(fitted, LinkageMethod | GraphMethod)  # other methods solve each number of clusters separately
     for i, cut in enumerate(sweep.cuts):
         if finer[i] is None and solved and cut.n_clusters == fitted.n_clusters_ < fitted.solution_.max_clusters:
@@ -335,6 +339,7 @@ def _separated(ens: Ensemble, cut: Cut) -> list[list[int]]:
 
 def _call(fitted: ConsensusMethod, k: int) -> str:
     """Return the Python code that computes the labels at k clusters."""
+    # Only parameters that differ from the defaults are part of the call.
     defaults = type(fitted)(k).get_params()
     given = {**_parameters(fitted), "n_clusters": k}
     settings = "".join(f", {name}={value!r}" for name, value in given.items() if value != defaults[name])

@@ -71,8 +71,10 @@ def smallest_sphere(X: Floats, rows: Ints, q: float, bound: float) -> Sphere:
     The squared radius is the largest squared distance of a free support vector; the mean of all if none is free.
     """
     total = 1 / bound  # nu n
+    # scikit-learn scales multipliers by nu n, and with them the tolerance.
     machine = OneClassSVM(gamma=q, nu=min(1.0, total / len(rows)), tol=1e-7 * total, cache_size=500).fit(X[rows])
     multipliers = machine.dual_coef_[0] / machine.dual_coef_.sum()
+    # Numerical zeros are not support vectors.
     positive = multipliers >= NO_WEIGHT
     multipliers = multipliers[positive] / multipliers[positive].sum()
     support = rows[machine.support_[positive]]
@@ -81,6 +83,7 @@ def smallest_sphere(X: Floats, rows: Ints, q: float, bound: float) -> Sphere:
     sphere = sphere._replace(norm=float(multipliers @ sums))
     distances = sphere.squared_distance(sphere.vectors)
     free = ~sphere.bounded
+    # Free support vectors lie on the sphere; those at the bound lie outside.
     return sphere._replace(squared_radius=float(distances[free].max() if free.any() else distances.mean()))
 
 
@@ -104,6 +107,7 @@ def learn_sphere(X: Floats, order: Ints, q: float, outlier_fraction: float, chun
         if len(working) > max_points:
             break
     for _ in range(MAX_RESCANS):
+        # Rows outside that are not support vectors at the bound were forgotten by later chunks.
         strangers = np.setdiff1d(rows_so_far[sphere.outside(X[rows_so_far])], sphere.rows[sphere.bounded])
         if len(strangers) == 0:
             break
@@ -132,6 +136,7 @@ def join_equilibria(equilibria: Floats, points: Floats, basin: Ints, sphere: Sph
     n_equilibria = len(equilibria)
     parent = np.concatenate([np.arange(n_equilibria), basin])
     pairs = np.concatenate([near_pairs(equilibria, NEAR_EQUILIBRIA), n_equilibria + near_pairs(points, NEAR_POINTS)])
+    # Pairs within one basin are joined already.
     pairs = pairs[parent[pairs[:, 0]] != parent[pairs[:, 1]]]
     threshold = (1 + sphere.norm - sphere.squared_radius - TOLERANCE) / 2  # of the kernel sum, on the sphere
     _kernels.segments.join_along_segments(

@@ -36,8 +36,11 @@ def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
     """Return up to `limit` distinct rows of labels with their counts; the lines stay in DuckDB, in their own types."""
     keys = _keys(native, len(members))
     columns = ", ".join(f"{label} AS {key}" for label, key in zip(_labels(native, members), keys[1:], strict=True))
+    # Counted where the rows are; only distinct lines leave the engine.
     counted = native.set_alias("quorate_rows").aggregate(f"{columns}, count(*) AS n").limit(limit)
+    # Lines are numbered before they are held, so that numbers do not change between queries.
     lines = _held(native, counted.project(f"row_number() OVER () AS {keys[0]}, *"))
+    # Numbers without a NumPy type are fetched as text and compared exactly.
     wide = [str(kind).startswith(_WIDE) for kind in lines.types[1:-1]]
     shown = ", ".join(f"CAST({key} AS VARCHAR) AS {key}" if w else key for key, w in zip(keys[1:], wide, strict=True))
     fetched = lines.project(f"{shown}, n, {keys[0]}").order(keys[0]).fetchnumpy()
@@ -111,6 +114,7 @@ def _exact(texts: Vector) -> Vector:
 def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any:
     """Return the relation with the columns of an answer, given line by line."""
     keys = _keys(native, len(members))
+    # Types that compare equal in DuckDB but not here would make the join ambiguous.
     distinct = lines.project(", ".join(keys[1:])).distinct()
     require_distinct(lines.shape[0] != distinct.shape[0])
     number = unused_name("quorate_answer", [name.lower() for name in native.columns])
@@ -121,6 +125,7 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
 
 def _joined(native: Any, right: Any, cells: Sequence[str], keys: Sequence[str], names: Sequence[str]) -> Any:
     """Return the rows with some columns of a small relation, joined where cells equal its keys."""
+    # NULL equals NULL here: missing labels are part of a line.
     on = " AND ".join(f"{cell} IS NOT DISTINCT FROM quorate_right.{key}" for cell, key in zip(cells, keys, strict=True))
     columns = ", ".join([*(f"quorate_rows.{quote_name(name)}" for name in native.columns), *map(quote_name, names)])
     small = _held(native, right.project(", ".join([*keys, *names]))).set_alias("quorate_right")
@@ -132,6 +137,7 @@ def _as_columns(answer: Answer, number: str) -> str:
     columns = []
     for name, values in answer.items():
         kind = "DOUBLE" if values.dtype.kind == "f" else "BIGINT"
+        # repr keeps all digits of a float.
         cells = ",".join(map(repr, values.tolist()))
         columns.append(f"CAST(unnest(string_split('{cells}', ',')) AS {kind}) AS {name}")
     n_lines = len(next(iter(answer.values())))
@@ -157,6 +163,7 @@ def label(native: Any, model: FeatureModel) -> Any:
     keys = _keys(native, len(model.features))[1:]
     cells = [f"CAST(quorate_rows.{quote_name(name)} AS DOUBLE)" for name in model.features]
     columns = ", ".join(f"{cell} AS {key}" for cell, key in zip(cells, keys, strict=True))
+    # Rows with equal features have equal answers.
     distinct = native.set_alias("quorate_rows").project(columns).distinct()
     parts = []
     for batch in distinct.to_arrow_reader(BLOCK):

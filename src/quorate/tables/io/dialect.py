@@ -54,6 +54,7 @@ def find_dialect(
     prefer : str
         The delimiter to choose where several split the lines equally well.
     """
+    # Universal newlines would change what is inside quotes.
     all_lines = list(io.StringIO(head, newline=""))  # only \\n, \\r and \\r\\n end a line
     lines = [line for line in all_lines if line.strip()]
     if not lines:
@@ -72,6 +73,7 @@ def find_dialect(
             code="not-a-text-table",
             hint=("Check its quotes, or set its format with ", Setting("format"), "."),
         )
+    # A delimiter at the end of every line is a habit of some programs, not a column.
     trailing = len(rows[0]) > 1 and len(rows) > 1 and not any(row[-1].strip() for row in rows if row)
     if trailing:
         rows = [row[:-1] for row in rows]
@@ -82,6 +84,7 @@ def find_dialect(
             f"Every line of {name} ends with {delimiter!r}; the empty last column is ignored.",
             code="trailing-delimiter",
         )
+    # Blank lines before the table are skipped by number, because DuckDB counts them.
     skipped = next(i for i, line in enumerate(all_lines) if line.strip())
     return Dialect(delimiter, header, _column_names(rows[0], header, name), skipped, trailing)
 
@@ -112,10 +115,12 @@ def _shown(row: Sequence[str], delimiter: str) -> str:
 def _refuse_lines_above(lines: Sequence[str], name: str, delimiters: Iterable[str]) -> None:
     """Refuse a table below a title or comments, and one that names all columns except the first, as R writes it."""
     tables = {delimiter: _split(lines, delimiter) for delimiter in delimiters}
+    # Some delimiter splits all lines alike: nothing is above the table.
     if any(len({len(row) for row in rows}) == 1 < len(rows[0]) for rows in tables.values() if rows):
         return
     for delimiter, rows in tables.items():
         widths = [len(row) for row in rows]
+        # The first line from which on all lines have the same width.
         above = next((i for i in range(len(rows)) if set(widths[i:]) == {widths[-1]}), 0)
         if not 0 < above <= min(_LINES_ABOVE, len(rows) // 2) or widths[-1] <= max(_FEW_COLUMNS, *widths[:above]):
             continue
@@ -141,6 +146,7 @@ def _find_delimiter(lines: Sequence[str], name: str, prefer: str) -> str:
         if not rows or len(rows[0]) == 1:
             continue
         alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+        # More regular first, then more columns, then the usual delimiter of the format.
         key = (alike, len(rows[0]), delimiter == prefer)
         if key > best_key:
             best, best_key = delimiter, key
@@ -152,6 +158,7 @@ def _find_delimiter(lines: Sequence[str], name: str, prefer: str) -> str:
 def _refuse_other_delimiter(lines: Sequence[str], name: str) -> None:
     """Refuse a table of one column whose lines all split alike at another character."""
     for delimiter, spoken in _OTHER_DELIMITERS.items():
+        # Lines that all split alike at another character are probably delimited by it.
         widths = {len(line.split(delimiter)) for line in lines}
         if len(widths) == 1 and widths != {1}:
             raise InputError(
@@ -191,6 +198,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     cells = [cell.strip() for cell in first]
     if any(_is_number(cell) for cell in cells):
         return False
+    # A single line is a header unless a name is missing.
     if not others:
         return "" not in cells[1:]
     below = _below(others, len(cells))
@@ -210,6 +218,7 @@ def _has_numbers_for_names(rows: Sequence[Sequence[str]]) -> bool:
     if len(others) < _FEW_ROWS or not labels:
         return False
     below = _below(others, len(cells))
+    # Names do not occur as labels below them.
     new = not any(cell in values for cell, values in zip(cells, below, strict=True) if cell)
     n_combinations = math.prod(len(below[j]) for j in numbers)
     counted = n_combinations >= _RARE and all(cells[j] == str(len(below[j])) for j in numbers)
@@ -234,6 +243,7 @@ def _is_numbered(rows: Sequence[Sequence[str]]) -> bool:
     0,1 may be labels as well.
     """
     first, *others = rows
+    # pandas writes its index without a name, numbered from 0.
     numbered = all(row[0] == str(i) for i, row in enumerate(others))
     indexed = first[0].strip() == "" and (numbered or not any(_is_number(row[0] or "0") for row in others))
     names = first[1:] if indexed else first

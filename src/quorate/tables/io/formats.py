@@ -69,12 +69,14 @@ def find_format(path: str | Path, given: str | None = None, *, look: bool = True
     """
     endings = [ending.lower() for ending in Path(path).suffixes]
     compression = COMPRESSIONS.get(endings[-1]) if endings else None
+    # "labels.csv.gz" is a compressed CSV file.
     ending = endings[-2] if compression and len(endings) > 1 else "" if compression or not endings else endings[-1]
     if given is not None:
         return FileFormat(check_choice("format", given, tuple(FORMATS)), compression)
     for name, extensions in FORMATS.items():
         if ending in extensions:
             return FileFormat(name, compression)
+    # Formats of programs hold objects, which cannot be read safely.
     if look and ending in _FOREIGN:
         raise InputError(
             f"{path} cannot be read: {ending} files hold more than a table.",
@@ -96,6 +98,7 @@ def _format_by_content(path: str | Path, compression: str | None) -> FileFormat:
             start = file.read(8)
     except OSError:
         return FileFormat("csv", compression)
+    # The first bytes identify binary formats, whatever the name.
     for magic, name in _MAGIC.items():
         if start.startswith(magic):
             return FileFormat(name)
@@ -119,6 +122,7 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
     duckdb = import_extra("duckdb", "Reading and writing tables")
     try:
         yield
+    # Ctrl-C inside DuckDB.
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:
@@ -156,6 +160,7 @@ _FULL_DISK = re.compile("No space left on device|File too large|Disk quota excee
 
 def _translated(message: str, path: str, written: bool = False) -> QuorateError:
     """Return the error for a message of DuckDB."""
+    # DuckDB reports a full disk as a general error; the text is all there is.
     full = _FULL_DISK.search(message)
     if full and "write" in message.lower():
         return InputError(
@@ -171,6 +176,7 @@ def _translated(message: str, path: str, written: bool = False) -> QuorateError:
         )
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"Line {line[1]} of {path}" if line else path
+    # The number of cells in its message shows a wrong delimiter or a ragged line.
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if width:
         expected, cells = int(width[1]), int(width[2])  # DuckDB stops at the first surplus cell

@@ -132,6 +132,7 @@ class LabelTable:
                 hint=("Leave it out: list the clusterings in ", Setting("members"), "."),
             )
         if kind == "integer":
+            # Cells were checked by the profile: every value fits.
             return f"TRY_CAST({column.raw} AS BIGINT)"  # all values fit except NaN, which is a missing label
         if kind == "number":
             number = f"TRY_CAST({column.raw} AS DOUBLE)"
@@ -151,6 +152,7 @@ class LabelTable:
     @cached_property
     def head(self) -> dict[str, Any]:
         """The first rows: the cells of each column as an array, masked where they are missing."""
+        # One row more shows whether there are others.
         n_rows = head_rows(len(self.all_columns)) + 1
         columns = ", ".join(f"{column.present} AS c{j}" for j, column in enumerate(self.all_columns))
         cells = self.fetch(f"SELECT {columns} FROM {self.view} LIMIT {n_rows}")
@@ -171,6 +173,7 @@ class LabelTable:
         profiles = {}
         for start in range(0, len(names), _BATCH):
             columns = [self.column(name) for name in names[start : start + _BATCH]]
+            # All aggregates of a batch in one query: one pass over the file.
             parts = ["count(*)", *(part for column in columns for part in _profile_sql(column))]
             with explained(self.path):
                 n_rows, *figures = self.connection.execute(f"SELECT {', '.join(parts)} FROM {self.view}").fetchall()[0]
@@ -179,6 +182,7 @@ class LabelTable:
             for j, column in enumerate(columns):
                 present, distinct, not_numbers, fractions, largest = figures[5 * j : 5 * j + 5]
                 kind = _kind(column.sql_type, not_numbers, fractions, largest)
+                # The approximate count may exceed the number of cells.
                 profiles[column.name] = ColumnProfile(kind, n_rows - present, min(distinct, present), n_rows)
         return profiles
 
@@ -204,6 +208,7 @@ class LabelTable:
     def _holds_booleans(self, name: str) -> bool:
         """Return whether all cells of a text column that are present are true or false."""
         cell = self.column(name).present
+        # More spellings than true and false can have.
         if self.profile[name].n_distinct > _MOST_SPELLINGS:
             return False
         query = f"SELECT bool_and(lower({cell}) IN ('true', 'false')) FROM {self.view}"
@@ -251,6 +256,7 @@ def _profile_sql(column: Column) -> list[str]:
     number = f"TRY_CAST({cell} AS DOUBLE)"
     return [
         *counted,
+        # Cells that are present but not numbers make the column text.
         f"count(*) FILTER ({cell} IS NOT NULL AND {number} IS NULL)",
         f"count(*) FILTER ({number} <> floor({number}))",
         f"max(abs({number})) FILTER (NOT isnan({number}))",
@@ -309,6 +315,7 @@ def match_columns(table: LabelTable, names: Sequence[str]) -> list[str]:
     """Return the columns that names or patterns such as "kmeans_*" select, in the order given, each once."""
     matched: list[str] = []
     columns = set(table.columns)
+    # All unknown names in one message.
     unknown = [name for name in dict.fromkeys(names) if name not in columns and not is_glob(name)]
     if len(unknown) > 1:
         raise InputError(
@@ -322,6 +329,7 @@ def match_columns(table: LabelTable, names: Sequence[str]) -> list[str]:
                 f"No column of {table.path} matches {name!r}. Its columns are: {_listed(table.columns)}.",
                 code="unknown-column",
             )
+        # Each column once, in the order given.
         matched += matches or [table.column(name).name]
     return list(dict.fromkeys(matched))
 

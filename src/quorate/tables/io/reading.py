@@ -77,6 +77,7 @@ def open_table(
     """
     resources = ExitStack()
     with ExitStack() as on_failure:
+        # Everything opened so far is closed if a later step fails.
         on_failure.callback(resources.close)
         shown = "standard input" if str(path) == STREAM else str(path)
         files = [_spool_input(resources)] if str(path) == STREAM else find_files(path)
@@ -87,6 +88,7 @@ def open_table(
                 code="several-files",
             )
         files = [_with_plain_name(file, resources) for file in files]
+        # The name goes into messages, which must be valid text.
         shown = shown.encode(errors="replace").decode()
         connection = connect(resources, memory_limit=memory_limit, threads=threads)
         with explained(shown):
@@ -94,6 +96,7 @@ def open_table(
             source = _Source(connection, files, kind, shown, _delimiter(delimiter), header, encoding, sheet, resources)
             columns = opener(source)
             numbered = _number_parquet(source, columns) if kind.name == "parquet" else None
+        # From here on the table owns the resources.
         on_failure.pop_all()
     return LabelTable(shown, kind, connection, tuple(columns), numbered_view=numbered, resources=resources)
 
@@ -139,11 +142,13 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Return a new DuckDB connection with bounded memory and a temporary folder, closed with `resources`."""
     duckdb = import_extra("duckdb", "Reading and writing tables")
+    # A limit keeps DuckDB from taking most of the machine; it spills to disk beyond it.
     limit = _ENGINE_MEMORY if memory_limit is None else f"{parse_bytes(memory_limit)}B"
     folder = resources.enter_context(temporary_folder())
     config: dict[str, Any] = {
         "memory_limit": limit,
         "temp_directory": str(folder),
+        # Extensions would be downloaded; tables must open without a network.
         "autoinstall_known_extensions": False,
     }
     if threads is not None:
@@ -184,6 +189,7 @@ class _Source:
 
 def escaped(file: Path) -> str:
     """Return a path in which the characters of glob patterns are escaped."""
+    # A character class of one character matches it literally.
     return re.sub(r"([*?\[])", r"[\1]", str(file))
 
 
@@ -193,11 +199,13 @@ def find_files(path: str | Path) -> list[Path]:
     if _URL.match(str(path)):
         raise InputError(f"{path} is a URL.", code="url", hint="Download the file first and pass its path.")
     if target.is_dir():
+        # Folders are read with all their subfolders, as partitioned tables are written.
         inside = (Path(folder) / name for folder, _, names in os.walk(target) for name in names)
         files = sorted(file for file in inside if file.suffix in FORMATS["parquet"] and file.is_file())
         if not files:
             raise InputError(f"{path} is a folder without Parquet files.", code="no-files", hint="Pass a file in it.")
     elif not target.exists() and is_glob(str(path)):
+        # Sorted, so that rows have the same order in every run.
         files = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
         if not files:
             raise InputError(f"No file matches {path}.", code="no-files", hint="Check the pattern and the folder.")
@@ -211,6 +219,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # two letters at least: drives 
 
 def _check_input(path: Path) -> Path:
     if not path.exists():
+        # A similar name in the same folder is probably meant.
         near = difflib.get_close_matches(path.name, _names_in(path.parent), n=1, cutoff=0.75)
         raise InputError(
             f"There is no file {path}.",
@@ -261,11 +270,13 @@ def _text_view(source: _Source) -> list[Column]:
     elif source.format.compression in ("bz2", "xz"):
         source = _unpack(source)
     head = _read_head(source)
+    # Before DuckDB reads anything, because it drops such lines silently.
     _refuse_endless_lines(source)
     prefer = source.format.delimiter
     dialect = find_dialect(head, source.shown, delimiter=source.delimiter, header=source.header, prefer=prefer)
     if source.delimiter is not None and len(dialect.columns) == 1:
         _refuse_wrong_delimiter(source, head)
+    # All columns are text: types are decided by the rules for labels, not by DuckDB.
     _read_csv(source, dialect).create_view(VIEW)
     return [Column(name, f"c{j}", "VARCHAR", is_text_cell=True) for j, name in enumerate(dialect.columns)]
 
@@ -299,6 +310,7 @@ def _recode(source: _Source) -> _Source:
     try:
         with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed, open(recoded, "wb") as copy:
             text = reader(packed)
+            # In parts, so that a large file is not in memory.
             while part := text.read(1 << 20):
                 copy.write(part.encode("utf-8"))
     except UnicodeError:
@@ -323,6 +335,7 @@ def _read_csv(source: _Source, dialect: Dialect) -> Any:
     return connection.read_csv(
         source.pattern,
         columns={f"c{j}": "VARCHAR" for j in range(len(dialect.columns) + dialect.trailing)},
+        # The dialect is known, so that DuckDB must not guess another one.
         auto_detect=False,
         delimiter=dialect.delimiter,
         header=dialect.header,
@@ -347,6 +360,7 @@ def _read_head(source: _Source) -> str:
         return "\n".join(line or "" for (line,) in lines.fetchall())
     with _DECOMPRESSORS[source.format.compression](source.file, "rb") as packed:
         head = packed.read(_HEAD_BYTES)
+    # The last line may be cut in the middle.
     if len(head) == _HEAD_BYTES:
         head = head[: head.rfind(b"\n") + 1 or None]
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -386,6 +400,7 @@ def _has_endless_window(file: Path, window: int) -> bool:
     """Return whether some window of this many bytes holds no line end: every line of twice its size covers one."""
     size = file.stat().st_size
     with open(file, "rb") as text:
+        # Windows of half the limit: a line that is too long covers at least one of them completely.
         for start in range(0, size - window, window):
             text.seek(start)
             if not any(b"\n" in text.read(_HEAD_BYTES) for _ in range(window // _HEAD_BYTES)):
@@ -404,6 +419,7 @@ def _has_endless_line(source: _Source) -> bool:
     with opened as packed:
         while part := packed.read(_HEAD_BYTES):
             first = part.find(b"\n")
+            # The length of the line so far plus what this part adds to it.
             line += len(part) if first < 0 else first
             if line > _LONGEST_PACKED_LINE:
                 return True
@@ -413,6 +429,7 @@ def _has_endless_line(source: _Source) -> bool:
 
 def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
     """Refuse a delimiter that splits nothing where another one does."""
+    # The given delimiter splits nothing: does another one?
     detected = find_dialect(head, source.shown, header=source.header)
     if len(detected.columns) > 1:
         raise InputError(
@@ -435,6 +452,7 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
     A window function would number the rows too, but only by passing all of them through it in order. The Parquet reader
     provides file and row in the file, and the files' metadata the number of rows before each file.
     """
+    # Such names would collide with those of the reader.
     if {"file_index", "file_row_number", ROW} & {column.name.lower() for column in columns}:
         return None
     lengths = dict(
@@ -444,6 +462,7 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
     )
     if not all(str(file) in lengths for file in source.files):
         return None  # DuckDB reports a file under another name
+    # Rows before each file, so that numbers continue over files.
     before = np.cumsum([0, *(lengths[str(file)] for file in source.files)])[:-1]
     files = ", ".join(map(quote_text, source.patterns))
     number = f"file_row_number + ({before.tolist()}::BIGINT[])[file_index::BIGINT + 1]"
@@ -499,6 +518,7 @@ def _register_arrays(source: _Source, arrays: dict[str, Any]) -> list[Column]:
             hint="Save one label per row in each of them.",
         )
     for name, vector in vectors.items():
+        # Objects would need pickle, and other types are not labels.
         if vector.dtype.kind not in "iubfUT":
             raise InputError(
                 f"{source.shown} holds {name!r} of type {vector.dtype}.",
@@ -540,7 +560,9 @@ def _excel_view(source: _Source) -> list[Column]:
 def _json_view(source: _Source) -> list[Column]:
     """Open JSON lines, or one list of records; the columns are detected from the whole file."""
     connection: Any = source.connection
+    # Deeper levels would become structures, which are refused below anyway.
     options = {"maximum_depth": 2, "compression": source.format.compression or "uncompressed"}
+    # The whole file decides about types: JSON has no schema.
     relation = connection.read_json(source.pattern, sample_size=-1, **options)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     if all(kind.endswith("]") or kind.startswith("STRUCT") for kind in types.values()):

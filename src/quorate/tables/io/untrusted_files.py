@@ -232,6 +232,7 @@ def load_npz(file: Path, shown: str) -> dict[str, Any]:
     """Return the arrays of an NPZ file, if there is memory for what they declare."""
     with _numpy_errors(shown, "NPZ"):
         with zipfile.ZipFile(file) as archive:
+            # Headers are checked before anything is decompressed: a small archive may declare terabytes.
             needed = sum(_declared_bytes(archive, entry) for entry in archive.infolist())
         require_memory(needed, f"Decompressing {shown}", "Save the labels as Parquet, which is streamed.")
         with open(file, "rb") as opened:
@@ -265,10 +266,12 @@ def _declared_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         version = np.lib.format.read_magic(opened)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         shape, _, dtype = read[version](opened)
+        # Python integers, because products of declared sizes may overflow.
         size = int(np.prod([int(length) for length in shape], dtype=object)) * dtype.itemsize
         if size != entry.file_size - opened.tell():
             raise ValueError("an array is not as large as it declares to be")
     n_cells = size // max(dtype.itemsize, 1)
+    # Text becomes Python objects later, which need more memory than the array.
     return size + (n_cells * (_BYTES_PER_TEXT + dtype.itemsize) if dtype.kind in "UT" else 0)
 
 
@@ -287,6 +290,7 @@ def _check_text(array: Any) -> None:
 def load_obs(file: Path, shown: str) -> dict[str, Any]:
     """Return the cell names of an AnnData file and the categorical columns of its `obs`, None where missing."""
     require_extra("anndata", "Reading .h5ad files")
+    # In its own process: HDF5 crashes on some damaged files.
     result = run_isolated(_read_obs, file)
     if isinstance(result, Failure):
         raise damaged(f"{shown} is not an AnnData file that can be read.")

@@ -199,6 +199,7 @@ def output_format(path: str | Path, format: str | None = None) -> FileFormat:
     if str(path) == STREAM and format is None:
         return FileFormat("csv")
     kind = find_format(path, format, look=False)
+    # Compressions that DuckDB does not write.
     if kind.compression in ("bz2", "xz"):
         raise _unwritable(path, "only .gz and .zst are written compressed", "Use one of them.")
     if kind.compression and not kind.is_text:
@@ -236,6 +237,7 @@ def write_table(
 
 def _write_arrow(relation: Any, path: Path) -> None:
     ipc = import_extra("pyarrow.ipc", "Writing Arrow and Feather files")
+    # In batches: the table may be larger than memory.
     batches = relation.to_arrow_reader(1 << 16)
     with ipc.new_file(str(path), batches.schema) as writer:
         for batch in batches:
@@ -264,6 +266,7 @@ def _write_npz(relation: Any, path: Path) -> None:
 
 def _unmasked(array: Any) -> Any:
     """Return an array without a mask: missing numbers become NaN, missing text becomes empty."""
+    # NumPy files have no missing values: NaN for numbers, empty for text.
     if not isinstance(array, np.ma.MaskedArray) or not array.mask.any():
         return np.asarray(array)
     text = array.dtype.kind in "OU"

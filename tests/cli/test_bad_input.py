@@ -210,3 +210,10 @@ def test_a_terminal_shows_progress(labels, capsys, monkeypatch):
     assert "Combining" in capsys.readouterr().err
     assert main(["combine", str(labels), "-k", "2", "-q"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_the_line_that_raises_an_error_can_be_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUORATE_TRACEBACK", "1")
+    with support.raises("no-file") as caught:
+        main(["combine", str(tmp_path / "nothing.csv")])
+    assert caught.traceback[-1].path.name == "reading.py"

@@ -74,7 +74,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: BaseException, arguments: Sequence[str]) -> int:
-    """Print what went wrong, and return the exit code."""
+    """Print what went wrong, and return the exit code; raise the error instead if QUORATE_TRACEBACK is set."""
+    if os.environ.get("QUORATE_TRACEBACK"):
+        raise error
     if isinstance(error, KeyboardInterrupt):
         return _complain(INTERRUPT_MESSAGE, INTERRUPTED)
     if isinstance(error, MissingPackageError):  # perhaps of the package that reads the flags

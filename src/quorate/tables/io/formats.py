@@ -122,8 +122,7 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
     duckdb = import_extra("duckdb", "Reading and writing tables")
     try:
         yield
-    # Ctrl-C inside DuckDB.
-    except duckdb.InterruptException:
+    except duckdb.InterruptException:  # Ctrl-C inside DuckDB
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:
         raise MemoryLimitError(

@@ -16,7 +16,7 @@ from quorate._runtime.time_limit import Pace
 from quorate.ensemble import Ensemble
 from quorate.numerics.average_link import ActiveGroups, PatternGroups
 from quorate.numerics.linkage import LINKS, _join_nearest, link_coassociation, link_similarity, link_through_clusters
-from quorate.row_similarity import ThroughClusters
+from quorate.row_similarity import ThroughClusters, pattern_coassociation
 from support import raises, warns
 
 
@@ -404,3 +404,16 @@ def test_a_progress_listener_can_end_the_work():
 
     with pytest.raises(TimeoutError, match="agreement of 3 members"), qt.progress(listen):
         qt.WEAC(2).fit([[1, 1, 2], [1, 2, 2], [1, 2, 3]])
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_memory_order_of_a_similarity_does_not_matter(link):
+    """Columns of a selection are adjacent in memory; the kernel once read beyond such matrices."""
+    ens = Ensemble(np.random.default_rng(0).integers(0, 4, (300, 6)))
+    leaves = np.arange(ens.n_patterns)
+    similarity = pattern_coassociation(ens, np.ones(6))
+    by_rows, by_columns = (
+        link_similarity(ens, np.array(similarity, order=order), link, leaves) for order in ("C", "F")
+    )
+    np.testing.assert_array_equal(by_rows.merges, by_columns.merges)
+    np.testing.assert_array_equal(by_rows.heights, by_columns.heights)

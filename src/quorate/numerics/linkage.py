@@ -280,6 +280,8 @@ def link_patterns(
     """
     if len(leaves) == 0:
         return _dendrogram(ens, leaves, join_rest([], [], leaves))
+    # The kernel reads rows as vectors of eight numbers, which must be adjacent in memory.
+    similarity = np.ascontiguousarray(similarity, dtype=np.float64)
     pairs, merged_at = _kernels.merge_chain.chain_link(similarity, sizes, LINKS.index(link))
     return _dendrogram(ens, leaves, Merges(pairs, merged_at), heights)
 

@@ -652,6 +652,26 @@ def test_invalid_layers_are_refused(client, ks):
     assert "ks must" in response.json()["error"]
 
 
+def test_parameters_without_a_default_take_numbers(client, bench):
+    found = asked(client, "answer", {"query": {"method": "pta", "k": 4, "params": {"n_neighbors": 3}}})
+    expected = qt.consensus(bench.ensemble, 4, "pta", n_neighbors=3)
+    assert [cluster["size"] for cluster in found["clusters"]] == [cluster.size for cluster in expected.clusters]
+    body = {"tab": "t", "request": {"query": {"method": "pta", "k": 4, "params": {"n_neighbors": True}}}}
+    assert client.post(f"/{TOKEN}/api/answer", json=body).status_code == 422
+
+
+def test_given_families_are_used_and_named():
+    labels, _ = labels_and_truth()
+    ens = qt.Ensemble(labels, names=["a_1", "a_2", "b_1", "b_2", "c_1", "c_2"])
+    with testclient.TestClient(make_app(Workbench(ens), TOKEN), base_url=BASE) as client:
+        found = asked(client, "answer", {"query": {"k": 4, "params": {"groups": "{tool}_*"}}})
+        expected = qt.consensus(ens, 4, groups="{tool}_*")
+        assert [member["weight"] for member in found["members"]] == pytest.approx(expected.member_weights, abs=1e-6)
+        assert [member["trust"] for member in found["members"]] == pytest.approx(expected.trust, abs=1e-6)
+        assert [member["family"] for member in found["members"]] == [1, 1, 2, 2, 3, 3]
+        assert any(note.startswith("a_1 and a_2 are one family") for note in found["notes"])
+
+
 def test_distances_of_the_members_from_a_result(client, bench):
     ball = qt.credible_ball(qt.consensus(bench.ensemble, 4))
     found = asked(client, "answer", {"query": {"k": 4}})["ball"]

@@ -24,7 +24,6 @@ from quorate.explorer.requests import MOST_CLUSTERS, Query, offered_methods, par
 from quorate.explorer.workbench import Answer, Workbench, is_large
 from quorate.numerics.linkage import Dendrogram
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reliability import crowd_trust
 from quorate.reporting.cut_views import Cut, contingency, transition
 from quorate.reporting.figure_views import sampled_matrix, tree_view
 from quorate.reporting.member_views import seriate
@@ -113,7 +112,7 @@ def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any
     cut, ens = answer.cut, answer.solution.ensemble
     rows = bench.members(query, answer)
     members = [{**member_values(row), "member": j} for j, row in zip(query.members, rows, strict=True)]
-    reliability = reliability_values(crowd_trust(ens), [name[:_SHORT] for name in ens.names], cut.weights)
+    reliability = reliability_values(bench.trust(query), [name[:_SHORT] for name in ens.names], cut.weights)
     finding = found_clusters(cut.sizes.tolist(), ens.n_members)
     return {
         "k": cut.n_clusters,

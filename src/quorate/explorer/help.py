@@ -8,6 +8,12 @@ from typing import Any
 
 from quorate.reliability import WEIGHTS
 
+# On the page, families can only be given as a pattern.
+_GROUPS = (
+    'A pattern such as "{tool}_*": members with the same text at "{tool}" are one family and count as one member. '
+    "Default: copies are found from the labels."
+)
+
 
 def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """Return name, default, choices and meaning of an estimator's parameters."""
@@ -15,6 +21,7 @@ def parameter_help(estimator: type, parameters: dict[str, Any]) -> list[dict[str
     entries = []
     for name, default in parameters.items():
         kind, meaning = described.get(name, ("", ""))
+        meaning = _GROUPS if name == "groups" else meaning
         choices = re.match(r"\{([^}]*)\}", kind)
         listed = [choice.strip().strip("\"'") for choice in choices.group(1).split(",")] if choices else None
         entries.append(

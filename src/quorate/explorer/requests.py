@@ -179,8 +179,11 @@ def _value(name: str, given: Any, default: Any) -> Any:
         return check_whole(name, given, 0, 1000)
     if isinstance(default, float):
         return check_real(name, given, -1e6, 1e6)
-    if given is None and default is None:
+    if default is None and given is None:
         return None
+    if default is None and isinstance(given, int | float):
+        number = check_real(name, given, -1e6, 1e6)
+        return int(number) if isinstance(given, int) else number
     return check_text(name, given)
 
 

@@ -22,7 +22,7 @@ from quorate.ensemble import Ensemble
 from quorate.errors import InputError
 from quorate.explorer.jobs import Job
 from quorate.explorer.requests import Query, parse_query
-from quorate.reliability import Normalize, agreement, resolve_influence
+from quorate.reliability import CrowdTrust, Normalize, agreement, crowd_trust, resolve_influence
 from quorate.reporting.cut_views import Cut, cut_view
 from quorate.reporting.member_views import MemberRow, member_rows
 from quorate.reporting.plain_values import structure_values
@@ -133,7 +133,7 @@ class Workbench:
                 hint="Reset the manual weights.",
             )
         beta, normalize = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
-        influence = resolve_influence(ens, weighting, beta, normalize)
+        influence = resolve_influence(ens, weighting, beta, normalize, groups=params.get("groups"))
         for member, weight in manual.items():
             influence[member] = weight
         return {**params, "weights": influence.tolist()}
@@ -198,7 +198,17 @@ class Workbench:
         normalize: Normalize = dict(query.params).get("normalize", "sqrt")
         return self._cuts.get(
             ("members", query.solved_by, answer.cut.n_clusters),
-            lambda: member_rows(answer.solution.ensemble, answer.cut.weights, normalize=normalize),
+            lambda: member_rows(
+                answer.solution.ensemble, answer.cut.weights, normalize=normalize, crowd=self.trust(query)
+            ),
+        )
+
+    def trust(self, query: Query) -> CrowdTrust:
+        """Return the agreement of the enabled members, with the families that the query names or that were found."""
+        params = dict(query.params)
+        key = ("trust", query.members, params.get("normalize"), params.get("groups"))
+        return self._cuts.get(
+            key, lambda: crowd_trust(self.selected(query), params.get("normalize", "sqrt"), params.get("groups"))
         )
 
     def solution(self, query: Query, job: Job | None = None) -> Solution:

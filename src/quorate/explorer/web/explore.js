@@ -152,7 +152,8 @@ function drawParams() {
     if (parameter.kind === "bool") control.checked = now; else control.value = now ?? "";
     control.addEventListener("change", () => {
       const raw = parameter.kind === "bool" ? control.checked : control.value;
-      const value = parameter.kind === "int" || parameter.kind === "float" ? Number(raw) : parameter.kind === "NoneType" && raw === "" ? null : raw;
+      const isNumber = ["int", "float"].includes(parameter.kind) || (parameter.kind === "NoneType" && raw !== "" && !Number.isNaN(Number(raw)));
+      const value = isNumber ? Number(raw) : parameter.kind === "NoneType" && raw === "" ? null : raw;
       setParam(parameter, raw === "" ? parameter.default : value);
     });
     return el("div", {}, el("label", { for: id }, parameter.name), control, el("p", { class: "quiet" }, parameter.meaning));

@@ -51,7 +51,8 @@ export function drawByK(box, points, series, { k, pick }) {
   }
   const every = Math.max(1, Math.ceil(24 / step));
   points.forEach((point, i) => {
-    if (i % every === 0 || i === now)
+    const free = now < 0 || Math.abs(i - now) >= every; // the selected number is always written
+    if (i === now || (i % every === 0 && free))
       shape(node, "text", { x: x(i), y: bottom + 18, "text-anchor": "middle", class: i === now ? "" : "quiet" }, point.k);
     const area = shape(node, "rect", { x: left + i * step, y: 0, width: step, height: 240, fill: "transparent", "data-k": point.k });
     const lines = series.map(([name]) => [name, point.values[name]]).filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => `${name} ${decimals(value)}`);

@@ -9,13 +9,15 @@ export function drawTable(table, columns, rows, { chosen, faded } = {}) {
   const head = el("tr");
   const body = el("tbody");
   columns.forEach(([title, , , kind], j) => {
+    const cell = el("th", { scope: "col", class: kind || "" });
+    head.append(cell);
+    if (!title) return; // a column of buttons cannot be sorted
     const button = el("button", { type: "button" }, title);
-    const cell = el("th", { scope: "col", class: kind || "" }, button);
+    cell.append(button);
     button.addEventListener("click", () => {
       const down = cell.getAttribute("aria-sort") === "ascending" || (kind === "number" && !cell.hasAttribute("aria-sort"));
       sortBy(j, down ? -1 : 1);
     });
-    head.append(cell);
   });
   function sortBy(j, direction) {
     table.dataset.sort = JSON.stringify([j, direction]);

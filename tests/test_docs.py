@@ -39,6 +39,13 @@ def test_the_reference_has_every_public_name_once():
     assert sorted(listed) == sorted(set(qt.__all__) - pages.ROOMS.keys())
 
 
+def test_the_tests_of_guarantees_exist():
+    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "reliability.md").read_text())
+    code = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(named) > 60
+    assert [name for name in named if f"def {name}(" not in code] == []
+
+
 @pytest.mark.parametrize("info", qt.methods(), ids=lambda info: info.name)
 def test_the_page_of_a_method_says_all_it_knows(info):
     page = pages.method_page(info)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import oracles
 import quorate as qt
@@ -235,7 +235,9 @@ def test_small_dense_problems_use_one_blas_thread(monkeypatch, n_clusters):
         return eigh(*arguments, **options)
 
     monkeypatch.setattr(transfer_cut, "eigh", counted)
-    leading_spectrum(bipartite_graph(ens, np.ones(ens.n_clusters)), 5)
+    with threadpool_limits(2, user_api="blas"):  # tests run with one thread
+        assert 2 in {library["num_threads"] for library in threadpool_info()}
+        leading_spectrum(bipartite_graph(ens, np.ones(ens.n_clusters)), 5)
     assert set(n_threads) == {1}
 
 

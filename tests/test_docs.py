@@ -21,7 +21,13 @@ import quorate as qt
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 # Where a page speaks of a package that is not needed otherwise, its blocks are run if that is installed.
-PACKAGES = {"pyspark": "pyspark", "dask": "distributed", "adata": "anndata", "inline": "anywidget"}
+PACKAGES = {
+    "pyspark": "pyspark",
+    "dask": "distributed",
+    "adata": "anndata",
+    "inline": "anywidget",
+    "sknetwork": "sknetwork",
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

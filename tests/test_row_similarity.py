@@ -23,6 +23,23 @@ def test_edges_have_the_co_association_of_their_ends(labels, data):
         np.testing.assert_allclose(qt.edge_evidence(np.array(edges), ens, weights), expected, atol=1e-12)
 
 
+def test_edges_equal_a_count_by_hand():
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        n_rows, n_members = random.integers(2, 30), random.integers(1, 8)
+        labels = [random.choice(["a", "b", "c", None], n_rows) for _ in range(n_members)]
+        for member in labels:
+            member[0] = "a"
+        weights = random.random(n_members) + 0.1
+        edges = random.integers(0, n_rows, (40, 2))
+        expected = []
+        for i, j in edges:
+            labeled = [sum(w for w, m in zip(weights, labels, strict=True) if m[row] is not None) for row in (i, j)]
+            joined = sum(w for w, m in zip(weights, labels, strict=True) if m[i] is not None and m[i] == m[j])
+            expected.append(joined / np.sqrt(labeled[0] * labeled[1]) if joined else 0.0)
+        np.testing.assert_allclose(qt.edge_evidence(edges, qt.Ensemble(labels), weights), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("edges", [[[0, 1, 2]], [[0.5, 1]], [[0, 3]], [[-1, 0]]])
 def test_other_edges_are_refused(edges):
     with raises("edges", "edges"):

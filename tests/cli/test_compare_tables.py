@@ -1,5 +1,6 @@
 """`quorate compare`."""
 
+import csv
 import json
 
 import pytest
@@ -145,6 +146,21 @@ def test_families_can_be_named(february, capsys):
         assert main(["combine", labels, "--id", "customer", "-k", "2", "--groups", groups, "--json", "-q"]) == 0
         members.append(json.loads(capsys.readouterr().out)["members"])
     assert members[0] == members[1]
+
+
+def test_combine_writes_the_core(february, tmp_path, capsys):
+    labels, january = february
+    out = tmp_path / "core.csv"
+    options = ["-k", "2", "--id", "customer", "--core", "1", "-q", "-o", str(out)]
+    assert main(["combine", labels, *options]) == 0
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    # The third member puts row 4 into the other cluster and row 9 into one of its own.
+    assert [row["customer"] for row in rows if row["consensus_core"] == "-1"] == ["c4", "c9"]
+    assert all(row["consensus_core"] in ("-1", row["consensus"]) for row in rows)
+    assert main(["combine", labels, *options, "--like", january, "--force"]) == 0
+    with out.open() as file:
+        assert {row["consensus_core"] for row in csv.DictReader(file)} == {"7", "3", "-1"}
 
 
 def test_combine_prints_groups_of_members(tmp_path, capsys):

@@ -65,6 +65,7 @@ def combine(
     like: opt.Like = None,
     abstain: opt.Abstain = None,
     layers: opt.Layers = None,
+    core: opt.Core = None,
     members: opt.Members = None,
     id: opt.Id = None,
     truth: opt.Truth = None,
@@ -126,6 +127,7 @@ def combine(
         like,
         abstain,
         layers,
+        core,
         dialect,
     )
     run_combine(request, quiet=quiet, json=json)

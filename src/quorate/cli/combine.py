@@ -59,6 +59,7 @@ class Request:
     like: str | None = None
     abstain: float | None = None
     layers: str | None = None
+    core: float | None = None
     dialect: str = "duckdb"
 
 
@@ -85,6 +86,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
             like=_earlier(request, columns),
             abstain=None if request.abstain is None else check_number("abstain", request.abstain, low=0, high=1),
             layers=layers,
+            core=_core_agreement(request, ks),
             whole=next((f"{name}=" for name in ("report", "summary", "sql") if getattr(outputs, name)), None),
         )
         if outputs.sql is not None:
@@ -101,6 +103,15 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         print_summary(summary, to_stderr=STREAM in outputs.files)
     note_roles(columns, quiet=quiet)
     outputs.note_written(quiet=quiet)
+
+
+def _core_agreement(request: Request, ks: Sequence[int]) -> float | None:
+    """Return the required agreement of the core, if one is to be written."""
+    if request.core is None:
+        return None
+    if len(ks) > 1:
+        raise InputError("needs a single number of clusters.", code="core-of-several", parameter="core")
+    return check_number("core", request.core, above=0, high=1)
 
 
 def _layers(request: Request) -> Sequence[int]:
@@ -238,6 +249,7 @@ def _origin(request: Request, consensus: TableConsensus, ks: Sequence[int]) -> O
                 "--like": request.like,
                 "--abstain": request.abstain,
                 "--layers": request.layers,
+                "--core": request.core,
             },
         ),
         row_facts=row_facts

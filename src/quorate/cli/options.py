@@ -144,6 +144,14 @@ Layers = Annotated[
         help="Also write nested partitions of these numbers of clusters, such as 5,20,80, one column each.",
     ),
 ]
+Core = Annotated[
+    float | None,
+    typer.Option(
+        "--core",
+        metavar="SHARE",
+        help="Also write consensus_core: -1 unless members of this share of the weight agree exactly on a row.",
+    ),
+]
 Groups = Annotated[
     str | None,
     typer.Option(

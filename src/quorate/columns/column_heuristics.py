@@ -18,7 +18,7 @@ ID_NAMES = ("id", "index", "row", "rowid", "row_id", "name", "key", "__index_lev
 CLASS_NAMES = ("class", "classes", "target")
 """Names of columns of known classes; `quorate generate` writes the first. Or one word of the name is one of:"""
 CLASS_WORDS = ("true", "truth", "groundtruth")
-_ANSWER = re.compile(r"(consensus_)?(consensus|confidence|margin|runner_up)(_\d+)?|consensus_layer_\d+")
+_ANSWER = re.compile(r"(consensus_)?(consensus|confidence|margin|runner_up)(_\d+)?|consensus_layer_\d+|consensus_core")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _DATE = re.compile(
     r"\s*(\d{4}([-/])\d{1,2}\2\d{1,2}|\d{1,2}([./-])\d{1,2}\3(\d{4}|\d{2}))"

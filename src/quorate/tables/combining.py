@@ -24,6 +24,7 @@ from quorate.algorithms.sql_export import SqlExport
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster
 from quorate.analysis.compare import EarlierPartition
+from quorate.analysis.core_rows import nested_cores
 from quorate.columns.column_messages import answer_exists
 from quorate.columns.column_roles import ANSWER_COLUMNS, ColumnRequest, ColumnRoles, FrameColumns, label_roles
 from quorate.ensemble import Ensemble, from_counted_labels
@@ -37,6 +38,9 @@ from quorate.tables.io import LabelTable, check_output, explained, open_limited,
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus, check_blockwise, fit_blocks
 from quorate.tables.out_of_core.duckdb_patterns import store_answer, store_patterns
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
+
+CORE_COLUMN = "consensus_core"
+"""The column of the rows on which members agree exactly."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ def combine_table(
     like: StoredPartition | None = None,
     abstain: float | None = None,
     layers: Sequence[int] = (),
+    core: float | None = None,
     whole: str | None = None,
 ) -> TableConsensus:
     """Combine the members of a table, and store the answer of its rows next to them.
@@ -136,10 +141,13 @@ def combine_table(
         The consensus is -1 where the confidence is lower.
     layers : sequence of int
         Numbers of clusters of nested partitions, for one more column each.
+    core : float in (0, 1], optional
+        The required agreement of the rows of the core, for a column in which all other rows are -1.
     whole : str, optional
         A requested result that needs all patterns in memory, for the message where they do not fit.
     """
     names = answer_names(n_clusters, with_confidence=with_confidence) + tuple(map(layer_name, layers))
+    names += () if core is None else (CORE_COLUMN,)
     refuse_answers(table.path, columns.keep, names)
     counted = CountedTable(table, columns.members, columns.truth, noise)
     if not columns.listed:
@@ -150,10 +158,11 @@ def combine_table(
         fitted = fit_best(estimator, counted.ensemble, n_clusters)
         earlier = None if like is None else counted.earlier(like, columns.id)
         answers = answer_columns(fitted, n_clusters, with_confidence=with_confidence, earlier=earlier, abstain=abstain)
-        counted.store(answers | _layer_columns(fitted, layers))
+        in_core = {} if core is None else {CORE_COLUMN: _core_labels(fitted.answer_, earlier, core)}
+        counted.store(answers | _layer_columns(fitted, layers) | in_core)
         return TableConsensus(counted, columns, fitted.ensemble_, names, fitted, earlier)
     # Results that need all patterns are refused with the reason.
-    whole = "layers=" if layers else whole
+    whole = "core=" if core is not None else "layers=" if layers else whole
     whole = "several numbers of clusters" if len(n_clusters) > 1 else "like=" if like is not None else whole
     if whole is not None:
         raise MemoryLimitError(
@@ -226,6 +235,12 @@ def _layer_columns(fitted: ConsensusMethod, layers: Sequence[int]) -> dict[str, 
         return {}
     nested = dict(zip(sorted(layers, reverse=True), fitted.layers(layers).pattern_layers, strict=True))
     return {layer_name(k): nested[k] for k in layers}
+
+
+def _core_labels(answer: Answer, earlier: EarlierPartition | None, agreement: float) -> Labels:
+    """Return labels of patterns, -1 outside of the core at a required agreement."""
+    in_core = nested_cores(answer.ensemble, answer.labels, answer.weights).holds(agreement)
+    return np.where(in_core, _with_ids(answer, earlier, answer.labels), -1)
 
 
 def _with_ids(answer: Answer, earlier: EarlierPartition | None, labels: Labels) -> Labels:

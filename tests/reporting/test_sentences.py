@@ -9,7 +9,7 @@ import pytest
 import quorate as qt
 from quorate.cli import main
 from quorate.reporting import render_report, summarize
-from quorate.reporting.sentences import evidence_sentence, headline, outlook_sentences
+from quorate.reporting.sentences import evidence_sentence, headline, member_sentences, outlook_sentences
 from quorate.tables import combining
 
 
@@ -155,3 +155,15 @@ def test_features_show_which_gaps_are_significant(tmp_path, capsys):
     assert structure["p_value"] < 0.05
     assert [node["verdict"] for node in structure["nodes"]].count("not significant") == 1
     assert "1 of 3 gaps between clusters is not significant." in facts["headline"]
+
+
+def test_members_that_agree_in_part_are_named():
+    def words(*statuses):
+        return member_sentences([{"name": f"m{i}", "status": status} for i, status in enumerate(statuses)])
+
+    assert words("reliable", "partly reliable") == ["“m1” agrees only partly with the others."]
+    assert words("ignored", *["partly reliable"] * 4) == [
+        "“m0” has no weight.",
+        "4 of 5 members agree only partly with the others.",
+    ]
+    assert words("reliable", "reliable") == ["No member is an outlier."]

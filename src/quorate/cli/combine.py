@@ -302,7 +302,7 @@ def _candidate_line(candidates: Sequence[dict[str, Any]]) -> str:
     """Return the method that the default chose, with the agreement of all candidates with the members."""
     chosen = next(candidate["method"] for candidate in candidates if candidate["chosen"])
     listed = ", ".join(f"{candidate['method']} {candidate['agreement']:.3f}" for candidate in candidates)
-    return f"The result of {chosen} agrees best with the members (mean AMI: {listed})."
+    return f"The result of {chosen} agrees best with the members (root mean square AMI: {listed})."
 
 
 def print_structure(out: Any, structure: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ def evidence_sentence(structure: dict[str, Any]) -> str:
 
 
 def member_sentences(members: Sequence[dict[str, Any]]) -> list[str]:
-    """Return which members are ignored or unreliable; nothing about a single member."""
+    """Return which members are ignored, unreliable or only partly reliable; nothing about a single member."""
     if len(members) < 2:
         return []
     ignored = [member["name"] for member in members if member["status"] == "ignored"]
@@ -97,6 +97,10 @@ def member_sentences(members: Sequence[dict[str, Any]]) -> list[str]:
     if unreliable:
         verb = "is" if len(unreliable) == 1 else "are"
         sentences.append(f"{_named(unreliable, len(members))} {verb} unreliable but {_counts(len(unreliable))} weight.")
+    partly = [member["name"] for member in members if member["status"] == "partly reliable"]
+    if partly:
+        verb = "agrees" if len(partly) == 1 else "agree"
+        sentences.append(f"{_named(partly, len(members))} {verb} only partly with the others.")
     tested = all(member["status"] != "not tested" for member in members)
     return sentences or (["No member is an outlier."] if tested else [])
 

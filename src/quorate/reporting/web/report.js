@@ -82,11 +82,11 @@ function drawFeatures() {
 
 // Members: unreliable ones first, reliable ones folded if they are many.
 function drawMembers() {
-  const low = S.members.filter((member) => member.status === "ignored" || member.status === "unreliable");
   const untested = S.members.some((member) => member.status === "not tested");
-  byId("members-note").textContent = low.length === 0 ? (untested ? "There are too few rows to test the members." : "No member is an outlier.")
-    : `${low.length} of ${many(S.members.length, "member")} ${low.length === 1 ? "is" : "are"} unreliable or ignored: ` +
-      shorten(low.map((member) => member.name).join(", "), 160) + ".";
+  const named = (status) => shorten(S.members.filter((member) => member.status === status).map((member) => member.name).join(", "), 160);
+  const notes = ["ignored", "unreliable", "partly reliable"].map((status) => [status, named(status)]).filter(([, names]) => names);
+  byId("members-note").textContent = notes.map(([status, names]) => `${status[0].toUpperCase()}${status.slice(1)}: ${names}.`).join(" ") ||
+    (untested ? "There are too few rows to test the members." : "No member is an outlier.");
   const split = state.cluster === null ? null : answerAt(state.k).separated;
   const group = groupOf(S.camps);
   const columns = [

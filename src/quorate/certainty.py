@@ -73,13 +73,17 @@ class Votes:
     @classmethod
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
         """Return the votes for some groups of patterns, under some weights (M,) of the members."""
+        # Votes need only how many rows groups and clusters share.
         member, n_groups = ens.cluster_member, len(groups.sizes)
         peaks, labeled, mean_vote = np.zeros((3, ens.n_members, n_groups))
+        # The counterpart of a group in a member: the cluster that shares most rows with it.
         np.maximum.at(peaks, member, groups.shared.T)
         np.add.at(labeled, member, groups.shared.T)
         held: Floats = ratio(peaks.sum(axis=1), labeled.sum(axis=1))
+        # Relative to the rows of the group that the member labels: missing labels do not lower the vote.
         recall = ratio(groups.shared, labeled[member].T)
         reach = recall.sum(axis=0)
+        # Members finer than the consensus hold a small part of each group; their support is relative to that.
         amounts = recall * np.sqrt(np.minimum(ratio(recall, np.broadcast_to(held[member], recall.shape)), 1.0))
         of_member = labeled.sum(axis=1)
         share_of_rows = ratio(groups.shared.sum(axis=0), of_member[member])
@@ -113,6 +117,7 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     """
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     votes = Votes.of(ens, weights, groups)
+    # By column: the votes of one cluster are read together.
     amounts_of = sp.csc_array(votes.amounts)
     own, totals = one_row(ens), groups.shared.sum(axis=0)
     amounts, runner_up = np.zeros((2, ens.n_patterns)), np.full(ens.n_patterns, -1, dtype=np.int64)

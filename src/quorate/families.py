@@ -67,6 +67,7 @@ class Families:
         Copies of i together count what its family counts beyond one member, whatever their number; all others count by
         `counts`. The diagonal is 0.
         """
+        # What the family counts beyond one member, shared by its copies.
         beyond_one = (self.sizes**self.growth - 1.0) / np.maximum(self.sizes - 1.0, 1e-12)
         of_copies = self.redundancy * beyond_one[:, None]
         weights = self.counts * (1.0 - self.redundancy) + of_copies
@@ -101,12 +102,13 @@ def families(ens: Any, groups: Any = None) -> Families:
     ens = as_clusterings(ens)
     if groups is not None:
         family = given_families(groups, ens.names)
+        # Given families are exact: members are the same or different.
         same = (family[:, None] == family).astype(np.float64)
         return Families(same, same.sum(axis=1), 0.0)
-    return cached(ens, "families", lambda: _found_families(ens))
+    return cached(ens, "families", lambda: _detect_families(ens))
 
 
-def _found_families(ens: Clusterings) -> Families:
+def _detect_families(ens: Clusterings) -> Families:
     redundancy = np.clip((sameness(ens) - _DIFFERENT) / (_SAME - _DIFFERENT), 0.0, 1.0)
     return Families(redundancy, redundancy.sum(axis=1), GROWTH)
 
@@ -127,10 +129,13 @@ def sameness(ens: Clusterings) -> Floats:
     largest, labeled = np.zeros((2, n_members, n_members))
     np.maximum.at(largest, ens.cluster_member, ens.coverage)
     np.add.at(labeled, ens.cluster_member, ens.coverage)
+    # Rows that only one of the two members labels count as different.
     rows = np.maximum(labeled.diagonal()[:, None], labeled.diagonal())
     rows = np.where(rows > 0, rows, 1.0)
+    # The smaller direction, because a coarse clustering contains a fine one.
     matched, by_chance = np.minimum(matched, matched.T) / rows, np.maximum(largest, largest.T) / rows
     room = 1.0 - by_chance
+    # Two clusterings of one cluster each are the same if they label the same rows.
     same = np.divide(matched - by_chance, room, out=(matched > 1.0 - 1e-12).astype(np.float64), where=room > 1e-12)
     np.fill_diagonal(same, 1.0)
     return np.clip(same, 0.0, 1.0)
@@ -154,6 +159,7 @@ def given_families(groups: Any, names: Sequence[str]) -> Ints:
 
 def _by_pattern(pattern: str, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the family of each member by a pattern such as "{tool}_*"; names that do not match stand alone."""
+    # Text in braces names the family, a star matches anything, everything else is literal.
     parts = re.split(r"(\{\w*\}|\*)", pattern)
     if not any(part.startswith("{") for part in parts):
         raise _refuse(f'must mark the family in the pattern, such as "{{tool}}_*"; got {pattern!r}.')

@@ -73,6 +73,7 @@ def normalized_mutual_information(mutual: Floats, entropy_x: Floats, entropy_y: 
     Two clusterings of one cluster each agree fully (1); one such clustering says nothing about any other (0).
     """
     scale = NORMALIZERS[normalize](entropy_x, entropy_y)
+    # A clustering of one cluster has no information to share.
     informative = (entropy_x > 0) & (entropy_y > 0)
     nmi = np.divide(mutual, scale, out=np.zeros_like(mutual), where=informative)
     return np.where((entropy_x == 0) & (entropy_y == 0), 1.0, np.clip(nmi, 0.0, 1.0))
@@ -116,15 +117,17 @@ def agreement(ens: Any, normalize: Normalize = "sqrt", measure: Measure = "nmi")
     ens = as_clusterings(ens)
     check_choice("normalize", normalize, tuple(NORMALIZERS))
     check_choice("measure", measure, MEASURES)
-    known = _information(ens)
+    # Mutual information and entropies of all pairs, computed once per ensemble.
+    information = _information(ens)
     if measure == "ami":
-        return _adjusted(known, _chance(ens), normalize)
-    nmi = normalized_mutual_information(known.mutual, known.entropy, known.entropy.T, normalize)
-    return _symmetric(np.where(known.common > 0, nmi, 0.0), 1.0)
+        return _adjusted(information, _chance(ens), normalize)
+    nmi = normalized_mutual_information(information.mutual, information.entropy, information.entropy.T, normalize)
+    return _symmetric(np.where(information.common > 0, nmi, 0.0), 1.0)
 
 
 def _symmetric(upper: Floats, diagonal: float) -> Floats:
     """Return the symmetric matrix of an upper triangle and a constant diagonal."""
+    # Only pairs i < j were computed; the matrix is symmetric to the last bit.
     upper = np.triu(upper, 1)
     return upper + upper.T + diagonal * np.eye(len(upper))
 
@@ -135,7 +138,7 @@ class _OfTwo:
 
     def select_members(self, members: Ints) -> Self:
         """Return the figures of some members, in their order."""
-        return replace(self, **{one.name: getattr(self, one.name)[np.ix_(members, members)] for one in fields(self)})
+        return replace(self, **{part.name: getattr(self, part.name)[np.ix_(members, members)] for part in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,7 @@ class _Information(_OfTwo):
 
 def _information(ens: Clusterings) -> _Information:
     """Return what every two members say about each other; agreement, trust and NCAI all begin with it."""
+    # Refused early: these matrices grow with the square of the members.
     require_agreement(ensemble_size(ens))
 
     def compute() -> _Information:
@@ -170,15 +174,17 @@ def _common_rows(ens: Clusterings) -> Floats:
 def _entropies(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) entropy of member i over the rows that member j labels too."""
     entropy = np.zeros_like(common)
-    for some in threads.blocks(ens.n_clusters, _CLUSTERS_AT_ONCE):
-        share = ratio(ens.coverage[some], common[ens.cluster_member[some]])
-        np.add.at(entropy, ens.cluster_member[some], -share * _log(share))
+    # In blocks of clusters, so that the temporary arrays stay small.
+    for block in threads.blocks(ens.n_clusters, _CLUSTERS_AT_ONCE):
+        share = ratio(ens.coverage[block], common[ens.cluster_member[block]])
+        np.add.at(entropy, ens.cluster_member[block], -share * _log(share))
     return np.maximum(entropy, 0.0)
 
 
 def _mutual_information(ens: Clusterings, common: Floats) -> Floats:
     """(M, M) mutual information of members i < j over the rows both label; zero elsewhere."""
     mutual = np.zeros_like(common)
+    # Blocks of the co-occurrence, which may be too large to keep.
     for first, lines in overlap_blocks(ens):
         _kernels.contingency.mutual_information(
             first, lines.indptr, lines.indices, lines.data, ens.cluster_member, common, ens.coverage, mutual
@@ -197,7 +203,7 @@ def _log(share: Floats) -> Floats:
 
 
 def cai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
-    """Return the crowd agreement index of each member: its mean agreement with the others (Definition 1).
+    """Return the crowd agreement index of each member: its mean agreement with the others (equation 3, Definition 1).
 
     With missing labels, each agreement counts by the share n_ij / n of rows that both members label. The index of a
     single member is 1.
@@ -206,13 +212,14 @@ def cai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     similarity = agreement(ens, normalize)
     if ens.n_members == 1:
         return np.ones(1)
+    # An agreement that few rows support counts little.
     tested = _information(ens).common / ens.total_weight
     others = ~np.eye(ens.n_members, dtype=bool)
     return np.sum(tested * similarity * others, axis=1) / (ens.n_members - 1)
 
 
 def ncai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
-    """Return the normalized crowd agreement index: CAI over the largest CAI, in [0, 1] (Definition 2).
+    """Return the normalized crowd agreement index: CAI over the largest CAI, in [0, 1] (equation 4, Definition 2).
 
     It is 1 for every member if no two members agree at all.
 
@@ -223,6 +230,7 @@ def ncai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     array([0.7815, 1.    , 0.961 ])
     """
     index = cai(ens, normalize)
+    # If no two members agree, all are equally far from the others.
     largest = index.max()
     return index / largest if largest > 0 else np.ones_like(index)
 
@@ -285,6 +293,7 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | Floats | No
         _kernels.contingency.add_uncertainty(
             first, lines.indptr, lines.indices, lines.data, ens.cluster_member, counted, ens.coverage, uncertainty
         )
+    # Members that do not label a cluster say nothing about its certainty.
     uncertainty = ratio(uncertainty, ens.coverage @ counted)
     return np.maximum(np.exp(-np.maximum(uncertainty, 0.0) / theta), _LEAST_CERTAINTY)
 
@@ -308,11 +317,13 @@ def _chance(ens: Clusterings) -> _Chance:
 
 def _by_chance(ens: Clusterings, common: Floats) -> _Chance:
     """Return what every two members would share by chance, their cluster sizes being as they are."""
+    # Members that label all rows share their sizes, which saves most of the work.
     complete = np.diagonal(common) >= ens.total_weight * (1 - 1e-12)
     mean, variance = np.zeros_like(common), np.zeros_like(common)
     if complete.any():
-        known = np.ix_(complete, complete)
-        mean[known], variance[known] = _chance_of_complete(ens, complete)
+        of_complete = np.ix_(complete, complete)
+        mean[of_complete], variance[of_complete] = _chance_of_complete(ens, complete)
+    # All other pairs are compared over the rows that both label.
     i, j = np.nonzero(np.triu((common > 0) & ~np.outer(complete, complete), 1))
     mean[i, j], variance[i, j] = _chance_of_pairs(ens, np.stack([i, j], axis=1), common)
     return _Chance(common, mean, variance)
@@ -321,6 +332,7 @@ def _by_chance(ens: Clusterings, common: Floats) -> _Chance:
 def _chance_of_complete(ens: Clusterings, complete: Bools) -> tuple[Floats, Floats]:
     """Return mean and variance for every two members that label all rows, from every two sizes that occur, once."""
     clusters = np.flatnonzero(complete[ens.cluster_member])
+    # Clusters of equal size have the same moments, computed once.
     sizes, of_cluster = np.unique(ens.cluster_sizes[clusters].astype(np.float64), return_inverse=True)
     rank = np.cumsum(complete) - 1
     # (members, sizes) how many clusters of each size a member has
@@ -328,9 +340,10 @@ def _chance_of_complete(ens: Clusterings, complete: Bools) -> tuple[Floats, Floa
         (np.ones(len(clusters)), (rank[ens.cluster_member[clusters]], of_cluster)), shape=(complete.sum(), len(sizes))
     ).tocsr()
 
-    def spread(some: slice) -> tuple[Floats, Floats]:
-        mean, variance = np.zeros((2, some.stop - some.start, len(sizes)))
-        _kernels.chance.chance_of_sizes(sizes, ens.total_weight, some.start, some.stop, mean, variance)
+    def spread(part: slice) -> tuple[Floats, Floats]:
+        mean, variance = np.zeros((2, part.stop - part.start, len(sizes)))
+        # Tasks are independent: each writes its own rows.
+        _kernels.chance.chance_of_sizes(sizes, ens.total_weight, part.start, part.stop, mean, variance)
         return np.asarray((has @ mean.T).T), np.asarray((has @ variance.T).T)
 
     parts = threads.in_threads(spread, threads.blocks(len(sizes), _SIZES_PER_TASK))
@@ -344,17 +357,19 @@ def _chance_of_pairs(ens: Clusterings, pairs: Ints, common: Floats) -> tuple[Flo
     mean, variance = np.zeros((2, len(pairs)))
     offsets = np.searchsorted(ens.cluster_member, np.arange(ens.n_members + 1))
 
-    def fill(some: slice) -> None:
-        _kernels.chance.chance_of_members(ens.coverage, offsets, common, pairs, some.start, some.stop, mean, variance)
+    def fill(part: slice) -> None:
+        _kernels.chance.chance_of_members(ens.coverage, offsets, common, pairs, part.start, part.stop, mean, variance)
 
     threads.in_threads(fill, threads.blocks(len(pairs), _SIZES_PER_TASK))
     return mean, variance
 
 
-def _adjusted(known: _Information, chance: _Chance, normalize: Normalize) -> Floats:
+def _adjusted(information: _Information, chance: _Chance, normalize: Normalize) -> Floats:
     """(M, M) adjusted mutual information of every two members."""
     expected = ratio(chance.mean, chance.rows)
-    return _symmetric(_adjusted_information(known.mutual, expected, known.entropy, known.entropy.T, normalize), 1.0)
+    return _symmetric(
+        _adjusted_information(information.mutual, expected, information.entropy, information.entropy.T, normalize), 1.0
+    )
 
 
 class Reproduction(NamedTuple):
@@ -372,11 +387,11 @@ def reproduction(ens: Clusterings) -> Reproduction:
     I is their mutual information, E what chance gives, H the entropy of the reproduced member. A member is reproduced
     fully by every refinement of itself.
     """
-    known, chance = _information(ens), _chance(ens)
-    expected, mutual = (_symmetric(values, 0.0) for values in (ratio(chance.mean, chance.rows), known.mutual))
-    share = np.clip(ratio(mutual - expected, np.maximum(known.entropy - expected, 0.0)), 0.0, 1.0)
+    information, chance = _information(ens), _chance(ens)
+    expected, mutual = (_symmetric(values, 0.0) for values in (ratio(chance.mean, chance.rows), information.mutual))
+    share = np.clip(ratio(mutual - expected, np.maximum(information.entropy - expected, 0.0)), 0.0, 1.0)
     np.fill_diagonal(share, 0.0)
-    return Reproduction(np.diagonal(known.entropy).copy(), share)
+    return Reproduction(np.diagonal(information.entropy).copy(), share)
 
 
 def _adjusted_information(
@@ -413,6 +428,7 @@ def shared_information(ens: Ensemble, shared: Floats) -> SharedInformation:
     n_clusters, n_members, n_groups = ens.n_clusters, ens.n_members, len(shared)
     member = ens.cluster_member
     coverage = np.zeros((n_clusters + n_groups, n_members + 1))
+    # The clustering is treated as one more member, whose clusters come last.
     coverage[:n_clusters, n_members] = shared.sum(axis=0)
     np.add.at(coverage[n_clusters:].T, member, shared.T)
     of_groups, of_clusters = coverage[n_clusters:, :n_members], coverage[:n_clusters, n_members]
@@ -422,6 +438,7 @@ def shared_information(ens: Ensemble, shared: Floats) -> SharedInformation:
     entropy = -np.sum(share_of_group * _log(share_of_group), axis=0)
     member_entropy = np.zeros(n_members)
     np.add.at(member_entropy, member, -share_of_cluster * _log(share_of_cluster))
+    # Cells of all contingency tables with the clustering, as shares of the common rows.
     cells = ratio(shared, np.broadcast_to(rows[member], shared.shape))
     mutual = np.zeros(n_members)
     np.add.at(mutual, member, np.sum(cells * _log(ratio(cells, share_of_group[:, member] * share_of_cluster)), axis=0))
@@ -490,21 +507,25 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     """
     ens = as_clusterings(ens)
     check_choice("normalize", normalize, tuple(NORMALIZERS))
-    known, chance = _information(ens), _chance(ens)
-    ami = _adjusted(known, chance, normalize)
-    variance = _variance(ens, known.common, chance)
-    p_values = _p_values(chance.rows * known.mutual, chance, variance)
+    information, chance = _information(ens), _chance(ens)
+    ami = _adjusted(information, chance, normalize)
+    variance = _variance(ens, information.common, chance)
+    p_values = _p_values(chance.rows * information.mutual, chance, variance)
+    # Bonferroni over all pairs: the best pair decides.
     level = _level(ens.n_members)
     agrees = np.any(p_values < level, axis=1) if ens.n_members > 1 else np.ones(1, dtype=bool)
-    best_possible = _p_values(chance.rows * np.minimum(known.entropy, known.entropy.T), chance, variance)
+    # The most information two members could share: if that is not significant, rows are too few.
+    best_possible = _p_values(chance.rows * np.minimum(information.entropy, information.entropy.T), chance, variance)
     verdict: Verdict = "no more than chance"
     if agrees.any():
         verdict = "beyond chance"
     elif not np.any(best_possible < level):
         verdict = "too few rows to tell"
     family = families(ens, groups)
-    tested = family.witnesses() * known.common
+    # Copies of a member count little when it is compared with the others.
+    tested = family.witnesses() * information.common
     index = _mean_agreement(ami, tested)
+    # Random members lower every mean; without them the scale is comparable between ensembles.
     among_agreeing = _mean_agreement(ami, tested * agrees if agrees.any() else tested)
     return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing, family)
 
@@ -526,8 +547,10 @@ def _mean_agreement(ami: Floats, tested: Floats) -> Floats:
 
 def _p_values(information: Floats, chance: _Chance, variance: Floats) -> Floats:
     """(M, M) the chance of at least so much, by a gamma distribution of the same mean and variance; 1 if undefined."""
+    # Without variance there is nothing to test.
     spread = (variance > 1e-12) & (chance.mean > 1e-12)
     shape = np.divide(chance.mean**2, variance, out=np.ones_like(variance), where=spread)
+    # A gamma distribution with the same mean and variance; its tail is the p-value.
     scaled = np.divide(information * chance.mean, variance, out=np.zeros_like(variance), where=spread)
     return _symmetric(np.where(spread, gammaincc(shape, scaled), 1.0), 1.0)
 
@@ -542,6 +565,7 @@ def _variance(ens: Clusterings, common: Floats, chance: _Chance) -> Floats:
     share = ratio(ens.coverage, common[ens.cluster_member])
     cells = np.asarray(of_member @ np.where(share > 0, (1.0 - share) ** 2, 0.0))
     free = np.maximum(np.asarray(of_member @ (share > 0).astype(np.float64)) - 1.0, 0.0)
+    # Degrees of freedom over their expectation, per member.
     factor = ratio(free, cells)
     return chance.variance * factor * factor.T
 
@@ -591,11 +615,13 @@ def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
     The count of a member is less than 1 if it has copies (`families`). A member that agrees with none beyond chance has
     weight 0. Where no two agree, trust gives no reason to weigh members differently: only copies do, with a warning.
     """
+    # Members that agree with no other have no weight, if any two agree at all.
     index = np.where(crowd.agrees, crowd.index, 0.0) if crowd.verdict == "beyond chance" else crowd.index
     if crowd.verdict == "no more than chance":
         warn(f"{NO_AGREEMENT} All members have equal weight.", code="no-agreement")
     elif index.max() > 0:
         weight = np.where(index > 0, influence(index / index.max(), beta), 0.0) * crowd.families.counts
+        # Relative to the largest, because influence is in [0, 1].
         return weight / weight.max()
     return crowd.families.counts / crowd.families.counts.max()
 
@@ -620,6 +646,7 @@ def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[Me
     ens = as_clusterings(ens)
     labeled = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members)
     copies = {j: tuple(i for i in group if i != j) for group in crowd.copies for j in group}
+    # Agreement with copies is no evidence.
     outside = np.where(crowd.families.redundancy > 0.5, 1.0, crowd.p_values)
     alone = crowd.agrees & ~np.any(outside < _level(ens.n_members), axis=1)
 
@@ -637,6 +664,7 @@ def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[Me
             word, reason = "unreliable", "no agreement"
         elif alone[j] and word == "unreliable":
             reason = "agrees with copies only"
+        # The word says what the weight does; the reason says why.
         if weights[j] == 0:
             reason = "weight 0" if word in ("reliable", "partly reliable") else reason
             word = "ignored"
@@ -686,4 +714,5 @@ def resolve_influence(
         )
     if not np.all(np.isfinite(given)) or np.any(given < 0) or given.max() == 0:
         raise InputError("must be finite, not negative, and not all zero.", code="member-weights", parameter="weights")
+    # Relative to the largest weight: only proportions matter.
     return check_weight_range("weights", given) / given.max()

@@ -78,6 +78,7 @@ class SoftEnsemble(Ensemble):
             )
         check_choice("noise", noise, ("missing", "cluster", "singletons"))
         names = check_names(names, len(members))
+        # Members with labels stay labels; the others become memberships.
         soft = {j: _memberships(item, name) for j, (item, name) in enumerate(zip(members, names, strict=True))}
         hard = [j for j in soft if soft[j] is None]
         vectors = split_members([members[j] for j in hard])[0]
@@ -126,6 +127,7 @@ class SoftEnsemble(Ensemble):
         by_column, starts = sp.csc_array(memberships), np.cumsum([0, *map(len, levels)])
         for j in range(len(names)):
             block = sp.csc_array(by_column[:, starts[j] : starts[j + 1]])
+            # Memberships of labels follow from the label, so that they need no code of their own.
             if not np.isin(block.data, [0.0, 1.0]).all():
                 for c in range(block.shape[1]):
                     values, code = np.unique(block[:, [c]].toarray().ravel(), return_inverse=True)
@@ -154,6 +156,7 @@ class SoftEnsemble(Ensemble):
 
         Diagonal blocks hold the cluster sizes, the other blocks the contingency tables of two members.
         """
+        # Rows shared within a member are not overlaps: clusters of a member exclude each other.
         shared = self.cooccurrence_within(self.counts).tocoo()
         row, column = shared.coords
         between = self.cluster_member[row] != self.cluster_member[column]
@@ -255,6 +258,7 @@ def _memberships(item: Any, name: str) -> tuple[Vector, Floats] | None:
     wrong = np.flatnonzero((np.abs(total - 1) > _TOLERANCE) & (total > 0))
     if len(wrong):
         raise _invalid(name, f"must sum to 1 in every row; row {wrong[0]} sums to {total[wrong[0]]:.6g}")
+    # Rows must sum to 1 exactly; 32-bit sums differ from it.
     values /= np.where(total > 0, total, 1.0)[:, None]
     used = np.flatnonzero(values.any(axis=0))
     return used if levels is None else levels[used], values[:, used]

@@ -67,6 +67,7 @@ class Layers:
         n_layers = len(self.pattern_layers)
         parents = [*self.parents, np.zeros(self.n_clusters[-1], dtype=np.int64)]
         tree: dict[tuple[int, int], list[tuple[int, int]]] = {(n_layers, 0): []}
+        # The last layer hangs below the root.
         for layer, of_cluster in enumerate(parents):
             for cluster, parent in enumerate(of_cluster.tolist()):
                 tree.setdefault((layer + 1, parent), []).append((layer, cluster))
@@ -101,8 +102,10 @@ def merge_clusters(ens: Ensemble, weights: Floats, finest: Labels, ks: Iterable[
     groups = Groups.of(ens, weights, finest)
     n = len(groups.sizes)
     require_memory(24.0 * n**2, f"The co-association of {n:,} clusters", "Use fewer clusters in the finest layer.")
+    # The mean co-association of two clusters is an inner product of their mean histograms.
     means = groups.histogram / groups.sizes[:, None]
     similarity = (means * (weights[ens.cluster_member] / weights.sum())) @ means.T
+    # Symmetric to the last bit, so that ties do not depend on the order.
     merges = link_groups((similarity + similarity.T) / 2, groups.sizes.copy())
     tops = (np.append(cut_merges(merges, k), -1) for k in ks)  # label -1 takes the last
     return tuple(number_by_size(top[finest], ens.counts) for top in tops)

@@ -31,7 +31,7 @@ _WORTH_MOVING = 0.003  # the gain of mean agreement by which moves are kept
 # Enough for a comparison with the graph cut; the mixture model is to take about as long as that.
 _MIXTURE_ROUNDS, _MAX_LINKED = 50, 10_000
 _MOST_MEMBERSHIPS = 1 << 22  # patterns times clusters up to which the mixture model is solved
-_CHOICES_KEPT = 2
+_CACHED_CHOICES = 2
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PortfolioCuts:
     counts: Floats
     """(M,) how much the agreement with each member counts."""
     normalize: Normalize
-    _last: RecentCache = field(default_factory=lambda: RecentCache(_CHOICES_KEPT), init=False, repr=False)
+    _last: RecentCache = field(default_factory=lambda: RecentCache(_CACHED_CHOICES), init=False, repr=False)
 
     @property
     def max_clusters(self) -> int:
@@ -92,6 +92,7 @@ class PortfolioCuts:
 
     def solve(self, k: int) -> dict[str, Labels]:
         """Return the labels of the candidates for k clusters, by method."""
+        # The graph has at most as many clusters as all members together.
         solved = {"lwgp": self.graph.cut(k)} if k <= self.graph.max_clusters else {}
         if len(self.partition.covered) * k <= _MOST_MEMBERSHIPS:
             solved["mixture"] = self.partition.cut(k)
@@ -139,8 +140,10 @@ class PortfolioCuts:
         solved = self.solve(k)
         sizes = {method: int(labels.max()) + 1 for method, labels in solved.items()}
         agreement = {method: self.agreement(labels) for method, labels in solved.items()}
+        # Candidates with fewer clusters would often agree better, but were not requested.
         eligible = [method for method in solved if sizes[method] == max(sizes.values())]
         best = max(agreement[method] for method in eligible)
+        # The first of nearly equal candidates, so that rounding does not switch methods.
         chosen = next(method for method in eligible if agreement[method] >= best - _NEAR_TIE)
         candidates = tuple(
             CandidateAnswer(method, agreement[method], sizes[method], method == chosen, labels)
@@ -158,6 +161,7 @@ class PortfolioCuts:
         for _ in range(_MAX_ROUNDS):
             certain = certainty(self.ensemble, self.counts / self.counts.sum(), labels)
             moved = np.where(certain.margin < -1e-9, certain.runner_up, labels)
+            # Moves must not empty a cluster.
             if np.array_equal(moved, labels) or len(np.unique(moved)) < len(np.unique(labels)):
                 break
             raised = self._mean(self._with_members(moved))

@@ -68,8 +68,10 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     ks = parse_ks(request.k)
     layers = _layers(request)
     check_consensus_method(request.method)
+    # Several numbers: solve once, and choose the one to show afterwards.
     estimator = make_method(request.method, "auto" if len(ks) > 1 else ks[0] if ks else "auto", _parameters(request))
     outputs = request.outputs
+    # Before any row is read, because writing may fail after hours.
     outputs.check(request.source.file, *request.source.others, json=json)
     if outputs.sql is not None:
         check_choice("dialect", request.dialect, DIALECTS)
@@ -150,6 +152,7 @@ def parse_ks(text: str) -> Sequence[int]:
 def _listed_ks(text: str, parameter: str, required: str) -> Sequence[int]:
     """Parse the numbers of clusters of an option: a number, a range or a list."""
     ks: Sequence[int] = ()
+    # Anything that is not a number is refused with one message below.
     with suppress(ValueError):
         if ":" in text:
             low, high = (int(part) for part in text.split(":"))
@@ -176,6 +179,7 @@ def _parameters(request: Request) -> dict[str, Any]:
             raise InputError(
                 f"takes NAME=VALUE, such as --set beta=3; got {pair!r}.", code="name-value", parameter="set_"
             )
+        # Values are Python literals where possible, else text.
         try:
             parameters[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):
@@ -192,6 +196,7 @@ def parse_groups(text: str) -> str | dict[str, str]:
     """Return families of members: a pattern such as "{tool}_*", or a mapping from pairs "member=family,..."."""
     if "{" in text:
         return text
+    # CSV quoting, so that names may contain commas.
     pairs = [part.partition("=") for part in next(csv.reader([text], skipinitialspace=True), [])]
     if not pairs or any(not (member and equals and family) for member, equals, family in pairs):
         raise InputError(

@@ -63,6 +63,7 @@ def demonstrate(seed: int = _SEED) -> Demonstration:
     """Generate members of the seeds dataset, add corrupted ones, and combine them."""
     data = load(_DATASET)
     good = draw_pool(data, _PER_METHOD, METHODS, random_state=seed, progress=False)
+    # Two members of the paper's corrupted kind, which the ranking should put last.
     corrupted = ill_clusterings(data, _N_CORRUPTED, random_state=seed)
     ens_members = (*good.labels.T, *corrupted.labels.T)
     ens = Ensemble(np.column_stack([good.labels, corrupted.labels]), names=[*good.names, *corrupted.names])

@@ -45,10 +45,12 @@ def run_evaluate(source: Source, truth_file: str | None, *, quiet: bool, json: b
 
 def _clusterings(opened: LabelTable, source: Source, truth: str | None) -> ColumnRoles:
     """Return the columns to score. Default: all except the ID, the known classes and fractions such as a confidence."""
+    # Every column without another role is scored, whatever its values.
     columns = replace(source, truth=truth).choose(opened, by_values=False)
     if source.members is not None:
         return columns
     others = (columns.id, truth)
+    # Fractions are confidences and the like, not labels.
     members = tuple(name for name in opened.columns if name not in others and opened.profile[name].kind != "number")
     if not members:
         raise InputError(
@@ -82,6 +84,7 @@ def _tables_between(opened: LabelTable, columns: ColumnRoles, other: LabelTable,
         )
     cell = f"CAST({other.label(truth)} AS VARCHAR)"
     classes = other.fetch(f"SELECT {cell} AS truth FROM {other.numbered} ORDER BY {ROW}")["truth"]
+    # Rows are matched by position.
     by_row = {"truth": np.ma.filled(classes, None), ROW: np.arange(len(classes))}
     opened.connection.register("known_classes", by_row)
     return {
@@ -110,6 +113,7 @@ def _evaluation(cells: NDArray[Any]) -> dict[str, Any]:
     """Return the number of rows, the scores, and the size, main class and purity of each cluster."""
     labels, row = np.unique(cells[0].astype(str), return_inverse=True)
     classes, column = np.unique(cells[1].astype(str), return_inverse=True)
+    # One table of counts gives all scores.
     counts = np.zeros((len(labels), len(classes)))
     counts[row, column] = cells[2].astype(np.float64)
     sizes, most = counts.sum(axis=1), counts.argmax(axis=1)

@@ -63,6 +63,7 @@ def run_generate(source: Source, drawing: Drawing, outputs: Outputs, *, quiet: b
     for generator in drawing.generators:
         check_choice("members", generator, tuple(GENERATORS))
     check_choice("scale", drawing.scale, (*SCALERS, "none"))
+    # A packaged dataset is no file that could be overwritten.
     outputs.check(STREAM if _is_packaged(source) else source.file, json=json)
     features = _read_features(source, quiet=quiet)
     _check_k_range(drawing.k_range, len(features.values))
@@ -96,6 +97,7 @@ def draw_members(
 ) -> tuple[dict[str, NDArray[Any]], list[PoolMember]]:
     """Return the label vectors and descriptions of members made by the generators in turn."""
     generators = tuple(dict.fromkeys(drawing.generators))
+    # Rounded up; surplus members are dropped below.
     each = -(-drawing.n_members // len(generators))
     pool = draw_pool(
         features,

@@ -29,6 +29,7 @@ def exit_on_interrupt() -> bool:
     """Make Ctrl-C end the process from now on; return False if interrupts are ignored, as in background jobs."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return False
+    # The wakeup descriptor is written by the signal itself, also while compiled code runs.
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)

@@ -36,6 +36,7 @@ def join_tables(sources: Sequence[Joinable]) -> Iterator[Path]:
     Columns whose name occurs in several tables are preceded by the name of their file.
     """
     with temporary_folder() as folder, ExitStack() as resources:
+        # Each table is copied once with short names, which makes the join independent of names and formats.
         parts = [_copy(source, folder / f"{i}.parquet") for i, source in enumerate(sources)]
         repeated = {
             name for i, (_, names) in enumerate(parts) for _, others in parts[:i] for name in names if name in others
@@ -48,8 +49,10 @@ def join_tables(sources: Sequence[Joinable]) -> Iterator[Path]:
                 cells.append(f"p{i}.c{j} AS {quote_name(f'{stem}_{name}' if name in repeated else name)}")
         joined = f"'{folder / '0.parquet'}' AS p0"
         for i in range(1, len(parts)):
+            # A row may be missing in the first tables, so that the join compares with the first ID that is there.
             earlier = f"coalesce({', '.join(f'p{j}.{_ID}' for j in range(i))})"
             joined += f" FULL JOIN '{folder / f'{i}.parquet'}' AS p{i} ON p{i}.{_ID} = {earlier}"
+        # Rows in the order of the first table, then those that only later tables have.
         order = ", ".join(f"p{i}.{_POSITION}" for i in range(len(parts)))
         relation = connect(resources).sql(f"SELECT {', '.join(cells)} FROM {joined} ORDER BY {order}")
         path = folder / "joined.parquet"
@@ -81,6 +84,7 @@ def _cell(opened: LabelTable, name: str) -> str:
 
 def _check_unique(opened: LabelTable, row_id: str) -> None:
     cell = opened.raw(row_id)
+    # Missing IDs count as duplicates: they cannot be matched.
     repeated = int(opened.fetch(f"SELECT count(*) - count(DISTINCT {cell}) AS n FROM {opened.view}")["n"][0])
     if repeated:
         raise InputError(

@@ -75,6 +75,7 @@ def load(source: Any, *, classes: str | None = None) -> Dataset:
     if isinstance(source, str | PathLike):
         path = Path(source)
         return _from_columns(path.stem, _read_file(path), classes)
+    # Frames of any library, through narwhals.
     if hasattr(source, "columns") or hasattr(source, "column_names"):
         import narwhals as nw
 
@@ -122,6 +123,7 @@ def _from_columns(name: str, columns: dict[str, NDArray[Any]], classes: str | No
         )
     truth = None if classes is None else np.asarray(columns[classes])
     features = {column: values for column, values in columns.items() if column != classes}
+    # All columns are converted before any is refused, so that one message names all.
     numbers = {column: _as_numbers(values) for column, values in features.items()}
     texts = [column for column, values in numbers.items() if values is None]
     if texts:

@@ -102,6 +102,7 @@ def sact_similarity(links: sp.csr_array, cluster_weights: Floats) -> Floats:
     """
     require_matrix(links.shape[0], "The matrix of SACT similarities")
     similarity = connected_triples(links, cluster_weights)
+    # Relative to the largest, as in equation 9.
     largest = similarity.max(initial=0.0)
     if largest > 0:
         similarity /= largest

@@ -284,6 +284,7 @@ class Ensemble(Clusterings):
         self._freeze()
 
     def _freeze(self) -> None:
+        # Arrays are shared with callers, so that writing to them must fail.
         for array in (self.patterns, self.row_counts, self.counts, self._row_pattern, self._first_row):
             if array is not None:
                 _frozen(array)

@@ -244,6 +244,7 @@ def pattern_trajectory_similarity(
     itself.
     """
     n = len(leaves)
+    # Half the square root of the number of patterns, as in the authors' program.
     default = max(1, min(20, int(np.sqrt(n) / 2)))
     links = np.round(pattern_coassociation(ens, weights), 12)
     links = links if n == len(links) else links[np.ix_(leaves, leaves)]

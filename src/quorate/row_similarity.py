@@ -237,6 +237,7 @@ def edge_evidence(edges: Any, ens: Any, weights: Any = None) -> Floats:
             parameter="edges",
         )
     share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)
+    # Weights sum to 1, so that the result is a share.
     share = share / share.sum()
     scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, share)))
     evidence = np.empty(len(edges))

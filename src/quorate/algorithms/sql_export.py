@@ -101,6 +101,7 @@ def export_sql(
     """
     check_choice("dialect", dialect, DIALECTS)
     import_extra("sqlglot", "to_sql")
+    # Names are parsed, so that text that is not a name cannot become part of a statement.
     rows = _table_name("table", table, dialect)
     patterns, scores = (_table_name("prefix", f"{prefix}_{name}", dialect) for name in ("patterns", "scores"))
     members = _members(ens)
@@ -108,6 +109,7 @@ def export_sql(
     label_columns = [f"{kind}_label {_KINDS[kind]}" for kind in _kinds(members)]
     statements = [
         *_create(patterns, [*(f"c{j} BIGINT" for j in members), "consensus BIGINT"], dialect),
+        # Known patterns are looked up; only other rows need scores.
         *_insert(patterns, _pattern_lines(ens, members, _with_ids(labels, ids)), dialect),
         *_create(scores, ["code BIGINT", "member VARCHAR", *label_columns, "cluster BIGINT", "score BIGINT"], dialect),
         *_insert(scores, _score_lines(ens, weights, labels, members, dialect), dialect),
@@ -130,6 +132,7 @@ def _members(ens: Ensemble) -> dict[int, _Member]:
                 code="fractional-labels",
                 hint="Convert them to text.",
             )
+        # Codes are cluster ids, unique over all members, so that one column holds them.
         values = dict(enumerate(levels.tolist(), int(ens.cluster_offsets[j])))
         if ens.noise == "singletons":  # `predict` takes noise for missing, so these clusters get no new rows
             values = {code: value for code, value in values.items() if isinstance(value, str) or value >= 0}
@@ -152,6 +155,7 @@ def _with_ids(labels: Labels, ids: Ints | None) -> Labels:
 
 def _pattern_lines(ens: Ensemble, members: dict[int, _Member], consensus: Labels) -> Iterator[str]:
     """Yield the codes of each pattern that new rows can have, -1 for missing, and its consensus label."""
+    # A pattern with a label that is not exported can never match a new row.
     exported = np.array([-1, *(code for member in members.values() for code in member.labels)])
     possible = np.isin(ens.patterns, exported).all(axis=1)
     lines = np.column_stack([ens.patterns[:, list(members)], consensus])[possible]
@@ -198,6 +202,7 @@ def _query(rows: str, patterns: str, scores: str, members: dict[int, _Member], i
         same = f"{kind}s.member = m.member AND {kind}s.{kind}_label = CASE m.member {labels} END"
         label_joins.append(f"LEFT JOIN ({levels}) AS {kind}s ON {same}")
         known_codes.append(f"{kind}s.code")
+    # One line per combination and member becomes one line per combination.
     pivoted = ", ".join(
         f"MAX(CASE WHEN m.member = {_literal(m.name)} THEN COALESCE({', '.join(known_codes)}, -1) ELSE -1 END) AS c{j}"
         for j, m in members.items()
@@ -212,6 +217,7 @@ def _query(rows: str, patterns: str, scores: str, members: dict[int, _Member], i
     cluster = "w.cluster"
     if ids is not None:
         cluster = f"CASE w.cluster {' '.join(f'WHEN {label} THEN {id}' for label, id in enumerate(ids))} ELSE -1 END"
+    # Scores are rounded half up, as whole numbers, in every engine alike.
     up = f"w.score + {SCORE_ROUNDING // 2}"
     return f"""
         WITH combinations AS (
@@ -249,6 +255,7 @@ def _insert(table: str, lines: Iterable[str], dialect: str) -> Iterable[str]:
     """Yield statements that insert lines of literals, as many as every engine takes in one statement."""
     start = _in_dialect(f"INSERT INTO {table} SELECT 1", dialect).rpartition("SELECT")[0].rstrip()
     remaining = iter(lines)
+    # Engines limit the number of values in one statement.
     while chunk := list(islice(remaining, _LINES_PER_INSERT)):
         yield f"{start} VALUES\n" + ",\n".join(f"({line})" for line in chunk)
 

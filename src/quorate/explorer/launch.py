@@ -122,6 +122,7 @@ def _listen(port: int) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
+        # Loopback only: other machines cannot connect.
         listening.bind(("127.0.0.1", port))
     except OSError as error:
         listening.close()
@@ -202,6 +203,7 @@ def explore(
         Its `result` is the consensus that the page shows. An `Explorer` has `url` and `stop()`.
     """
     ens = ensemble_of(labels) if not isinstance(labels, Ensemble) else as_ensemble(labels)
+    # Only members of different kinds have a choice by features.
     from_kinds = isinstance(labels, ConsensusClustering) and labels.is_diverse
     bench = Workbench(
         ens,
@@ -247,6 +249,7 @@ def coordinates(ens: Ensemble, features: Any = None, xy: Any = None) -> dict[str
         )
     if xy is None:
         spread = points.std(axis=0)
+        # Constant columns stay at 0.
         scaled = (points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         scores, shares = principal_components(scaled)
         return {"xy": scores, "xy_names": component_names(shares)}

@@ -26,6 +26,7 @@ def page() -> str:
     def read(name: str) -> str:
         return web_text("widget_connection.js" if name == "connection.js" else name)
 
+    # One text without references: the frame in a notebook cannot load files.
     text = _STYLE.sub(lambda link: f"<style>{web_text(link[1])}</style>", web_text("explore.html"))
     return _SCRIPT.sub(lambda tag: f'<script type="module">{bundle(tag[1], read)}</script>', text)
 

@@ -110,6 +110,7 @@ class Workbench:
 
     def selected(self, query: Query) -> Ensemble:
         """Return the ensemble of the enabled members."""
+        # The whole ensemble keeps its caches; a selection starts with new ones.
         if len(query.members) == self.ensemble.n_members:
             return self.ensemble
         return self._solved.get(("members", query.members), lambda: self.ensemble.select(query.members))
@@ -117,6 +118,7 @@ class Workbench:
     def settings(self, query: Query) -> dict[str, Any]:
         """Return the parameters of the method; manual weights replace those of single members."""
         params = dict(query.params)
+        # Weights of disabled members do not matter.
         manual = {query.members.index(j): weight for j, weight in query.weights if j in query.members}
         if not manual:
             return params
@@ -133,6 +135,7 @@ class Workbench:
                 hint="Reset the manual weights.",
             )
         beta, normalize = (params.get(name, defaults.get(name, usual)) for name, usual in _USUAL)
+        # Manual weights replace single weights; the others stay as the method computes them.
         influence = resolve_influence(ens, weighting, beta, normalize, groups=params.get("groups"))
         for member, weight in manual.items():
             influence[member] = weight
@@ -145,8 +148,10 @@ class Workbench:
         gap in the method's own index, so that the page has a result within a second.
         """
         solution = self.solution(query, job)
+        # A choice that was computed before is shown immediately.
         choosing = first_look and query.k is None and self._choice_key(query) not in self._solved
         first = _largest_gap(solution) if choosing and is_large(solution.ensemble) else None
+        # An answer has at most as many clusters as the solution.
         k = min(query.k or first or self.choice(query, job).n_clusters, max(1, solution.max_clusters))
         report_stage(job, "cutting")
         cut = self._cuts.get((query.solved_by, k), lambda: cut_view(solution.answer(k)))
@@ -171,6 +176,7 @@ class Workbench:
         return self.choose_by_features if len(query.members) == self.ensemble.n_members else None
 
     def _choice_key(self, query: Query) -> tuple[str, Query | None]:
+        # A choice by features holds for all methods and settings.
         return "choice", None if self._chooser_by_features(query) else query.solved_by
 
     def structure(self, query: Query, job: Job | None = None) -> dict[str, Any]:

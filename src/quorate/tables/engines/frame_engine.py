@@ -123,6 +123,7 @@ def count_labels(opened: OpenFrame, members: Sequence[str]) -> tuple[CountedLabe
 
     More lines than memory holds are refused before they are collected.
     """
+    # One line more than fits shows that there are too many.
     limit = max(available_memory() // labels_memory(1, len(members)), 1)
     counted = opened.engine.count(opened.native, members, limit + 1)
     if len(counted.row_counts) > limit:

@@ -58,10 +58,12 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
     """Find the consensus of an ensemble whose patterns are read in blocks."""
     solution = estimator.solve_blocks(ens)
     index, weights = ncai(ens, estimator.normalize), solution.weights
+    # The automatic choice reads the blocks once more.
     choice = choose_k(ens) if estimator.n_clusters == "auto" else None
     requested = int(estimator.n_clusters) if choice is None else choice.within(solution.max_clusters)
     blocks = _Blocks(solution, ens, min(requested, solution.max_clusters))
     numbered = blocks.numbered()
+    # Histograms of blocks add up; labels are recomputed instead of stored.
     parts = (Groups.of(block, weights, labels, numbered.n_groups) for block, labels in numbered.labels())
     groups = reduce(Groups.__add__, parts)
 
@@ -70,6 +72,7 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
             certain = certainty(block, weights, labels, groups)
             yield np.where(certain.confidence >= abstain, labels, -1), certain
 
+    # A pass of its own, because stability needs the confidence of all rows.
     confidence = np.zeros(numbered.n_groups)
     for block, (labels, certain) in zip(ensemble_blocks(ens), answers(), strict=True):
         confidence += group_sums(block, labels, certain.confidence, numbered.n_groups)
@@ -119,10 +122,12 @@ class _Blocks:
         offset = 0
         for block, labels in plain.labels():
             sizes += group_sizes(block, labels, self.k)
+            # The first pattern of each cluster breaks ties of size, as in memory.
             present, position = np.unique(labels, return_index=True)
             new = (present >= 0) & (offset + position < first[present])
             first[present[new]] = offset + position[new]
             offset += len(labels)
+        # By decreasing size; empty clusters come last and are dropped.
         order = np.lexsort((first, -sizes))
         n_groups = int(np.count_nonzero(sizes))
         rank = np.empty(self.k, dtype=np.int64)
@@ -142,6 +147,7 @@ class _Points(Sequence[Points]):
 
     def __getitem__(self, i: Any) -> Any:
         n_blocks = len(ensemble_blocks(self._blocks.ens))
+        # Embedded clusters of the graph come after the patterns.
         if i >= n_blocks:
             return self._companions[i - n_blocks]
         block, linked, values = self._blocks.embed(i)

@@ -1,0 +1,54 @@
+"""Print figures of the code base: lines, comments, repeated module names, private uses, caches, tests that match prose.
+
+    python -m tools.statistics
+
+Lines and comments are those of `src`; comments are counted by token, without `type:` and `noqa`.
+"""
+
+import re
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+from tools.imports import private_uses
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "quorate"
+CACHES = {
+    "cached_property": r"@cached_property\b",
+    "RecentCache": r"\bRecentCache\(",
+    "cached (per ensemble)": r"\bcached\(ens",
+    "cached_per_object": r"@cached_per_object\b",
+    "functools.cache": r"@(functools\.)?cache\b",
+    "lists in records": r"_\w+: list\[.*\] = field\(default_factory=list",
+}
+"""Ways to keep a result, by an expression that finds them."""
+
+
+def count_comments(path: Path) -> int:
+    """Return the number of lines with a comment that is not for a tool."""
+    with path.open("rb") as file:
+        tokens = [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
+    return sum(not token.startswith(("# type:", "# noqa")) for token in tokens)
+
+
+def main() -> None:
+    """Print the figures."""
+    files = sorted(SOURCE.rglob("*.py"))
+    lines: Counter[str] = Counter()
+    for path in files:
+        lines[path.relative_to(SOURCE).parts[0]] += len(path.read_text().splitlines())
+    comments, total = sum(map(count_comments, files)), lines.total()
+    names = Counter(path.stem for path in files if not path.stem.startswith("__"))
+    text = "\n".join(path.read_text() for path in files)
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
+    print(f"lines in src: {total:,}; comments: {comments:,} ({comments / total:.2%})")
+    print("by package:", ", ".join(f"{name} {n:,}" for name, n in lines.most_common()))
+    print("modules of the same name:", [name for name, n in names.items() if n > 1])
+    print("private uses:", private_uses())
+    print("caches:", ", ".join(f"{name} {len(re.findall(pattern, text))}" for name, pattern in CACHES.items()))
+    print("match= in tests:", len(re.findall(r"\bmatch=", tests)))
+
+
+if __name__ == "__main__":
+    main()

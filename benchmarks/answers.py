@@ -44,7 +44,7 @@ def camps() -> Iterator[Result]:
     table = ens.names, ens.noise, ens.levels, pattern_codes(ens), ens.row_counts
     times = {}
     for task in (qt.trust, qt.camps):
-        fresh = [ensemble_of_patterns(*table) for _ in range(RUNS)]
+        fresh = (ensemble_of_patterns(*table) for _ in range(RUNS))
         times[task.__name__] = statistics.median(cpu_seconds(partial(task, each)) for each in fresh)
     print(f"    {ens.n_patterns:,} patterns; {[len(camp.members) for camp in qt.camps(ens).camps]} members per camp")
     yield share("camps in terms of trust, 1,000,000 x 50, CPU time", times["camps"], times["trust"], 3)

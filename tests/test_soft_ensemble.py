@@ -154,6 +154,7 @@ def test_what_takes_labels_only_refuses(tmp_path):
     result = qt.consensus(ens, 2, "hbgf")
     for refused in (
         lambda: result.predict([[0], [1]]),
+        lambda: result.to_sql("duckdb"),
         lambda: result.save(tmp_path / "saved.npz"),
         lambda: qt.save(ens, tmp_path / "folder"),
         lambda: ens.merge(ens),

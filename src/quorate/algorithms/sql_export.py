@@ -21,6 +21,7 @@ from quorate._utils.checks import brief_repr, check_choice
 from quorate._utils.optional_imports import import_extra
 from quorate.errors import InputError
 from quorate.row_similarity import SCORE_ROUNDING, cluster_scores
+from quorate.soft_ensemble import refuse_soft
 
 if TYPE_CHECKING:
     from quorate.ensemble import Ensemble
@@ -100,6 +101,7 @@ def export_sql(
         Start of the names of the two tables, such as "schema.quorate".
     """
     check_choice("dialect", dialect, DIALECTS)
+    refuse_soft(ens, "to_sql")
     import_extra("sqlglot", "to_sql")
     # Names are parsed, so that text that is not a name cannot become part of a statement.
     rows = _table_name("table", table, dialect)

@@ -187,6 +187,15 @@ def test_every_dialect_parses(dialect):
         assert set(result.ensemble.names) <= columns
 
 
+@pytest.mark.parametrize("engine", [in_duckdb, in_sqlite])
+def test_a_hundred_members_and_one_without_labels(engine):
+    random = np.random.default_rng(0)
+    labels = {f"m{j}": random.integers(0, 4, 60).tolist() for j in range(100)}
+    result = qt.consensus(qt.Ensemble({"empty": [None] * 60, **labels}), 3, "weac")
+    new = {"empty": [7] * 20, **{name: random.integers(0, 5, 20).tolist() for name in labels}}
+    assert [label for (label,) in engine(result, new)] == result.predict(new).tolist()
+
+
 def test_a_noise_row_of_its_own_counts_as_missing():
     labels = {"a": [-1, -1, 0, 0, 1, 1], "b": [0, 0, 0, 0, 1, 1]}
     result = qt.consensus(qt.Ensemble(labels, noise="singletons"), 2, "weac")

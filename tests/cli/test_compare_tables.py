@@ -170,3 +170,5 @@ def test_combine_prints_groups_of_members(tmp_path, capsys):
     assert main(["combine", str(labels), "-k", "2"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "The members fall into two groups: 4 support 2 clusters, 3 support 4 clusters that split" in printed
+    assert main(["weigh", str(labels)]) == 0
+    assert "groups of 4 and 3" in " ".join(capsys.readouterr().out.split())

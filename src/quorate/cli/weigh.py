@@ -10,7 +10,7 @@ from quorate.cli.output import console, print_json, progress
 from quorate.cli.table_source import Source, note_roles
 from quorate.reliability import crowd_trust, resolve_influence
 from quorate.reporting.member_views import member_rows
-from quorate.reporting.plain_values import member_values, reliability_values, structure_values
+from quorate.reporting.plain_values import camp_sentences, member_values, reliability_values, structure_values
 
 
 def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) -> None:
@@ -24,6 +24,7 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         rows = member_rows(ens, weights)
         reliability = reliability_values(crowd_trust(ens), ens.names, weights)
         structure = structure_values(label_structure(ens))
+        groups = camp_sentences(ens)
     note_roles(columns, quiet=quiet)
     ranked = sorted(rows, key=lambda row: -row.trust)
     members = [member_values(row) for row in ranked]
@@ -36,5 +37,5 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
     if reliability["sentence"]:
         out.print(reliability["sentence"], markup=False)
     out.print(member_table(members, most=len(members), ncai=True))
-    for sentence in reliability["notes"]:
+    for sentence in (*groups, *reliability["notes"]):
         out.print(sentence, markup=False)

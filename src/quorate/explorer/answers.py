@@ -15,7 +15,6 @@ from quorate.algorithms.portfolio import PortfolioCuts
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.choose_k import Choice
 from quorate.analysis.core_rows import NestedCores
-from quorate.analysis.member_camps import member_camps
 from quorate.analysis.scores import score_table
 from quorate.ensemble import Ensemble, member_codes
 from quorate.errors import InputError
@@ -29,6 +28,7 @@ from quorate.reporting.figure_views import sampled_matrix, tree_view
 from quorate.reporting.member_views import seriate
 from quorate.reporting.plain_values import (
     ball_values,
+    camp_sentences,
     camp_values,
     candidate_values,
     choice_values,
@@ -37,7 +37,7 @@ from quorate.reporting.plain_values import (
     reliability_values,
     text_values,
 )
-from quorate.reporting.sentences import camp_sentence, found_clusters, member_sentences
+from quorate.reporting.sentences import found_clusters, member_sentences
 from quorate.row_similarity import mean_coassociation
 
 Clustering = tuple[str, Ints, list[str]]
@@ -117,7 +117,7 @@ def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any
     return {
         "k": cut.n_clusters,
         "headline": " ".join(
-            [finding, *filter(None, [reliability["sentence"]]), *_camp_sentences(ens), *member_sentences(members)]
+            [finding, *filter(None, [reliability["sentence"]]), *camp_sentences(ens), *member_sentences(members)]
         ),
         "notes": reliability["notes"],
         "caution": answer.caution,
@@ -142,12 +142,6 @@ def answer_view(bench: Workbench, query: Query, answer: Answer) -> dict[str, Any
         "python": python_code(bench, query, answer),
         "command": None if bench.command is None else bench.command(query_at(query, cut.n_clusters), bench),
     }
-
-
-def _camp_sentences(ens: Ensemble) -> list[str]:
-    camp_of, _ = member_camps(ens)
-    sizes = np.bincount(camp_of[camp_of >= 0]).tolist()
-    return [camp_sentence(sizes)] if len(sizes) > 1 else []
 
 
 def camps_view(bench: Workbench, query: Query, answer: Answer, *, combined: bool) -> dict[str, Any]:

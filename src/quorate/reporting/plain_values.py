@@ -18,10 +18,11 @@ from quorate.analysis.choose_k import Candidate, Choice
 from quorate.analysis.clusters import ConsensusCluster, Split, next_merge
 from quorate.analysis.compare import PartitionComparison
 from quorate.analysis.core_rows import NestedCores
-from quorate.analysis.member_camps import Camps, ball_around, difference
+from quorate.analysis.member_camps import Camps, ball_around, difference, member_camps
 from quorate.analysis.structure.feature_structure import Structure
 from quorate.analysis.structure.label_structure import LabelStructure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
+from quorate.ensemble import Clusterings
 from quorate.features.kinds import KindCandidate
 from quorate.reliability import NO_AGREEMENT, CrowdTrust
 from quorate.reporting.member_views import MemberRow
@@ -98,6 +99,13 @@ def change_values(change: PartitionComparison) -> dict[str, Any]:
         "gone": list(change.gone),
         "sentence": change.sentence,
     }
+
+
+def camp_sentences(ens: Clusterings) -> list[str]:
+    """Return how many members each group has; nothing for one group. The groups are not combined."""
+    camp_of, _ = member_camps(ens)
+    sizes = np.bincount(camp_of[camp_of >= 0]).tolist()
+    return [camp_sentence(sizes)] if len(sizes) > 1 else []
 
 
 def camp_values(camps: Camps, labels: Labels | None, ids: Sequence[int] | None = None) -> dict[str, Any] | None:

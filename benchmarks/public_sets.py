@@ -156,11 +156,11 @@ def _spectral_clusterings(X: np.ndarray, k: int) -> Iterator[tuple[str, np.ndarr
     yield "graph of 10 neighbors, QR", DiverseClusterings(X, [], 0).spectral([k])[k]
     for name, settings in {
         "U-SPEC: 1,000 landmarks, 5 links": {},
-        "... 100 landmarks": {"n_landmarks": 100},
         "... 10 links": {"n_neighbors": 10},
+        "... 100 landmarks": {"n_landmarks": 100},
         "... 20 starts of k-means": {"n_init": 20},
     }.items():
-        yield name, qt.USPEC(k, random_state=0, **settings).fit(X).labels_
+        yield name, qt.USPEC(k, random_state=0, **{"n_neighbors": 5, **settings}).fit(X).labels_
     landmarks = find_landmarks(X, min(1000, len(X)), 5, np.random.RandomState(0))
     index, distances = landmarks.neighbors(X)
     for name, sigma in {

@@ -133,12 +133,19 @@ def test_scaled_rows_are_labeled_as_they_are_fitted():
         ({"n_clusters": 101}, "few-rows"),
         ({"n_clusters": 0}, "integer"),
         ({"n_neighbors": 0}, "integer"),
+        ({"n_neighbors": "many"}, "integer"),
         ({"fit_rows": 1}, "integer"),
     ],
 )
 def test_refuses_bad_parameters(parameters, code):
     with raises(code, *parameters):
         USPEC(**{"n_clusters": 3, "n_landmarks": 100, **parameters}).fit(rings(300)[0])
+
+
+@pytest.mark.parametrize(("n_rows", "n_neighbors", "links"), [(1000, "auto", 5), (999, "auto", 10), (999, 3, 3)])
+def test_few_rows_per_landmark_have_more_links(n_rows, n_neighbors, links):
+    X = np.random.default_rng(0).random((n_rows, 3))
+    assert USPEC(3, n_landmarks=100, n_neighbors=n_neighbors, random_state=0).fit(X).landmarks_.n_neighbors == links
 
 
 @parametrize_with_checks([USPEC(2)])

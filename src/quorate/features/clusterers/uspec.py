@@ -25,6 +25,7 @@ from quorate.numerics.transfer_cut import ReducedGraph, leading_spectrum
 from quorate.persistence.archive import Arrays, plain_parameters, write_archive
 
 _ROWS_PER_LANDMARK = 10  # rows from which landmarks are made
+_LINKS, _LINKS_OF_FEW_ROWS = 5, 10
 _CANDIDATES_PER_NEIGHBOUR = 10
 _MOST_IN_CELL = 64  # landmarks near one cell of the grid over the plane
 _SMALLEST_LINK = 2.220446049250313e-16
@@ -214,8 +215,10 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_clusters : int, default=8
     n_landmarks : int, default=1000
         Landmarks, at most as many as rows.
-    n_neighbors : int, default=5
-        Landmarks to which a row is linked. They are sought among those near the nearest one.
+    n_neighbors : int or "auto", default="auto"
+        Landmarks to which a row is linked. They are sought among those near the nearest one. "auto" is 5, as published,
+        and 10 if there are fewer than ten rows for each landmark: landmarks are then barely fewer than the rows
+        themselves, and 5 links leave groups in pieces.
     n_init, max_iter : int, default=3, 100
         Random starts of the k-means of the embedded rows, and its rounds.
     fit_rows : int or None, default=50000
@@ -257,7 +260,7 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_clusters: int = 8,
         *,
         n_landmarks: int = 1000,
-        n_neighbors: int = 5,
+        n_neighbors: int | str = "auto",
         n_init: int = 3,
         max_iter: int = 100,
         fit_rows: int | None = 50_000,
@@ -277,7 +280,8 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._check(len(X))
         random = check_random_state(self.random_state)
         same_everywhere(X)
-        self.landmarks_ = find_landmarks(X, min(self.n_landmarks, len(X)), self.n_neighbors, random)
+        n_landmarks = min(self.n_landmarks, len(X))
+        self.landmarks_ = find_landmarks(X, n_landmarks, self._n_links(len(X), n_landmarks), random)
         sample = X
         if self.fit_rows is not None and self.fit_rows < len(X):
             sample = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
@@ -291,10 +295,17 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.labels_ = self._label(X)
         return self
 
+    def _n_links(self, n_rows: int, n_landmarks: int) -> int:
+        """Return the number of landmarks to which a row is linked."""
+        if isinstance(self.n_neighbors, str):
+            return _LINKS if n_rows >= _ROWS_PER_LANDMARK * n_landmarks else _LINKS_OF_FEW_ROWS
+        return self.n_neighbors
+
     def _check(self, n_rows: int) -> None:
         k = check_integer("n_clusters", self.n_clusters, low=1)
         for name in ("n_landmarks", "n_neighbors", "n_init", "max_iter"):
-            check_integer(name, getattr(self, name), low=1)
+            if (name, getattr(self, name)) != ("n_neighbors", "auto"):
+                check_integer(name, getattr(self, name), low=1)
         if self.fit_rows is not None:
             check_integer("fit_rows", self.fit_rows, low=2)
         most = min(self.n_landmarks, n_rows, n_rows if self.fit_rows is None else self.fit_rows)

@@ -134,18 +134,8 @@ class NeighborLists:
         lists = cls(order, indptr, np.empty(len(links.data), dtype=position.dtype), np.empty(len(links.data)))
 
         def fill(task: slice) -> None:
-            _kernels.neighbor_sums.sorted_lists(
-                links.indptr,
-                links.indices,
-                links.data,
-                order,
-                position,
-                task.start,
-                task.stop,
-                lists.indptr,
-                lists.indices,
-                lists.values,
-            )
+            written = (lists.indptr, lists.indices, lists.values)
+            _kernels.neighbor_sums.sorted_lists(*_csr(links), order, position, task.start, task.stop, *written)
 
         threads.in_threads(fill, threads.blocks(len(order), _ROWS_PER_TASK))
         return lists
@@ -174,18 +164,8 @@ class NeighborLists:
         values, position = np.empty(len(self.values)), inverse_permutation(self.order)
 
         def fill(task: slice) -> None:
-            _kernels.neighbor_sums.values_in_lists(
-                self.indptr,
-                self.indices,
-                self.order,
-                position,
-                matrix.indptr,
-                matrix.indices,
-                matrix.data,
-                task.start,
-                task.stop,
-                values,
-            )
+            lists = (self.indptr, self.indices, self.order, position)
+            _kernels.neighbor_sums.values_in_lists(*lists, *_csr(matrix), task.start, task.stop, values)
 
         threads.in_threads(fill, self.parts)
         return values
@@ -195,6 +175,11 @@ class NeighborLists:
         """(n_clusters, n_clusters) the Jaccard coefficients of these lists."""
         rows = np.repeat(self.order, np.diff(self.indptr))
         return sp.csr_array((self.values, (rows, self.order[self.indices])), shape=(len(self.order),) * 2)
+
+
+def _csr(matrix: sp.csr_array) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """Return the arrays of a sparse matrix in the order in which kernels take them."""
+    return matrix.indptr, matrix.indices, matrix.data
 
 
 def inverse_permutation(order: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
@@ -257,18 +242,8 @@ class SactOperator:
 
             # One pass over the lists serves both terms, because the matrix has entries only between neighbors.
             def add(task: slice, sums: Floats) -> None:
-                _kernels.neighbor_sums.add_triples_and_product(
-                    lists.indptr,
-                    lists.indices,
-                    lists.values,
-                    self._weights,
-                    values,
-                    ordered,
-                    task.start,
-                    task.stop,
-                    sums,
-                    of_matrix,
-                )
+                arrays = (lists.indptr, lists.indices, lists.values, self._weights, values, ordered)
+                _kernels.neighbor_sums.add_triples_and_product(*arrays, task.start, task.stop, sums, of_matrix)
 
             linked = self._summed(ordered, add)
             linked /= degrees_in_order

@@ -113,17 +113,9 @@ class Nearest:
         """Write the labels of the rows of X, (members, n)."""
 
         def label_block(rows: slice) -> None:
+            centers = (self.factors, self.constants, self.names, self.first)
             _kernels.nearest_centers.label_rows(
-                X,
-                self.shift,
-                self.factor,
-                self.factors,
-                self.constants,
-                self.names,
-                self.first,
-                rows.start,
-                rows.stop,
-                out[:, rows],
+                X, self.shift, self.factor, *centers, rows.start, rows.stop, out[:, rows]
             )
 
         threads.in_threads(label_block, threads.blocks(len(X), _TASK))

@@ -139,16 +139,8 @@ def join_equilibria(equilibria: Floats, points: Floats, basin: Ints, sphere: Sph
     # Pairs within one basin are joined already.
     pairs = pairs[parent[pairs[:, 0]] != parent[pairs[:, 1]]]
     threshold = (1 + sphere.norm - sphere.squared_radius - TOLERANCE) / 2  # of the kernel sum, on the sphere
-    _kernels.segments.join_along_segments(
-        parent,
-        pairs,
-        np.concatenate([equilibria, points]),
-        sphere.vectors,
-        sphere.multipliers,
-        sphere.q,
-        threshold,
-        STOPS,
-    )
+    around = (sphere.vectors, sphere.multipliers, sphere.q, threshold)
+    _kernels.segments.join_along_segments(parent, pairs, np.concatenate([equilibria, points]), *around, STOPS)
     return np.unique(parent[:n_equilibria], return_inverse=True)[1]
 
 

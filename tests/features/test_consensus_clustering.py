@@ -1,3 +1,5 @@
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,17 @@ def test_the_same_for_any_number_of_jobs_and_in_prediction(seeds, members):
     one, two = (clone(model).set_params(n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
     np.testing.assert_array_equal(one.predict(X), one.labels_)
+
+
+def test_the_defaults_are_those_of_the_functions(seeds):
+    """Number of clusters and seed are the same for the estimator and for `cluster_frame`."""
+    ours, theirs = (inspect.signature(entry).parameters for entry in (ConsensusClustering, qt.cluster_frame))
+    for name in ("n_clusters", "random_state", "method"):
+        assert ours[name].default == theirs[name].default
+    X, _ = seeds
+    model = ConsensusClustering(3).fit(X)
+    np.testing.assert_array_equal(model.labels_, ConsensusClustering(3).fit_predict(X))
+    assert np.all(np.diff(np.bincount(model.labels_)) <= 0)  # numbered by decreasing size
 
 
 def test_new_rows_join_their_clusters():

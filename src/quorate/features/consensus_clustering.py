@@ -119,7 +119,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     outliers : bool, default=False
         Whether rows that are not placed firmly get the label -1, in `fit` and `predict`: rows much farther from others
         than is usual in their cluster, or with a confidence below one half. Needs diverse members.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Gives every member its seed before any is fitted: the result is the same for any `n_jobs`.
     n_jobs : int or None, default=None
         Members fitted at the same time, as in joblib; where they are fitted on a part of the rows, None is all cores.
@@ -192,7 +192,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         fit_rows: int | str | None = "auto",
         k_range: tuple[int, int] | str = "auto",
         outliers: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters

@@ -33,6 +33,7 @@ exclude_patterns = ["_build", "_generated/gallery/*.ipynb", "_generated/gallery/
 html_theme = "furo"
 html_title = "Quorate"
 html_static_path: list[str] = []
+html_extra_path = ["_generated/root"]  # llms.txt
 html_theme_options = {"sidebar_hide_name": False, "navigation_with_keys": True}
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]

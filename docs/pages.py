@@ -1,4 +1,4 @@
-"""Pages made from the code: one per consensus function, and the reference of all public names."""
+"""Pages made from the code: one per consensus function, the reference of all public names, and llms.txt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import quorate as qt
 from quorate.algorithms.base import PROMISES
 
 __all__ = ["escape_docstring", "write_all"]
+
+HERE = Path(__file__).resolve().parent
 
 REFERENCE = {
     "Combine clusterings": [
@@ -75,6 +77,7 @@ REFERENCE = {
     "Nested answers": ["Layers"],
     "Soft members": ["SoftEnsemble"],
     "Choice of a resolution": ["choose_member", "MemberChoice", "MemberEvidence"],
+    "Rows in space": ["smooth_labels"],
     "Comparison of partitions": ["compare", "PartitionComparison", "match", "LabelMatch", "relabel"],
     "Consensus functions": [info.estimator.__name__ for info in qt.methods()],
     "Errors": ["QuorateError", "QuorateWarning"],
@@ -93,6 +96,38 @@ def write_all(folder: Path) -> None:
         _write(folder / "methods" / f"{info.name}.md", method_page(info))
     _write(folder / "methods" / "index.md", methods_index())
     _write(folder / "api.md", reference_page())
+    _write(folder / "root" / "llms.txt", llms_page())
+
+
+def llms_page() -> str:
+    """Return llms.txt, a map of the site for language models: each page with its first sentence and its source.
+
+    Sections are the captions of the site's index; pages without a heading of their own are left out.
+    """
+    index = (HERE / "index.md").read_text()
+    sections = re.findall(r":caption: (.+?)\n(.*?)```", index, re.DOTALL)
+    how_to = re.findall(r"^[\w-]+$", (HERE / "how-to" / "index.md").read_text().partition(":hidden:")[2], re.MULTILINE)
+    lists = {caption: pages.split() for caption, pages in sections}
+    lists["How to"] = [f"how-to/{name}" for name in how_to]
+    parts = ["# Quorate", "> " + _first_sentence(index)]
+    for caption, names in lists.items():
+        texts = {name: (HERE / f"{name}.md").read_text() for name in names if (HERE / f"{name}.md").exists()}
+        entries = [_llms_entry(f"{name}.md", text) for name, text in texts.items() if text.startswith("# ")]
+        parts.append(f"## {caption}\n\n" + "\n".join(entries))
+    methods = [_llms_entry(f"_generated/methods/{info.name}.md", method_page(info)) for info in qt.methods()]
+    return "\n\n".join([*parts, "## Methods\n\n" + "\n".join(methods)]) + "\n"
+
+
+def _llms_entry(path: str, text: str) -> str:
+    title = text.partition("\n")[0].removeprefix("# ")
+    return f"- [{title}](_sources/{path}.txt): {_first_sentence(text)}".rstrip(": ")
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of a page below its title, without links."""
+    paragraph = next((part for part in text.split("\n\n")[1:] if re.match(r"[A-Za-z*]|`[^`]", part)), "")
+    plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
+    return re.split(r"(?<=\.)\s", plain)[0]
 
 
 def _write(path: Path, text: str) -> None:

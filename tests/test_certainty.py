@@ -281,3 +281,33 @@ def test_confidence_and_margin_rank_wrong_rows_last():
     assert 5 < wrong.sum() < 200
     for values in (fitted.confidence_, fitted.margin_):
         assert roc_auc_score(wrong, -values) > 0.8
+
+
+def test_entropy_is_that_of_the_votes_of_each_row(noisy_blobs):
+    result = qt.consensus(noisy_blobs, 4, weights="trust")
+    weights, labels = result.member_weights, result.labels
+    for row in range(0, 200, 7):
+        votes = np.zeros(4)
+        for j, weight in enumerate(weights):
+            column = noisy_blobs[:, j]
+            if np.isnan(column[row]):
+                continue
+            labeled = ~np.isnan(column)
+            levels = np.unique(column[labeled])
+            table = np.array([[np.sum((labels == c) & (column == level)) for level in levels] for c in range(4)])
+            held = table.max(axis=1).sum() / table.sum()
+            shared = table[:, levels.searchsorted(column[row])]
+            recall = shared / table.sum(axis=1)
+            votes += weight * recall / recall.sum() * np.sqrt(np.minimum(recall / held, 1.0))
+        shares = votes[votes > 0] / votes.sum()
+        assert result.entropy[row] == pytest.approx(-np.sum(shares * np.log(shares)) / np.log(4), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
+def test_entropy_is_zero_where_all_agree_and_one_where_votes_are_even():
+    agreed = qt.consensus([[0, 0, 1, 1]] * 3, 2)
+    assert agreed.entropy.tolist() == [0, 0, 0, 0]
+    assert qt.consensus([[0, 0, 0], [0, 0, 0]], 1).entropy.tolist() == [0, 0, 0]
+    even = qt.consensus([[0, 0, 1, 1, None], [0, 1, 0, 1, None]], 2)
+    assert even.entropy[-1] == 0
+    assert np.all((even.entropy >= 0) & (even.entropy <= 1))

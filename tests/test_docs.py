@@ -1,5 +1,6 @@
 """The examples in the README and in the docs are run: sessions, blocks of Python, and lines of the command."""
 
+import ctypes
 import doctest
 import os
 import re
@@ -30,8 +31,23 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+# Tutorials need further packages; the large one takes more than 20 seconds.
+TUTORIALS = {"single-cell-tutorial.md": ("scanpy", "sknetwork"), "fifty-thousand-cells.md": ("sknetwork",)}
+SLOW = ("fifty-thousand-cells.md",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in SLOW else []) for page in PAGES],
+)
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_examples_are_true(page):
+    for package in TUTORIALS.get(page.name, ()):
+        pytest.importorskip(package)
+    if page.name in TUTORIALS:
+        if sys.platform != "linux":
+            pytest.skip("The Leiden of scikit-network draws from the C library: figures are those of Linux")
+        ctypes.CDLL(None).srand(1)  # as in a new process
     outcome = doctest.testfile(str(page), module_relative=False)
     assert outcome.failed == 0
 
@@ -67,6 +83,16 @@ def test_the_page_of_a_method_says_all_it_knows(info):
     ):
         assert text in page.replace("\\|", "|")
     assert all(reason in page for reason in info.exceptions.values())
+
+
+def test_every_link_of_llms_txt_is_a_page():
+    links = re.findall(r"\]\(_sources/(.+?)\.txt\)", pages.llms_page())
+    generated = {f"_generated/methods/{info.name}.md" for info in qt.methods()}
+    assert generated <= set(links)
+    assert {"guide.md", "how-to/single-cell.md"} <= set(links)
+    assert [link for link in links if link not in generated and not (ROOT / "docs" / link).exists()] == []
+    listed = {f"how-to/{page.name}" for page in (ROOT / "docs" / "how-to").glob("*.md")}
+    assert listed <= set(links)
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,20 @@ def test_test_files_mirror_the_package():
         name = (path.parent / path.stem.removeprefix("test_")).relative_to(folder).as_posix()
         package, _, last = name.rpartition("/")
         assert name in known | CROSS_CUTTING or last == package, f"{path} has no module {name}.py"
+
+
+def test_the_conda_recipe_has_the_version_and_the_dependencies_of_the_package():
+    root = Path(__file__).parents[1]
+    recipe = (root / "recipe" / "recipe.yaml").read_text()
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    run = recipe.partition("  run:\n")[2].partition("  # ")[0]
+    declared = {re.sub(r"(>=)", r" \1", line) for line in project["dependencies"]}
+    assert set(re.findall(r"^    - (.+)$", run, re.MULTILINE)) == declared | {"python >=${{ python_min }}"}
+    assert f'version: "{quorate.__version__}"' in recipe
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in recipe
+    bounds = dict(re.findall(r"- ([\w-]+) >=([\d.]+)", recipe))
+    conda_names = {"duckdb": "python-duckdb", "matplotlib": "matplotlib-base"}
+    for line in (line for lines in project["optional-dependencies"].values() for line in lines):
+        name, _, bound = line.partition(">=")
+        name = conda_names.get(name, name)
+        assert bounds.get(name, bound) == bound, line

@@ -43,6 +43,7 @@ from .analysis.core_rows import Core, CoreStep, core
 from .analysis.diagnosis import Diagnosis
 from .analysis.member_camps import Camp, Camps, CredibleBall, camps, credible_ball
 from .analysis.scores import Scores, evaluate
+from .analysis.spatial import smooth_labels
 from .analysis.structure.feature_structure import Structure, structure
 from .analysis.structure.label_structure import LabelStructure, label_structure
 from .benchmarking.comparison import bench
@@ -191,6 +192,7 @@ __all__ = [
     "report",
     "sact",
     "save",
+    "smooth_labels",
     "structure",
     "time_limit",
     "trust",

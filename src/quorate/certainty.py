@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy import special
 
 from quorate import _kernels
 from quorate._runtime import threads
@@ -131,3 +132,24 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     threads.in_threads(count, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))
     confidence, margin = amounts
     return Certainty(confidence, margin, runner_up)
+
+
+def vote_entropy(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None) -> Floats:
+    """Return the entropy of the members' votes for each pattern's rows, as a share of its largest value.
+
+    (m,) in [0, 1]: 0 if all votes are for one cluster (or there is only one), 1 if every cluster has as many votes. The
+    votes are those of `certainty`, except that the row itself counts. Patterns without a label have 0.
+
+    Parameters
+    ----------
+    ens, weights, labels, groups
+        As for `certainty`.
+    """
+    votes = Votes.of(ens, weights, Groups.of(ens, weights, labels) if groups is None else groups)
+    ballots = ratio(votes.amounts, np.broadcast_to(votes.reach, votes.amounts.shape)) * weights[ens.cluster_member]
+    entropy = np.zeros(ens.n_patterns)
+    for rows in threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK):
+        counted = ens.incidence[rows] @ ballots.T
+        shares = ratio(counted, np.broadcast_to(counted.sum(axis=1, keepdims=True), counted.shape))
+        entropy[rows] = special.entr(shares).sum(axis=1)
+    return np.where(labels >= 0, np.clip(entropy / np.log(max(len(ballots), 2)), 0.0, 1.0), 0.0)

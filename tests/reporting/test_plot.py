@@ -9,7 +9,7 @@ import pytest
 
 import quorate as qt
 from quorate.reporting import plot
-from quorate.reporting.figure_views import matrix_view
+from quorate.reporting.figure_views import matrix_view, resolution_tree_view
 from quorate.reporting.fitted_input import fitted_method
 from quorate.reporting.member_views import agreement_view, member_rows
 from support import raises
@@ -40,6 +40,8 @@ DRAWINGS = {
     "choose_k": lambda truth, method, ax: plot.choose_k(method, ax=ax),
     "by_n_clusters": lambda truth, method, ax: plot.by_n_clusters(method, [2, 3, 40], truth=truth, ax=ax),
     "flow": lambda truth, method, ax: plot.flow(method, 0, ax=ax),
+    "resolution_tree": lambda truth, method, ax: plot.resolution_tree(method, ax=ax),
+    "spatial": lambda truth, method, ax: plot.spatial(method, np.stack([truth, truth % 7], axis=1), ax=ax),
     "layers": lambda truth, method, ax: plot.layers(method.layers([3, 12, 40]), ax=ax),
 }
 
@@ -130,3 +132,42 @@ def test_figures_take_results_and_estimators_from_features():
     assert np.array_equal(matrix_view(fitted_method(result)).labels, matrix_view(method).labels)
     model = qt.ConsensusClustering(3, n_members=3, random_state=0).fit(qt.datasets.load("wine").features)
     pyplot.close(plot.cluster_sizes(model).figure)
+
+
+def test_the_tree_puts_finer_clusters_below_their_own_and_shows_the_mixed_ones():
+    types = np.arange(60) % 3
+    mixed = np.where(np.arange(60) < 30, 5, types)  # its first cluster takes rows of all types
+    view = resolution_tree_view(qt.Ensemble({"mixed": mixed, "types": types, "fine": types * 2 + np.arange(60) // 30}))
+    assert view.members == ("types", "mixed", "fine")
+    assert view.sizes[0].tolist() == [20, 20, 20]
+    assert view.origin[1].tolist() == pytest.approx([1, 1, 1, 1 / 3])
+    assert view.shared[1].sum() == 60
+    nested = resolution_tree_view(qt.Ensemble({"types": types, "fine": types * 2 + np.arange(60) // 30}))
+    assert nested.origin[1].tolist() == [1] * 6
+    parents = nested.shared[0].argmax(axis=0)
+    order = np.argsort(nested.positions[1])
+    assert parents[order].tolist() == sorted(parents.tolist())
+
+
+@pytest.mark.parametrize("color", ["entropy", "confidence", "margin", "cluster"])
+def test_maps_have_a_point_per_row_with_its_value(color):
+    _, method = fitted(3, 5, n_rows=90)
+    ax = plot.spatial(method, np.arange(180).reshape(90, 2), color=color)
+    points = ax.collections[0]
+    assert points.get_offsets().tolist() == np.arange(180).reshape(90, 2).tolist()
+    if color == "cluster":
+        assert len({tuple(color) for color in points.get_facecolors()}) == 3
+    else:
+        values = {"entropy": method.answer_.entropy[method.ensemble_.row_pattern]}
+        assert points.get_array().tolist() == values.get(color, getattr(method, f"{color}_", None)).tolist()
+    pyplot.close(ax.figure)
+
+
+def test_maps_refuse_wrong_coordinates():
+    _, method = fitted(3, 5, n_rows=90)
+    with raises("length", "xy"):
+        plot.spatial(method, np.zeros((5, 2)))
+    with raises("two-columns", "xy"):
+        plot.spatial(method, np.zeros((90, 3)))
+    with raises("choice", "color"):
+        plot.spatial(method, np.zeros((90, 2)), color="red")

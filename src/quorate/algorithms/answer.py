@@ -13,7 +13,7 @@ from quorate._utils.array_types import Floats, Ints, Labels
 from quorate._utils.notebook_html import Share, card
 from quorate.algorithms.sql_export import SqlExport, export_sql
 from quorate.analysis.clusters import ConsensusCluster, describe_clusters
-from quorate.certainty import Certainty, Groups, certainty
+from quorate.certainty import Certainty, Groups, certainty, vote_entropy
 from quorate.ensemble import Ensemble, cluster_ids, find_patterns
 from quorate.errors import QuorateWarning
 from quorate.patterns import CodeColumn, group_rows
@@ -52,6 +52,11 @@ class Answer:
     def certainty(self) -> Certainty:
         """How certain the placement of each pattern's rows is."""
         return certainty(self.ensemble, self.weights, self.labels, self.groups)
+
+    @cached_property
+    def entropy(self) -> Floats:
+        """(m,) entropy of the members' votes for each pattern's rows, as a share of its largest value."""
+        return vote_entropy(self.ensemble, self.weights, self.labels, self.groups)
 
     @cached_property
     def clusters(self) -> tuple[ConsensusCluster, ...]:

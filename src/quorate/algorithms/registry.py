@@ -218,6 +218,11 @@ class ConsensusResult:
         """(n,) of the other clusters, the one with most votes for each row; -1 if none has any."""
         return self._with_ids(self.estimator.runner_up_)
 
+    @cached_property
+    def entropy(self) -> Floats:
+        """(n,) entropy of the members' votes for each row, in [0, 1]; 0 if all are for one cluster."""
+        return self.estimator.answer_.entropy[self.ensemble.row_pattern]
+
     @property
     def clusters(self) -> tuple[ConsensusCluster, ...]:
         """Size, stability, nearest cluster and main opponents of each cluster."""
@@ -368,9 +373,9 @@ def consensus(
         For an AnnData object: the columns of `obs` that are members. In MuData, "rna:leiden" is the column "leiden" of
         the modality "rna".
     key_added : str, optional
-        For an AnnData object: the labels are written to `obs[key_added]`; confidence, margin and runner-up to columns
-        with "_confidence", "_margin" and "_runner_up" after that name; parameters to `uns[key_added]["params"]`; colors
-        to `uns[key_added + "_colors"]`. Default: "consensus".
+        For an AnnData object: the labels are written to `obs[key_added]`; confidence, margin, entropy and runner-up to
+        columns with "_confidence", "_margin", "_entropy" and "_runner_up" after that name; parameters to
+        `uns[key_added]["params"]`; colors to `uns[key_added + "_colors"]`. Default: "consensus".
     copy : bool, default False
         For an AnnData object: leave it as it is, and return an annotated copy instead of the result.
     **params

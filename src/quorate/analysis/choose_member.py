@@ -113,7 +113,7 @@ def choose_member(labels: Any, *, keys: Sequence[str] | None = None) -> MemberCh
     >>> choice.key, choice.supported
     ('types', True)
     """
-    ens = _members(labels, keys)
+    ens = members_of(labels, keys)
     if ens.n_members < 3:
         raise InputError(f"At least three members are required; got {ens.n_members}.", code="few-members")
     shares = reproduction(ens)
@@ -132,7 +132,8 @@ def choose_member(labels: Any, *, keys: Sequence[str] | None = None) -> MemberCh
     return MemberChoice(ens.names[best], best, null, evidence)
 
 
-def _members(labels: Any, keys: Sequence[str] | None) -> Ensemble:
+def members_of(labels: Any, keys: Sequence[str] | None) -> Ensemble:
+    """Return the ensemble of the members `keys`, which are columns of `obs` of an AnnData object; None: all."""
     if is_annotated(labels):
         return as_ensemble(clusterings_of(labels, keys))
     ens = as_ensemble(labels)

@@ -23,7 +23,7 @@ from quorate.explorer.requests import MOST_CLUSTERS, Query, offered_methods, par
 from quorate.explorer.workbench import Answer, Workbench, is_large
 from quorate.numerics.linkage import Dendrogram
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reporting.cut_views import Cut, contingency, transition
+from quorate.reporting.cut_views import Cut, contingency, member_contingency, transition
 from quorate.reporting.figure_views import sampled_matrix, tree_view
 from quorate.reporting.member_views import seriate
 from quorate.reporting.plain_values import (
@@ -233,14 +233,10 @@ def matrix_of(answer: Answer) -> dict[str, Any]:
 def contingency_view(bench: Workbench, first: int, second: int) -> dict[str, Any]:
     """Return the number of rows that the clusters of two members share, and the agreement (AMI) of the members."""
     ens = bench.ensemble
-    codes = member_codes(ens, second).astype(np.int64)
-    table = contingency(ens, first, codes)
-    # Clusters without shared rows have empty columns.
-    table = np.pad(table, ((0, 0), (0, len(ens.levels[second]) - table.shape[1])))
     return {
         "left": [str(level)[:_SHORT] for level in ens.levels[first].tolist()],
         "right": [str(level)[:_SHORT] for level in ens.levels[second].tolist()],
-        "table": table.tolist(),
+        "table": member_contingency(ens, first, second).tolist(),
         "agreement": round(float(bench.agreement[first, second]), 6),
     }
 

@@ -17,6 +17,7 @@ import numpy as np
 from quorate._runtime import threads
 from quorate._utils.optional_imports import import_extra
 from quorate.algorithms.registry import ConsensusResult
+from quorate.analysis.spatial import check_points
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError, QuorateError, Setting
 from quorate.explorer.server import first_page, make_app
@@ -231,22 +232,7 @@ def coordinates(ens: Ensemble, features: Any = None, xy: Any = None) -> dict[str
     if xy is None and features is None:
         return {}
     parameter, table = ("features", features) if xy is None else ("xy", xy)
-    try:
-        points = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            "must be numeric.", code="not-numeric", parameter=parameter, hint="Drop the text columns."
-        ) from None
-    if points.ndim != 2 or len(points) != ens.n_rows:
-        raise InputError(
-            f"must have one line for each of {ens.n_rows:,} rows; got shape {points.shape}.",
-            code="length",
-            parameter=parameter,
-        )
-    if not np.all(np.isfinite(points)):
-        raise InputError(
-            "must be finite.", code="not-finite", parameter=parameter, hint="Fill or drop missing values first."
-        )
+    points = check_points(parameter, table, ens.n_rows, n_columns=None)
     if xy is None:
         spread = points.std(axis=0)
         # Constant columns stay at 0.

@@ -137,8 +137,8 @@ def write_consensus(table: Any, key_added: str, result: Any, params: Mapping[str
     }
     clusters = np.arange(result.n_clusters) if result.ids is None else np.sort(result.ids)
     _write_labels(table, key_added, result.labels, clusters)
-    table.obs[f"{key_added}_confidence"] = result.confidence
-    table.obs[f"{key_added}_margin"] = result.margin
+    for name in ("confidence", "margin", "entropy"):
+        table.obs[f"{key_added}_{name}"] = getattr(result, name)
     _write_labels(table, f"{key_added}_runner_up", result.runner_up, clusters)
     table.uns[key_added] = metadata
 

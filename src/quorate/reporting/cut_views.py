@@ -15,7 +15,7 @@ from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.member_camps import information_distances
-from quorate.ensemble import Ensemble
+from quorate.ensemble import Ensemble, member_codes
 from quorate.reliability import agreement_with
 
 _BINS = 20
@@ -129,6 +129,13 @@ def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:
     cells = codes[labeled] * n_groups + labels[labeled]
     table = np.bincount(cells, weights=ens.counts[labeled], minlength=n_clusters * n_groups)
     return table.reshape(n_clusters, n_groups).astype(np.float64)
+
+
+def member_contingency(ens: Ensemble, first: int, second: int) -> Floats:
+    """(clusters of a member, clusters of another) the number of rows that they share."""
+    table = contingency(ens, first, member_codes(ens, second).astype(np.int64))
+    # Clusters without shared rows have empty columns.
+    return np.pad(table, ((0, 0), (0, len(ens.levels[second]) - table.shape[1])))
 
 
 def transition(first: Sequence[int] | Ints, second: Sequence[int] | Ints, counts: Any) -> list[list[int | float]]:

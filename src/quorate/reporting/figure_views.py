@@ -6,6 +6,7 @@ Everything is bounded by patterns, members and clusters, or by a fixed number of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from quorate.algorithms.base import ConsensusMethod, Solution
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError, Setting
 from quorate.numerics.linkage import Dendrogram
-from quorate.reporting.cut_views import answer_at, contingency
+from quorate.reliability import ratio
+from quorate.reporting.cut_views import answer_at, contingency, member_contingency
 from quorate.reporting.member_views import seriate
 from quorate.row_similarity import covering_weight
 
@@ -230,3 +232,39 @@ def untangle(table: Floats) -> Ints:
     # Each cluster is placed at the mean position of the consensus clusters that it flows into.
     center = table @ np.arange(table.shape[1]) / np.where(rows > 0, rows, 1.0)
     return np.lexsort((np.arange(len(rows)), center))
+
+
+@dataclass(frozen=True)
+class ResolutionTree:
+    """Members from coarse to fine, and the rows that the clusters of each share with those of the next."""
+
+    members: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
+    """The names of the clusters of each member."""
+    sizes: tuple[Floats, ...]
+    """For each member, the number of rows of each cluster."""
+    positions: tuple[Floats, ...]
+    """For each member, the horizontal position of each cluster, in (0, 1)."""
+    shared: tuple[Floats, ...]
+    """(clusters of a member, clusters of the next) number of shared rows."""
+    origin: tuple[Floats, ...]
+    """For each member, the largest share of the rows of each cluster from one cluster of the member before."""
+
+
+def resolution_tree_view(ens: Ensemble) -> ResolutionTree:
+    """Return the tree over members of increasing resolution, with few crossings."""
+    order = sorted(range(ens.n_members), key=lambda j: (len(ens.levels[j]), j))
+    sizes = [member_contingency(ens, j, j).sum(axis=1) for j in order]
+    shared = [member_contingency(ens, coarse, fine) for coarse, fine in pairwise(order)]
+    ranks, origin = [np.arange(len(sizes[0]))], [np.ones(len(sizes[0]))]
+    for table in shared:
+        ranks.append(np.argsort(untangle(table.T[:, np.argsort(ranks[-1])])))
+        origin.append(ratio(table.max(axis=0), table.sum(axis=0)))
+    return ResolutionTree(
+        tuple(ens.names[j] for j in order),
+        tuple(tuple(str(level) for level in ens.levels[j].tolist()) for j in order),
+        tuple(sizes),
+        tuple((rank + 0.5) / len(rank) for rank in ranks),
+        tuple(shared),
+        tuple(origin),
+    )

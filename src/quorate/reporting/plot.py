@@ -6,29 +6,33 @@ saves the figure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._utils.checks import check_choice
 from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
 from quorate.algorithms.layers import Layers
-from quorate.analysis.choose_member import MemberChoice
+from quorate.analysis.choose_member import MemberChoice, members_of
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
+from quorate.analysis.spatial import check_points
 from quorate.errors import InputError
 from quorate.features.consensus_clustering import ConsensusClustering
+from quorate.integrations.anndata import is_annotated
 from quorate.reliability import Measure, Normalize
 from quorate.reporting.cut_views import answer_at, cut_view, sweep_view
-from quorate.reporting.figure_views import flow_view, matrix_view, tree_view
-from quorate.reporting.fitted_input import Fitted, fitted_method
+from quorate.reporting.figure_views import flow_view, matrix_view, resolution_tree_view, tree_view
+from quorate.reporting.fitted_input import Fitted, ensemble_of, fitted_method
 from quorate.reporting.member_views import agreement_view, member_rows
 
 _INK, _QUIET, _GRID = "#1c2430", "#5a6675", "#d9dee5"
 _SMALLEST_FONT = 4.5
 _NAME_LENGTH = 22
+_SMALLEST_LINE = 0.1  # share of the rows of a cluster, in the tree over resolutions
 
 
 def agreement(
@@ -260,6 +264,80 @@ def choose_member(choice: MemberChoice, *, ax: Any = None) -> Any:
     ax.set_ylabel("share reproduced by finer members")
     ax.set_title(f"Chosen: {_shorten(choice.key)}")
     _bare(ax, grid="y")
+    return ax
+
+
+def resolution_tree(labels: Any, *, keys: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Draw the clusters of several resolutions as a tree, the coarsest on top (a "clustree").
+
+    A circle is a cluster, its area the number of rows. Its color is the largest share of its rows that come from one
+    cluster of the resolution above: pale circles are assembled from several clusters, a sign of too fine a resolution.
+    A line is a share of at least a tenth; its width is the share.
+
+    Parameters
+    ----------
+    labels : Ensemble or anything `Ensemble` accepts; a result or a fitted estimator; an AnnData object
+    keys : sequence of str, optional
+        The members to draw. Required for an AnnData object, where they are columns of `obs`.
+    ax : matplotlib axes, optional
+    """
+    view = resolution_tree_view(members_of(labels if is_annotated(labels) else ensemble_of(labels), keys))
+    ax = _axes(ax, width=9.0, height=min(max(0.75 * len(view.members) + 1.0, 3.0), 12.0))
+    for level, table in enumerate(view.shared):
+        shares = table / np.maximum(table.sum(axis=0), 1e-300)
+        for i, j in np.argwhere(shares >= _SMALLEST_LINE):
+            ends = [view.positions[level][i], view.positions[level + 1][j]]
+            ax.plot(ends, [level, level + 1], color=_QUIET, lw=3 * shares[i, j], alpha=0.7, zorder=1)
+    drawn = None
+    for level, (positions, sizes) in enumerate(zip(view.positions, view.sizes, strict=True)):
+        areas = 600 * sizes / max(float(sizes.sum()), 1e-300) + 12
+        drawn = ax.scatter(
+            positions, np.full(len(positions), level), s=areas, c=view.origin[level], cmap=_color_map(), vmin=0, vmax=1,
+            edgecolors=_INK, linewidths=0.6, zorder=2,
+        )  # fmt: skip
+    ax.set_xlim(0, 1)
+    ax.set_ylim(len(view.members) - 0.5, -0.5)
+    ax.set_xticks([])
+    _name_ticks(ax, view.members, horizontal=False)
+    ax.spines[:].set_visible(False)
+    _color_bar(ax, drawn, "largest share from one cluster above")
+    ax.set_title("Tree over resolutions")
+    return ax
+
+
+def spatial(fitted: Fitted, xy: Any, *, color: str = "entropy", ax: Any = None) -> Any:
+    """Draw the rows at their coordinates, colored by where the members disagree.
+
+    Parameters
+    ----------
+    fitted : result of `consensus`, or fitted estimator
+    xy : (n, 2) array or frame
+        Coordinates of the rows, such as `adata.obsm["spatial"]` or a UMAP.
+    color : {"entropy", "confidence", "margin", "cluster"}, default "entropy"
+        Entropy of the members' votes (high: they disagree), their share for the cluster of the row, its lead over the
+        runner-up, or the cluster.
+    ax : matplotlib axes, optional
+    """
+    check_choice("color", color, ("entropy", "confidence", "margin", "cluster"))
+    answer = fitted_method(fitted).answer_
+    rows = answer.ensemble.row_pattern
+    points = check_points("xy", xy, len(rows))
+    ax = _axes(ax, square=True)
+    area = np.clip(40_000 / max(len(rows), 1), 1.0, 40.0)
+    if color == "cluster":
+        inks = np.array([*cluster_colors(answer.n_clusters), NO_CLUSTER])
+        ax.scatter(*points.T, s=area, c=inks[answer.labels[rows]], linewidths=0, rasterized=len(rows) > 5_000)
+    else:
+        values = {"entropy": lambda: answer.entropy, "confidence": lambda: answer.certainty.confidence}
+        shown = values.get(color, lambda: answer.certainty.margin)()[rows]
+        drawn = ax.scatter(
+            *points.T, s=area, c=shown, cmap=_color_map(), vmin=0, vmax=1, linewidths=0, rasterized=len(rows) > 5_000
+        )
+        _color_bar(ax, drawn, {"entropy": "entropy of the votes"}.get(color, color))
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_title({"entropy": "Where the members disagree", "cluster": "Clusters"}.get(color, color.capitalize()))
     return ax
 
 

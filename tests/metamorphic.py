@@ -158,7 +158,9 @@ def _same_partition(seed: int, rng: np.random.Generator, labels: Any, changed: A
     if fit.k == "auto":  # the splits of the automatic choice follow the order of members, as docs/reliability.md says
         fit.k = 3
     one, other = fit(labels, weights), fit(changed, weights, order)
-    assert np.allclose(one.member_weights_[order], other.member_weights_, rtol=0, atol=1e-9), f"weights of {fit.name}"
+    # WCC learns its weights until they change by less than its tolerance, which magnifies rounding errors to 1e-7.
+    atol = fit.info.parameters["tolerance"] if fit.name == "wcc" else 1e-9
+    assert np.allclose(one.member_weights_[order], other.member_weights_, rtol=0, atol=atol), f"weights of {fit.name}"
     if oracles.partition(one.labels_) == oracles.partition(other.labels_):
         return
     nearby = (weights * (1 + 1e-5 * rng.standard_normal(len(weights))) for _ in range(4))

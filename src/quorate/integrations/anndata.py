@@ -92,6 +92,7 @@ def _column(table: Any, key: str) -> Any:
     name, _, column = key.partition(":")
     modality = _modalities(table).get(name)
     if modality is not None and column in modality.obs.columns:
+        # Cells that the modality lacks get a missing label.
         return modality.obs[column].reindex(table.obs_names)
     candidates = _candidates(table)
     raise InputError(
@@ -127,6 +128,7 @@ def write_consensus(table: Any, key_added: str, result: Any, params: Mapping[str
 
     import quorate
 
+    # Parameters that AnnData can save; anything else is not written.
     metadata = {
         "params": {name: value for name, value in params.items() if isinstance(value, str | int | float | np.ndarray)},
         "n_clusters": result.n_clusters,
@@ -135,6 +137,7 @@ def write_consensus(table: Any, key_added: str, result: Any, params: Mapping[str
         "weights": result.member_weights,
         "version": quorate.__version__,
     }
+    # Colors belong to cluster ids, which may have gaps.
     clusters = np.arange(result.n_clusters) if result.ids is None else np.sort(result.ids)
     _write_labels(table, key_added, result.labels, clusters)
     for name in ("confidence", "margin", "entropy"):

@@ -26,6 +26,7 @@ def bundle(entry: str, read: Callable[[str], str]) -> str:
         if name in modules:
             return
         text = read(name)
+        # Imports first: a module precedes those that use it.
         for imported in _IMPORT.findall(text):
             add(imported)
         modules[name] = _EXPORT.sub("", _IMPORT.sub("", text))

@@ -65,6 +65,7 @@ def cut_view(answer: Answer) -> Cut:
     groups, certainties, clusters = answer.groups, answer.certainty, answer.clusters
     labeled = labels >= 0
     counts = ens.counts[labeled].astype(np.float64)
+    # A confidence of 1 belongs to the last bin.
     bins = np.minimum((certainties.confidence[labeled] * _BINS).astype(int), _BINS - 1)
     return Cut(
         n_clusters=len(clusters),
@@ -115,6 +116,7 @@ def usual_ks(fitted_k: int, most: int) -> list[int]:
     """Return about twenty numbers of clusters, including the fitted one."""
     if fitted_k <= _USUAL_KS:
         return sorted({fitted_k, *range(min(2, most), min(most, _USUAL_KS) + 1)})
+    # Evenly spread numbers up to a quarter beyond the fitted one.
     spread = np.linspace(2, min(most, 1.25 * fitted_k), _USUAL_KS - 1)
     return sorted({fitted_k, *(int(k) for k in spread.round())})
 
@@ -126,6 +128,7 @@ def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:
     labeled = (ens.patterns[:, member] >= 0) & (labels >= 0)
     n_groups = int(labels.max(initial=-1)) + 1
     n_clusters = len(ens.levels[member])
+    # One count for all pairs of a cluster and a group.
     cells = codes[labeled] * n_groups + labels[labeled]
     table = np.bincount(cells, weights=ens.counts[labeled], minlength=n_clusters * n_groups)
     return table.reshape(n_clusters, n_groups).astype(np.float64)

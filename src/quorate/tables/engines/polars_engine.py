@@ -30,6 +30,7 @@ def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
 
     rows = native.select(*members).with_columns(_categories_as_text(native, members))
     n = unused_name("rows", members)
+    # Counted lazily: only distinct lines are collected.
     grouped = rows.group_by(*members).agg(pl.len().alias(n)).head(limit).collect()
     lines = grouped.drop(n)
     return CountedLines(lines, frame_vectors(nw.from_native(lines)), grouped[n].to_numpy().astype(np.int64))
@@ -54,6 +55,7 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
     right = lines.rename(keys).with_columns(pl.Series(name, values) for name, values in answer.items())
     on = [keys.get(name, name) for name in members]
     require_distinct(right.select(on).is_duplicated().any())
+    # The order of the rows is part of the promise.
     joined = left.join(right.lazy(), on=on, how="left", nulls_equal=True, maintain_order="left")
     return joined.drop(*keys.values())
 
@@ -62,6 +64,7 @@ def profile(native: Any, names: Sequence[str], new: NewProfile) -> FeatureProfil
     """Return the profile of the features of all rows."""
     whole = new()
     rows = native.select(*names)
+    # Older versions cannot stream batches.
     batches = rows.collect_batches(chunk_size=BLOCK) if hasattr(rows, "collect_batches") else [rows.collect()]
     for batch in batches:
         whole.merge(memory_engine.profile(batch, names, new))

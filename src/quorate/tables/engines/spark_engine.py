@@ -37,6 +37,7 @@ def count(native: Any, members: Sequence[str], limit: int) -> CountedLines:
 
     grouped = _rows(native, members).groupBy(*_keys(members)).count().limit(limit).persist(StorageLevel.DISK_ONLY)
     try:
+        # The number of lines first: collecting too many would end the driver.
         _require_driver_memory(native.sparkSession, grouped.count(), len(members))
         table = grouped.toArrow()
     finally:
@@ -51,6 +52,7 @@ def _keys(members: Sequence[str]) -> list[str]:
 
 def _rows(native: Any, members: Sequence[str]) -> Any:
     """Return the labels of all rows as columns k0, k1, ...; a column without a type is text that is missing."""
+    # Columns are renamed by position, because names may hold any character.
     numbered = native.toDF(*(f"c{j}" for j in range(len(native.columns))))
     return numbered.select(
         *(cell.alias(key) for cell, key in zip(_cells(native, members), _keys(members), strict=True))
@@ -100,6 +102,7 @@ def join(native: Any, lines: Any, members: Sequence[str], answer: Answer) -> Any
     for name, values in answer.items():
         small = small.append_column(name, [values])
     right = native.sparkSession.createDataFrame(small)
+    # A broadcast copies the lines to every executor.
     fits = small.num_rows * small.num_columns * _BYTES_PER_CELL <= _BROADCAST_SHARE * _driver_memory(
         native.sparkSession
     )
@@ -115,9 +118,11 @@ def profile(native: Any, names: Sequence[str], new: NewProfile) -> FeatureProfil
     """Return the profile of the features of all rows, computed by the executors."""
     import joblib
 
+    # Spark reads a dot in a name as a field, unless the name is quoted.
     quoted = ("`" + name.replace("`", "``") + "`" for name in names)
     cells = native.select(*(native[name].cast("double") for name in quoted))
     whole = new()
+    # One small profile per partition travels to the driver, not the rows.
     for part in cells.mapInArrow(partial(_profile_batches, new=new), "profile binary").collect():
         whole.merge(joblib.load(io.BytesIO(bytes(part["profile"]))))
     return whole

@@ -28,6 +28,7 @@ def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
     """
     connection = lines.connection
     levels = []
+    # Labels of each member are encoded once per distinct value, not per row.
     for j, name in enumerate(lines.columns):
         connection.execute(
             f"CREATE TEMP TABLE quorate_values_{j} AS "
@@ -43,17 +44,20 @@ def store_patterns(lines: LabelTable, noise: Noise) -> StoredEnsemble:
         )
         connection.unregister("codes")
         levels.append(column.levels)
+    # Codes of all members share packed words, as in memory.
     packing = Packing([len(values) for values in levels])
     words = [""] * packing.n_words
     for j, (word, radix) in enumerate(zip(packing.word, packing.radix, strict=True)):
         digit = f"(c{j}.code + 1)"
         words[word] = f"({words[word]} * {radix} + {digit})" if words[word] else digit
     named = ", ".join(f"{word} AS {name}" for word, name in zip(words, _word_names(levels), strict=True))
+    # Missing cells are codes, too, hence the null-safe join.
     joins = " ".join(
         f"JOIN quorate_codes_{j} c{j} ON {LINES}.k{j} IS NOT DISTINCT FROM c{j}.cell" for j in range(len(levels))
     )
     connection.execute(f"CREATE TEMP TABLE quorate_coded AS SELECT {LINES}.*, {named} FROM {LINES} {joins}")
     key = ", ".join(_word_names(levels))
+    # Sorted by word, which is the order of patterns in memory.
     connection.execute(
         f"CREATE TEMP TABLE quorate_patterns AS "
         f"SELECT {key}, sum(n)::BIGINT AS n FROM quorate_coded GROUP BY {key} ORDER BY {key}"
@@ -67,6 +71,7 @@ def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple
     connection = lines.connection
     connection.execute("CREATE TEMP TABLE quorate_labeled (pattern BIGINT, a0 BIGINT, a1 DOUBLE, a2 DOUBLE, a3 BIGINT)")
     start = 0
+    # Answers are stored block by block, so that no array of all patterns is needed.
     for labels, certain in answers:
         pattern = np.arange(start, start + len(labels))
         values = (labels, certain.confidence, certain.margin, certain.runner_up)
@@ -74,6 +79,7 @@ def store_answer(lines: LabelTable, ens: StoredEnsemble, answers: Iterator[tuple
         connection.execute("INSERT INTO quorate_labeled SELECT pattern, a0, a1, a2, a3 FROM block")
         connection.unregister("block")
         start += len(labels)
+    # Joined by the words of the pattern, which are shorter than its labels.
     cells = ", ".join(f"c.{column.sql_name}" for column in lines.all_columns)
     same = " AND ".join(f"c.{word} = p.{word}" for word in _word_names(ens.levels))
     connection.execute(

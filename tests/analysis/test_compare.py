@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
+from quorate.algorithms import answer
 from support import raises
 
 partitions = st.integers(1, 60).flatmap(
@@ -152,6 +153,14 @@ def test_a_consensus_can_keep_the_ids_of_an_earlier_one():
     assert result.predict([[0, 2], [0, 2], [0, 1]]).tolist() == [7, 8]
     with raises("row-count", "like"):
         qt.consensus(members, 3, like=[0, 1])
+
+
+def test_labels_do_not_describe_clusters(monkeypatch):
+    """The description of millions of clusters takes far more time and memory than their labels."""
+    monkeypatch.setattr(answer, "describe_clusters", None)
+    members = [[0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 1]]
+    assert qt.consensus(members, method="majority").labels.tolist() == [0, 0, 0, 1, 1, 2]
+    assert qt.consensus(members, 3, like=[7, 7, 7, 3, 3, 3]).labels.tolist() == [7, 7, 7, 3, 3, 8]
 
 
 def test_a_consensus_can_abstain_on_uncertain_rows():

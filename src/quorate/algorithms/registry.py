@@ -49,6 +49,7 @@ from quorate.analysis.compare import EarlierPartition, earlier_partition
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError
 from quorate.integrations.anndata import clusterings_of, is_annotated, writable_table, write_consensus
+from quorate.row_similarity import group_sizes
 
 METHODS: dict[str, type[ConsensusMethod]] = {
     method.name: method
@@ -192,8 +193,11 @@ class ConsensusResult:
     @cached_property
     def ids(self) -> Ints | None:
         """(k,) the id of each cluster in `labels`, if clusters are numbered like those of an earlier result."""
-        sizes = np.array([cluster.size for cluster in self.clusters])
-        return None if self.earlier is None else self.earlier.cluster_ids(self.estimator.pattern_labels_, sizes)
+        if self.earlier is None:
+            return None
+        # Not the sizes of `clusters`, whose description takes time and memory for millions of clusters.
+        sizes = group_sizes(self.ensemble, self.estimator.pattern_labels_, self.n_clusters)
+        return self.earlier.cluster_ids(self.estimator.pattern_labels_, sizes)
 
     def _with_ids(self, labels: Labels) -> Labels:
         return labels if self.ids is None else np.where(labels >= 0, self.ids[labels], -1)

@@ -99,7 +99,7 @@ def test_no_method_imports_another():
 
 
 def test_contributing_maps_the_top_level():
-    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text()
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
     found = {path.name + "/" * path.is_dir() for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
     named = {line.split()[0] for line in text.partition("quorate/\n")[2].partition("```")[0].splitlines()}
     assert sorted(found - named - {"__init__.py", "__main__.py", "__pycache__/"}) == []

@@ -138,3 +138,9 @@ def test_a_saved_default_comes_back(tmp_path):
     loaded = qt.load(tmp_path / "fitted.npz")
     assert np.array_equal(loaded.labels_, fitted.labels_)
     assert [c.agreement for c in loaded.candidates_] == pytest.approx([c.agreement for c in fitted.candidates_])
+
+
+def test_tiny_weights_are_accepted():
+    ens = qt.Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1]])
+    cuts = qt.Portfolio()._solve(ens, np.array([1.0, 0.5, 8e-17]))
+    assert cuts.cut(2)[ens.row_pattern].tolist() == [1, 1, 0, 0, 0, 0]

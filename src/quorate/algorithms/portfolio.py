@@ -24,6 +24,7 @@ from quorate.reliability import Normalize, agreement_with
 from quorate.row_similarity import shared_rows
 from quorate.soft_ensemble import SoftEnsemble
 
+_LEAST_WEIGHT = 1e-12
 _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
 _NEAR_TIE = 0.001  # a difference of agreement that does not decide
 _MAX_ROUNDS = 5  # of moves after the choice
@@ -230,7 +231,9 @@ class Portfolio(ConsensusMethod):
 
     def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts | TransferCut:
         # The weights are known, and the graph may be cut into fewer clusters than the mixture model.
-        graph = cast(TransferCut, self.in_blocks().set_params(n_clusters="auto", weights=influence).solve(ens).cuts)
+        # Weights by trust may be smaller than weights that are given may be.
+        weights = np.where(influence > 0, np.maximum(influence, _LEAST_WEIGHT), 0.0)
+        graph = cast(TransferCut, self.in_blocks().set_params(n_clusters="auto", weights=weights).solve(ens).cuts)
         if isinstance(ens, SoftEnsemble):
             return graph
         mixture = MixtureModel(weights="equal" if isinstance(self.weights, str) else influence).solve(ens).cuts

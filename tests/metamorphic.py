@@ -174,14 +174,32 @@ def _same_partition(seed: int, rng: np.random.Generator, labels: Any, changed: A
 
 def _tied(one: Any, other: Any) -> bool:
     """Whether merges of a tree, eigenvalues at the cut, or the values of two partitions are equal."""
-    trees = [getattr(one, "dendrogram_", None)]
-    trees += [getattr(one.solution_.cuts, name, None) for name in ("eac_tree", "lwea_tree")]
+    if hasattr(one, "dendrogram_") and _first_difference(one, other) < _EQUAL:
+        return True
+    trees = [getattr(one.solution_.cuts, name, None) for name in ("eac_tree", "lwea_tree")]
     if any(tree is not None and np.any(np.diff(np.sort(tree.heights)) < _EQUAL) for tree in trees):
         return True
     values, k = getattr(one, "eigenvalues_", np.empty(0)), one.n_clusters_
     if 1 < k < len(values) and values[k - 1] - values[k] < _EQUAL:
         return True
     return hasattr(one, "objective_") and abs(one.objective_ - other.objective_) < _EQUAL
+
+
+def _first_difference(one: Any, other: Any) -> float:
+    """Return how much heights differ at the first merge that two trees do not share; a tie has no difference."""
+    for (height, rows), (other_height, other_rows) in zip(_merges(one), _merges(other), strict=True):
+        if rows != other_rows:
+            return float(abs(height - other_height))
+    return np.inf
+
+
+def _merges(fitted: Any) -> list[tuple[float, frozenset[int]]]:
+    """Return the height of each merge and the first rows of the patterns that it joins."""
+    tree = fitted.dendrogram_
+    nodes = [frozenset([int(row)]) for row in fitted.ensemble_.first_row[tree.leaf_pattern]]
+    for a, b in tree.merges:
+        nodes.append(nodes[a] | nodes[b])
+    return list(zip(tree.heights, nodes[len(tree.leaf_pattern) :], strict=True))
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

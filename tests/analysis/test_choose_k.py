@@ -150,3 +150,18 @@ def test_members_whose_agreement_does_not_fit_count_the_same(blobs, monkeypatch)
     eigenvalues = qt.HBGF(4).fit(blobs).eigenvalues_
     assert chosen.n_clusters == 4
     assert chosen.candidates[0].eigengap == pytest.approx(eigenvalues[3] - eigenvalues[4], abs=1e-9)
+
+
+def test_members_without_influence_multiply_no_patterns(monkeypatch):
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 4, 600)
+    good = [np.where(random.random(600) < 0.05, random.integers(0, 4, 600), truth) for _ in range(8)]
+    linked = []
+    link = choose_k.link_coassociation
+    monkeypatch.setattr(
+        choose_k, "link_coassociation", lambda ens, *rest: linked.append(ens.n_patterns) or link(ens, *rest)
+    )
+    choice = qt.choose_k([*good, *random.integers(0, 6, (6, 600))])
+    assert choice.n_clusters == 4
+    assert linked
+    assert max(linked) <= qt.Ensemble(good).n_patterns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -240,7 +240,17 @@ def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
         tree = tree_of_half(half, influence)
         return np.stack([tree.cut(int(k)) for k in ks], axis=1)
 
-    return halves.agreement(cut)
+    splits = tuple((_counting(first, influence), _counting(second, influence)) for first, second in halves.splits)
+    return replace(halves, splits=splits).agreement(cut)
+
+
+def _counting(half: Half, influence: Floats) -> Half:
+    """Return a half without its members of no influence: they change no tree, but multiply the patterns to link."""
+    members = np.flatnonzero(influence[half.members] > 0)
+    if len(members) in (0, len(half.members)):
+        return half
+    counting = _half(half.ensemble, members)
+    return Half(counting.ensemble, half.members[members], counting.pattern[half.pattern])
 
 
 def tree_of_half(half: Half, influence: Floats) -> Dendrogram:

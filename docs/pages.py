@@ -72,7 +72,14 @@ REFERENCE = {
         "HMAC",
         "ODISVC",
     ],
-    "Links and evidence": ["coassociation", "edge_evidence", "cluster_certainty", "jaccard", "sact", "Dendrogram"],
+    "Similarities of rows and clusters": [
+        "coassociation",
+        "edge_evidence",
+        "cluster_certainty",
+        "jaccard",
+        "sact",
+        "Dendrogram",
+    ],
     "More than one answer": ["core", "Core", "CoreStep", "camps", "Camps", "Camp", "credible_ball", "CredibleBall"],
     "Nested answers": ["Layers"],
     "Soft members": ["SoftEnsemble"],
@@ -82,7 +89,7 @@ REFERENCE = {
     "Consensus functions": [info.estimator.__name__ for info in qt.methods()],
     "Errors": ["QuorateError", "QuorateWarning"],
 }
-ROOMS = {
+MODULES = {
     "plot": "quorate.reporting.plot",
     "features": "quorate.features",
     "datasets": "quorate.datasets",
@@ -144,9 +151,9 @@ def methods_index() -> str:
     names = "\n".join(info.name for info in qt.methods())
     return f"""# Methods
 
-Which one to take? [Choose a method](../../how-to/which-method.md) says it in one table. If you name none, `lwgp` runs
-with members weighed by trust. Every method takes the same ensembles, weights and numbers of clusters, and promises the
-same things; what one cannot promise stands on its page.
+[Choose a method](../../how-to/which-method.md) has a table of when to use which. If you name none, `portfolio` runs.
+Every method takes the same ensembles, weights and numbers of clusters, and keeps the same promises; exceptions are
+listed on its page.
 
 | method | what it does | from |
 |---|---|---|
@@ -164,7 +171,7 @@ The pages write equations with these signs:
 | B | the same with weights: how strongly each row is linked to each cluster |
 | S(i, j) | how similar two rows are: in the simplest case the share of members that put them together |
 | k, m, M, n_c | clusters of the answer, patterns, members, clusters of all members |
-| NCAI, SACT | agreement of a member with the crowd; similarity of clusters (Huang, Lai, Wang 2015) |
+| NCAI, SACT | agreement of a member with the others; similarity of clusters (Huang, Lai, Wang 2015) |
 | ECI(c) | how certain the other members are of cluster c (`cluster_certainty`) |
 | WCT, Jaccard | similarity of clusters: through third clusters that both meet; rows shared over rows in either |
 | transfer cut | spectral clustering of the graph B, computed over the few clusters instead of the many rows |
@@ -192,7 +199,7 @@ def method_page(info: Any) -> str:
 | weakness | {info.weakness} |
 | time and memory | {_cell(info.cost)} |
 | exact, though only distinct rows are computed | {_cell(info.exact)} |
-| members count | {"by their agreement with the crowd" if info.weighted else "the same"}, unless told otherwise |
+| members count | {"by their agreement with each other" if info.weighted else "the same"}, unless `weights` are given |
 | from | {info.citation} |
 
 ## What it computes
@@ -217,8 +224,8 @@ fitted = qt.{name}(n_clusters=3).fit(labels)
 | parameter | default |
 |---|---|
 {defaults}
-What they mean, and what else a fitted estimator knows: [`qt.{name}`](../api/quorate.{name}.rst). How it fares beside
-the others: [the leaderboard](../../leaderboard.md).
+[`qt.{name}`](../api/quorate.{name}.rst) explains the parameters and lists the attributes of a fitted estimator. The
+[leaderboard](../../leaderboard.md) compares the methods.
 """
 
 
@@ -236,7 +243,7 @@ def _summary(thing: Any) -> str:
 
 
 def escape_docstring(lines: list[str]) -> None:
-    """Escape, in place, what reStructuredText would take for markup: our docstrings are written to be read as they are.
+    """Escape, in place, what reStructuredText would take for markup: docstrings are also read as plain text.
 
     Left alone are examples, what is in backticks, and the names that head the entries of a section.
     """
@@ -256,29 +263,29 @@ def _escape(text: str) -> str:
 
 def reference_page() -> str:
     """Return the reference: every public name, in groups; a name without a group is an error."""
-    grouped = {name for names in REFERENCE.values() for name in names} | ROOMS.keys()
+    grouped = {name for names in REFERENCE.values() for name in names} | MODULES.keys()
     if grouped != set(qt.__all__):
         raise LookupError(f"REFERENCE must have every public name once; it differs in {grouped ^ set(qt.__all__)}.")
     text = "# Reference\n\nAll public names. `import quorate as qt` brings them: `quorate.trust` is `qt.trust`.\n"
     for title, names in REFERENCE.items():
         text += f"\n## {title}\n\n" + _autosummary(f"quorate.{name}" for name in names)
-    for name, module in ROOMS.items():
+    for name, module in MODULES.items():
         text += f"\n## `qt.{name}`\n\n" + _autosummary(f"{module}.{item}" for item in _public(module))
     return text
 
 
 def _public(module: str) -> list[str]:
     """Return the documented names that a module defines or lists."""
-    room = __import__(module, fromlist=["*"])
-    listed = getattr(room, "__all__", None) or [
+    namespace = __import__(module, fromlist=["*"])
+    listed = getattr(namespace, "__all__", None) or [
         name
-        for name, thing in vars(room).items()
+        for name, thing in vars(namespace).items()
         if not name.startswith("_") and inspect.isfunction(thing) and thing.__module__ == module
     ]
     shown = [getattr(qt, name) for name in qt.__all__]
-    return [name for name in listed if callable(getattr(room, name)) and getattr(room, name) not in shown]
+    return [name for name in listed if callable(getattr(namespace, name)) and getattr(namespace, name) not in shown]
 
 
 def _autosummary(names: Any) -> str:
     lines = "".join(f"   {name}\n" for name in names)
-    return f"```{{eval-rst}}\n.. autosummary::\n   :toctree: api\n   :template: thing.rst\n\n{lines}```\n"
+    return f"```{{eval-rst}}\n.. autosummary::\n   :toctree: api\n   :template: autosummary/thing.rst\n\n{lines}```\n"

@@ -14,6 +14,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
+from quorate.cli.app import app
 from quorate.columns.column_roles import ANSWER_COLUMNS
 
 SOURCE = str(Path(qt.__file__).parents[1])
@@ -152,7 +153,7 @@ def test_demo_gives_the_corrupted_members_little_weight(tmp_path):
     assert "ill_0" in report.read_text()
 
 
-@pytest.mark.parametrize("command", ["combine", "weigh", "evaluate", "generate", "methods", "demo"])
+@pytest.mark.parametrize("command", [command.name or command.callback.__name__ for command in app.registered_commands])
 def test_every_command_has_help_with_examples(command):
     done = process(command, "--help")
     assert done.returncode == 0

@@ -45,6 +45,8 @@ def quorate(
         "quorate combine labels.parquet --members 'kmeans_*,dbscan' --id cell -o consensus.parquet",
         "quorate combine labels.csv -k 2:20 --method weac -o consensus.csv",
         "quorate combine alice.csv bob.csv carol.csv --id sample -o consensus.csv",
+        "quorate combine labels.csv --layers 5,20,80 -o layers.csv --report report.html",
+        "quorate combine labels.csv -k 4 --sql consensus.sql --dialect postgres",
         "quorate combine february.csv --like january_consensus.csv --id customer -o february_consensus.csv",
         "cat labels.csv | quorate combine - -o - > consensus.csv",
     )

@@ -44,12 +44,13 @@ def write_lines(folder: str | Path, lines: CountedLabels, noise: Noise) -> None:
     duckdb = import_extra("duckdb", "Saving an ensemble")
     target = make_folder(folder)
     # Registered under short names, because members may have any name.
-    arrays: dict[str, Any] = {f"m{j}": vector for j, vector in enumerate(lines.vectors)}
-    types = ["VARCHAR" if vector.dtype.kind == "O" else "" for vector in lines.vectors]
-    columns = [
-        f"CAST(m{j} AS {type}) AS {quote_name(name)}" if type else f"m{j} AS {quote_name(name)}"
-        for j, (name, type) in enumerate(zip(lines.names, types, strict=True))
-    ]
+    arrays: dict[str, Any] = {}
+    columns = []
+    for j, (name, vector) in enumerate(zip(lines.names, lines.vectors, strict=True)):
+        # The mask is a column of its own, because DuckDB before 2.0 ignores the masks of arrays.
+        arrays |= {f"m{j}": np.ma.getdata(vector), f"missing{j}": np.ma.getmaskarray(vector)}
+        label = f"CAST(m{j} AS VARCHAR)" if vector.dtype.kind == "O" else f"m{j}"
+        columns.append(f"CASE WHEN NOT missing{j} THEN {label} END AS {quote_name(name)}")
     for stem, values in (("rows", lines.row_counts), ("weight", lines.weights)):
         if values is not None:
             arrays[f"quorate_{stem}"] = values

@@ -136,8 +136,8 @@ def explained(path: str, what: Literal["read", "written"] = "read") -> Iterator[
         ) from error
     except duckdb.Error as error:
         raise _translated(str(error), path, what == "written") from error
-    except RuntimeError as error:  # DuckDB's Python binding raises it for names that are not UTF-8
-        if "conversion error" not in str(error):
+    except (RuntimeError, UnicodeDecodeError) as error:  # DuckDB 2 and 1.5, for names that are not UTF-8
+        if isinstance(error, RuntimeError) and "conversion error" not in str(error):
             raise
         raise DamagedFileError(
             f"{path} has names or cells that are not text in UTF-8.", code="encoding", hint=NAME_ENCODING

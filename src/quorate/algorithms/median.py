@@ -61,7 +61,8 @@ class MedianCuts(GroupCuts):
     def _labeled_sets(self) -> tuple[Bools, Ints]:
         """(p, sets) the patterns in each set that some member labels, and (M,) the set of each member."""
         # Members that label the same rows share one feature of the loss.
-        return np.unique(self.ensemble.patterns[self.covered] >= 0, axis=1, return_inverse=True)
+        sets, of_member = np.unique(self.ensemble.patterns[self.covered] >= 0, axis=1, return_inverse=True)
+        return sets, of_member.ravel()  # NumPy 2.0.0 gives it the shape (1, M)
 
     @cached_property
     def _features(self) -> sp.csr_array:

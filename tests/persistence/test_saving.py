@@ -59,6 +59,8 @@ def points():
     return random.normal(size=(900, 3)) + 8 * random.integers(3, size=(900, 1))
 
 
+# Two random starts of a spectral member can be rows that are equal up to rounding, which differs between versions.
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @pytest.mark.parametrize("fit_rows", [None, 60])
 @pytest.mark.parametrize("members", ["diverse", "kmeans", "rpcl", "spectral"])
 def test_clusterings_of_features_come_back(points, tmp_path, members, fit_rows):

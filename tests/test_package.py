@@ -3,6 +3,7 @@
 import doctest
 import graphlib
 import importlib
+import inspect
 import pickle
 import pkgutil
 import re
@@ -84,6 +85,12 @@ def test_public_names_exist_and_are_documented():
         text = getattr(quorate, name).__doc__
         assert text, name
         assert text.lstrip()[0].isupper(), f"{name} starts with {text[:40]!r}"
+
+
+def test_no_module_hides_a_public_name():
+    # With lazy-loader before 0.6, an imported module replaces the public function of the same name.
+    public = {f"quorate.{name}" for name in quorate.__all__ if not inspect.ismodule(getattr(quorate, name))}
+    assert not public & set(modules())
 
 
 def test_no_method_imports_another():

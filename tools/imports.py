@@ -24,7 +24,7 @@ LAYERS = [
     ["labels", "overlaps"],
     ["patterns", "label_checks"],
     ["ensemble"],
-    ["soft_ensemble", "families", "reliability", "numerics.kmeans", "numerics.block_lanczos"],
+    ["soft_ensemble", "member_families", "reliability", "numerics.kmeans", "numerics.block_lanczos"],
     ["row_similarity", "cluster_similarity"],
     ["certainty", "random_walks", "analysis.scores"],
     ["numerics"],

@@ -52,12 +52,12 @@ from .cluster_similarity import jaccard, sact
 from .ensemble import Ensemble
 from .errors import QuorateError, QuorateWarning
 from .explorer.launch import Explorer, explore
-from .families import Families, families
 from .features.clusterers.hmac import HMAC
 from .features.clusterers.od_isvc import ODISVC
 from .features.clusterers.rpcl import RPCL
 from .features.clusterers.uspec import USPEC
 from .features.consensus_clustering import ConsensusClustering
+from .member_families import Families, families
 from .numerics.linkage import Dendrogram
 from .persistence.feature_models import FeatureModel
 from .persistence.saving import load, save

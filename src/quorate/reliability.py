@@ -28,7 +28,7 @@ from quorate.ensemble import (
     overlap_blocks,
 )
 from quorate.errors import InputError, warn
-from quorate.families import Families, families
+from quorate.member_families import Families, families
 
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
 Measure = Literal["nmi", "ami"]

@@ -11,7 +11,7 @@ import quorate as qt
 from quorate.algorithms.portfolio import PortfolioCuts
 from quorate.reliability import agreement_with
 from quorate.row_similarity import shared_rows
-from test_families import redraw
+from test_member_families import redraw
 
 
 def uneven(shares, n_rows, noise, random):

@@ -18,7 +18,7 @@ from quorate.algorithms.mixture import MixtureCuts, MixtureModel
 from quorate.certainty import certainty
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.errors import QuorateWarning
-from quorate.families import families
+from quorate.member_families import families
 from quorate.numerics.transfer_cut import TransferCut
 from quorate.reliability import Normalize, agreement_with
 from quorate.row_similarity import shared_rows

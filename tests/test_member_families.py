@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quorate as qt
-from quorate.families import given_families, sameness
+from quorate.member_families import given_families, sameness
 
 
 def redraw(labels, share, k, random):

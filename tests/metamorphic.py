@@ -173,16 +173,33 @@ def _same_partition(seed: int, rng: np.random.Generator, labels: Any, changed: A
 
 
 def _tied(one: Any, other: Any) -> bool:
-    """Whether merges of a tree, eigenvalues at the cut, or the values of two partitions are equal."""
-    if hasattr(one, "dendrogram_") and _first_difference(one, other) < _EQUAL:
-        return True
-    trees = [getattr(one.solution_.cuts, name, None) for name in ("eac_tree", "lwea_tree")]
-    if any(tree is not None and np.any(np.diff(np.sort(tree.heights)) < _EQUAL) for tree in trees):
+    """Whether merges of a tree, eigenvalues at the cut, votes of a row, or the values of two partitions are equal."""
+    if any(_first_difference(*trees) < _EQUAL for trees in zip(_trees(one), _trees(other), strict=True)):
         return True
     values, k = getattr(one, "eigenvalues_", np.empty(0)), one.n_clusters_
     if 1 < k < len(values) and values[k - 1] - values[k] < _EQUAL:
         return True
+    if hasattr(one.solution_.cuts, "cluster_cut"):
+        votes, other_votes = _sorted_votes(one), _sorted_votes(other)
+        return np.allclose(votes, other_votes, rtol=0, atol=_EQUAL) and bool(
+            np.any(votes[:, -1] - votes[:, -2] < _EQUAL)
+        )
     return hasattr(one, "objective_") and abs(one.objective_ - other.objective_) < _EQUAL
+
+
+def _sorted_votes(fitted: Any) -> Any:
+    """(rows, k) votes of each row for groups of clusters, ascending, whatever the numbers of the groups."""
+    from quorate.algorithms.partition import meta_votes
+
+    ens, cuts, k = fitted.ensemble_, fitted.solution_.cuts, fitted.n_clusters_
+    votes = meta_votes(ens.incidence, cuts.share_of_cluster, cuts.cluster_cut.groups(k), k)
+    return np.sort(votes[ens.row_pattern], axis=1)
+
+
+def _trees(fitted: Any) -> list[Any]:
+    """Return the tree that the method cuts, and that from which its iterations start, if it has them."""
+    trees = getattr(fitted, "dendrogram_", None), getattr(fitted.solution_.cuts, "lwea_tree", None)
+    return [tree for tree in trees if tree is not None]
 
 
 def _first_difference(one: Any, other: Any) -> float:
@@ -193,10 +210,9 @@ def _first_difference(one: Any, other: Any) -> float:
     return np.inf
 
 
-def _merges(fitted: Any) -> list[tuple[float, frozenset[int]]]:
+def _merges(tree: Any) -> list[tuple[float, frozenset[int]]]:
     """Return the height of each merge and the first rows of the patterns that it joins."""
-    tree = fitted.dendrogram_
-    nodes = [frozenset([int(row)]) for row in fitted.ensemble_.first_row[tree.leaf_pattern]]
+    nodes = [frozenset([int(row)]) for row in tree.ensemble.first_row[tree.leaf_pattern]]
     for a, b in tree.merges:
         nodes.append(nodes[a] | nodes[b])
     return list(zip(tree.heights, nodes[len(tree.leaf_pattern) :], strict=True))

@@ -27,3 +27,10 @@ def test_graph_cuts_agree_with_the_authors_program(authors_reference):
         points = cut.solution_.cuts.embedding(k)
         assert points @ points[0] == pytest.approx(answers[f"ptgp_gram_pattern0_k{k}"], abs=1e-7)
     assert_same_partitions(cut.sweep(answers["ks"]), answers["ptgp_first_pattern_labels"])
+
+
+def test_order_of_members_does_not_break_ties():
+    """Patterns (0, 0) and (0, 4) mirror each other; the last three have no links, and only rounding moved them."""
+    members = [[0, 0, 0, 1, 2, 3], [0, 0, 4, 1, 2, 3]]
+    one, other = (qt.PTGP(n_clusters=2).fit_predict(ordered) for ordered in (members, members[::-1]))
+    assert one.tolist() == other.tolist()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from quorate._utils.array_types import Floats, Ints
-from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition, fill_empty, first_largest
+from quorate._utils.numbering import number_by_size
+from quorate.algorithms.partition import CanonicalCuts, GroupMethod, Partition, fill_empty, first_largest
 from quorate.ensemble import Ensemble
 
 _MAX_ROUNDS = 100
@@ -23,8 +25,17 @@ class Matching(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MatchedCuts(GroupCuts):
+class MatchedCuts(CanonicalCuts):
     """Groups by plurality of matched clusters, computed separately for every k."""
+
+    @cached_property
+    def _clusters(self) -> list[Ints]:
+        """The clusters of each member of positive weight, in the order of their first patterns."""
+        # A group may share no rows with several clusters: then this order, not that of names, decides the matching.
+        patterns = self.ensemble.patterns[self.covered][:, self.influence > 0]
+        first = (np.unique(labels, return_index=True)[1] for labels in patterns.T)
+        ordered = (labels[np.sort(position)] for labels, position in zip(patterns.T, first, strict=True))
+        return [clusters[clusters >= 0] for clusters in ordered]
 
     def match(self, groups: Ints, k: int) -> Matching:
         """Return the best one-to-one matching of every member's clusters to k groups (Hungarian method)."""
@@ -33,8 +44,7 @@ class MatchedCuts(GroupCuts):
         shared = np.asarray(rows @ self.members_of)
         matched, agreement = np.full(self.ensemble.n_clusters, -1), 0.0
         # Members are matched independently: one assignment problem each.
-        for member in np.flatnonzero(self.influence > 0):
-            clusters = np.flatnonzero(self.ensemble.cluster_member == member)
+        for clusters in self._clusters:
             group, of_cluster = linear_sum_assignment(shared[:, clusters], maximize=True)
             matched[clusters[of_cluster]] = group
             agreement += float(self.share_of_cluster[clusters[:1]].sum() * shared[group, clusters[of_cluster]].sum())
@@ -49,7 +59,7 @@ class MatchedCuts(GroupCuts):
 
     def solve(self, k: int) -> Partition:
         """Return the groups and their agreement: match and vote in turn until the agreement stops rising."""
-        groups = self.eac_tree.cut(k)[self.covered]
+        groups = number_by_size(self.eac_tree.cut(k)[self.covered], self.counts)
         matching = self.match(groups, k)
         votes = self.votes(matching, k)
         for _ in range(_MAX_ROUNDS):

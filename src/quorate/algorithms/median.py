@@ -16,11 +16,9 @@ from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_choice, check_number
 from quorate.algorithms.base import Cuts
-from quorate.algorithms.partition import GroupCuts, GroupMethod, Partition
+from quorate.algorithms.partition import CanonicalCuts, GroupMethod, Partition
 from quorate.analysis.choose_k import Choice
 from quorate.ensemble import Clusterings, Ensemble
-from quorate.numerics.linkage import Dendrogram, link_coassociation
-from quorate.row_similarity import canonical_order
 
 Loss = Literal["vi", "binder"]
 LOSSES = ("vi", "binder")
@@ -32,7 +30,7 @@ _MAX_MERGED = 1024  # groups between which merges are compared
 
 
 @dataclass(frozen=True)
-class MedianCuts(GroupCuts):
+class MedianCuts(CanonicalCuts):
     """Partitions of least loss: sum_l w_l (a H(P | P_l) + (2 - a) H(P_l | P)), or the same for pairs of rows.
 
     With f(x) = x ln x (VI) or x^2 (Binder), the loss is, up to a factor and a constant, a sum over groups g and members
@@ -41,16 +39,6 @@ class MedianCuts(GroupCuts):
 
     loss: Loss = "vi"
     a: float = 1.0
-
-    @cached_property
-    def covered(self) -> Ints:
-        """(p,) the patterns with a label by some member of positive weight, in an order that names do not change."""
-        return canonical_order(self.ensemble, self.influence, super().covered)
-
-    @cached_property
-    def eac_tree(self) -> Dendrogram:
-        """The average-link tree of co-association, with ties broken by the order of `covered`."""
-        return link_coassociation(self.ensemble, self.influence, "average", leaves=self.covered)
 
     @cached_property
     def _share(self) -> Floats:

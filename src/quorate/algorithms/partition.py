@@ -22,7 +22,7 @@ from quorate.graphs import ClusterCut
 from quorate.numerics.kmeans import random_generator
 from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.reliability import cluster_certainty, ratio
-from quorate.row_similarity import covered_patterns, nearest_group
+from quorate.row_similarity import canonical_order, covered_patterns, nearest_group
 
 GROUP_INITS = ("lwea", "random")
 _MAX_ROUNDS = 100
@@ -159,6 +159,21 @@ class GroupCuts:
     def criterion(self) -> tuple[str, dict[int, float]] | None:
         """Return None: the values of different k cannot be compared."""
         return None
+
+
+@dataclass(frozen=True)
+class CanonicalCuts(GroupCuts):
+    """Base of groups for which ties are broken by an order of patterns that names and members do not change."""
+
+    @cached_property
+    def covered(self) -> Ints:
+        """(p,) the patterns with a label by some member of positive weight, in an order that names do not change."""
+        return canonical_order(self.ensemble, self.influence, super().covered)
+
+    @cached_property
+    def eac_tree(self) -> Dendrogram:
+        """The average-link tree of co-association, with ties broken by the order of `covered`."""
+        return link_coassociation(self.ensemble, self.influence, "average", leaves=self.covered)
 
 
 def meta_votes(members_of: sp.csr_array, share_of_cluster: Floats, group_of_cluster: Ints, k: int) -> Floats:

@@ -17,7 +17,10 @@ from quorate.graphs import components, pattern_trajectory_similarity
 from quorate.numerics.kmeans import weighted_kmeans
 from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
 from quorate.reliability import ratio
-from quorate.row_similarity import covered_patterns
+from quorate.row_similarity import canonical_order, covered_patterns
+
+# Clusters whose patterns have no links have degrees of almost 0, which magnify rounding errors of eigenvectors to 1e-7.
+_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,23 @@ class PatternCut(TransferCut):
         return apart
 
     def _cluster(self, linked: Bools, k: int) -> Ints:
-        """Return the cluster of each linked pattern by k-means of the embedding, in the order of patterns."""
-        points = np.ascontiguousarray(self.embedding(k)[linked])
-        return weighted_kmeans(
+        """Return the cluster of each linked pattern by k-means of the embedding."""
+        # Patterns count once, so that ties are common: their order must not follow names.
+        patterns = canonical_order(self.ensemble, np.ones(self.ensemble.n_members), np.flatnonzero(linked))
+        points = self.embedding(k)[patterns]
+        if self.init != "first-row":  # which compares exactly, as the authors' program does
+            points = np.round(points, _DECIMALS)
+        groups = np.empty(len(linked), dtype=np.int64)
+        groups[patterns] = weighted_kmeans(
             points,
             np.ones(len(points)),
             k,
             init=self.init,
-            first_row=np.arange(len(points)),
+            first_row=patterns,
             n_init=self.n_init,
             random_state=self.random_state,
         ).labels
+        return groups[linked]
 
 
 class PTGP(GraphMethod):

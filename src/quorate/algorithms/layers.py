@@ -24,11 +24,22 @@ from quorate.row_similarity import group_sizes
 class Layers:
     """Nested partitions of the same rows, the finest first: every cluster is part of one cluster of the next layer.
 
-    `cluster_layers_` and `cluster_tree_` have the form that EVoC gives and Toponymy takes; DataMapPlot takes the layers
-    in this order.
+    `result.layers` returns them. `cluster_layers_` and `cluster_tree_` have the form that EVoC gives and Toponymy
+    takes; DataMapPlot takes the layers in this order.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> result = qt.consensus([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1]], 3, method="weac")
+    >>> layers = result.layers([2, 3])
+    >>> layers.n_clusters
+    (3, 2)
+    >>> layers.parents  # clusters 1 and 2 are merged into cluster 0 of the coarser layer
+    (array([1, 0, 0]),)
     """
 
     ensemble: Ensemble
+    """The ensemble that was combined."""
     pattern_layers: tuple[Labels, ...] = field(repr=False)
     """Per layer (m,) cluster of each pattern (distinct row of labels); 0 is the largest, -1 for no cluster."""
     exact: bool

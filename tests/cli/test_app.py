@@ -161,6 +161,12 @@ def test_every_command_has_help_with_examples(command):
     assert f"quorate {command}" in done.stdout
 
 
+def test_help_does_not_break_sentences_where_the_docstring_does():
+    shown = " ".join(process("combine", "--help").stdout.splitlines()[:12])
+    assert "the clusters and how reliable each member is" in " ".join(shown.split())
+    assert not [command.help for command in app.registered_commands if "\n" in command.help.replace("\n\n", "")]
+
+
 @pytest.mark.parametrize("command", ["combine", "weigh", "evaluate", "generate", "cluster", "assign", "explore"])
 def test_every_command_that_reads_a_table_has_a_memory_limit(command, labels, capsys):
     needed = {"evaluate": ["--truth", "class"], "assign": ["--model", str(labels)]}.get(command, [])

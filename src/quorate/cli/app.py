@@ -1,5 +1,7 @@
 """The commands: each parses its options, calls the library and prints. The work is in the other modules of `cli`."""
 
+import inspect
+import re
 from typing import Annotated, Any
 
 import typer
@@ -488,3 +490,7 @@ def demo(
 
 
 app.add_typer(reproduce.app)
+
+# Typer keeps the line ends of a docstring, which tear sentences apart on a narrower screen.
+for command in app.registered_commands:
+    command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command.callback) or "")

@@ -85,7 +85,7 @@ def test_lists_of_some_members_come_from_those_of_all(labels, data):
         return
     selected = ens.select(members)
     anew = Ensemble([labels[:, j] for j in members])
-    assert "neighbors" in selected._derived
+    assert "neighbors" in selected.derived
     influence = (qt.ncai(anew) ** 2)[anew.cluster_member]
     for vector in np.eye(anew.n_clusters):
         found, expected = (SactOperator(neighbor_lists(some), influence) @ vector for some in (selected, anew))

@@ -1,5 +1,7 @@
 import copy
+import gc
 import pickle
+import weakref
 from unittest.mock import patch
 
 import duckdb
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 import oracles
 import quorate as qt
 from quorate import _kernels
+from quorate.cluster_similarity import neighbor_lists
 from quorate.ensemble import Ensemble, cluster_ids, counted_labels, ensemble_blocks, find_patterns
 from quorate.errors import InputError
 from quorate.overlaps import Overlaps
@@ -437,7 +440,24 @@ def test_what_was_derived_is_not_pickled(running_example):
     ens = Ensemble(running_example)
     before = len(pickle.dumps(ens))
     ens.cooccurrence, ens.incidence, ens.coverage  # noqa: B018
+    qt.agreement(ens)
     assert len(pickle.dumps(ens)) == before
+
+
+def test_what_was_derived_does_not_keep_an_ensemble_alive(running_example):
+    ens = Ensemble([*running_example, *running_example])
+    for derive in (qt.agreement, qt.trust, qt.families, qt.camps, neighbor_lists, qt.choose_k, qt.label_structure):
+        derive(ens)
+    assert {"information", "chance", "families", "camps", "neighbors", "halves", "solved halves", "choice"} == {
+        name for name, _ in ens.derived.items()
+    }
+    seen = weakref.ref(ens)
+    gc.disable()  # an ensemble in a cycle would stay until the next collection
+    try:
+        del ens
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_an_ensemble_is_one_block(running_example):

@@ -16,7 +16,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_number
-from quorate.ensemble import Clusterings, as_ensemble, cached
+from quorate.ensemble import Clusterings, as_ensemble
 from quorate.numerics.block_lanczos import pad_to_eight, product_tasks
 from quorate.overlaps import renumbering, select_entries
 from quorate.reliability import Normalize, influence, ncai
@@ -64,7 +64,7 @@ def neighbor_links(ens: Clusterings) -> sp.csr_array:
 
 def neighbor_lists(ens: Clusterings) -> NeighborLists:
     """Return the lists of neighbors of all clusters; they are cached, because they do not depend on beta."""
-    return cached(ens, "neighbors", lambda: NeighborLists.of(jaccard_links(ens)))
+    return ens.derived.get("neighbors", lambda: NeighborLists.of(jaccard_links(ens)))
 
 
 def sact(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -> Floats:

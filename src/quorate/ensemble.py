@@ -7,8 +7,8 @@ functions below the classes serve the other modules of the package, so that `Ens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from quorate import _kernels
 from quorate._runtime.memory import USE_NO_GRAPH, available_memory, require_memory
 from quorate._runtime.memory_forecast import EnsembleSize
+from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice, nearest_name
 from quorate._utils.notebook_html import Share, card
@@ -38,7 +39,7 @@ from quorate.labels import (
 from quorate.overlaps import BYTES_PER_OVERLAP, DENSE_CLUSTERS, Overlaps, PerCluster, PerMember, submatrix
 from quorate.patterns import CodeColumn, Grouping, find_rows, group_counted_labels, group_labels, group_rows
 
-Derived = TypeVar("Derived")
+_MAX_DERIVED = 16  # results that an ensemble keeps; more than the package derives
 
 
 class Clusterings:
@@ -91,9 +92,12 @@ class Clusterings:
         return _frozen(np.repeat(np.arange(self.n_members), np.diff(self.cluster_offsets)))
 
     @cached_property
-    def _derived(self) -> dict[str, Any]:
-        """Cache for derived results, see `cached`."""
-        return {}
+    def derived(self) -> RecentCache:
+        """Results that functions derive from the ensemble, each under a name of its own; none refers to the ensemble.
+
+        `Ensemble.select` passes on those that hold for a selection of members (`PerCluster`, `PerMember`).
+        """
+        return RecentCache(_MAX_DERIVED)
 
     @cached_property
     def cooccurrence(self) -> sp.csr_array:
@@ -418,11 +422,11 @@ class Ensemble(Clusterings):
         if "coverage" in self.__dict__:
             selected.coverage = self.coverage[np.ix_(clusters, np.array(positions))]
         in_order = positions == sorted(positions)  # sums over two members in the other order differ in their last bits
-        for name, result in list(self._derived.items()):
+        for name, result in self.derived.items():
             if isinstance(result, PerCluster):
-                selected._derived[name] = result.select_clusters(clusters)
+                selected.derived.get(name, partial(result.select_clusters, clusters))
             elif isinstance(result, PerMember) and in_order:
-                selected._derived[name] = result.select_members(np.array(positions))
+                selected.derived.get(name, partial(result.select_members, np.array(positions)))
 
     def merge(self, other: Ensemble) -> Ensemble:
         """Return the ensemble of the rows of both: more rows of the same members.
@@ -781,17 +785,6 @@ def cooccurrence_by_degree(ens: Clusterings, cluster_weights: Floats) -> tuple[s
         return scaled_cooccurrence(block, per_row)
 
     return ens._sum_over_blocks(by_degree), 1.0
-
-
-def cached(ens: Clusterings, name: str, compute: Callable[[], Derived]) -> Derived:
-    """Return a result derived from the ensemble, computed once.
-
-    `Ensemble.select` passes it on where it holds for a selection of members (`PerCluster`, `PerMember`).
-    """
-    if name not in ens._derived:
-        ens._derived[name] = compute()
-    result: Derived = ens._derived[name]
-    return result
 
 
 def sum_by_pattern(grouping: Grouping, values: Any) -> Any:

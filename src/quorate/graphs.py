@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from quorate import _kernels
 from quorate._runtime import threads
 from quorate._runtime.memory import USE_LINKAGE, require_memory
+from quorate._runtime.recent_cache import RecentCache
 from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import SactOperator, jaccard, neighbor_lists
@@ -164,7 +165,7 @@ class ClusterCut:
     """(n_clusters, n_clusters) symmetric and not negative."""
     sizes: Floats = field(repr=False)
     """(n_clusters,) the discretization starts from the largest cluster, the first one in a tie."""
-    _solved: list[tuple[Floats, Floats]] = field(default_factory=list, init=False, repr=False)
+    _spectra: RecentCache = field(default_factory=lambda: RecentCache(1), init=False, repr=False)
 
     def spectrum(self, k: int) -> tuple[Floats, Floats]:
         """Return at least the k leading eigenvalues of the graph, descending, and D^-1/2 times the eigenvectors.
@@ -172,9 +173,8 @@ class ClusterCut:
         As in the authors' program, links up to 1e-6 are dropped, every node gets a link of 1/2 to itself, and every
         degree is increased by 1.
         """
-        if not self._solved or len(self._solved[-1][0]) < k:
-            self._solved[:] = [self._solve(min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, len(self.sizes)))]
-        return self._solved[-1]
+        n_computed = min(-(-k // EIGENVECTOR_BATCH) * EIGENVECTOR_BATCH, len(self.sizes))
+        return self._spectra.get("spectrum", lambda: self._solve(n_computed), lambda spectrum: len(spectrum[0]) >= k)
 
     def _solve(self, k: int) -> tuple[Floats, Floats]:
         n = len(self.sizes)

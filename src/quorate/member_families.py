@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from quorate import _kernels
 from quorate._utils.array_types import Floats, Ints
-from quorate.ensemble import Clusterings, as_clusterings, cached, overlap_blocks
+from quorate.ensemble import Clusterings, as_clusterings, overlap_blocks
 from quorate.errors import InputError
 
 GROWTH = 0.2
@@ -105,7 +105,7 @@ def families(ens: Any, groups: Any = None) -> Families:
         # Given families are exact: members are the same or different.
         same = (family[:, None] == family).astype(np.float64)
         return Families(same, same.sum(axis=1), 0.0)
-    return cached(ens, "families", lambda: _detect_families(ens))
+    return ens.derived.get("families", lambda: _detect_families(ens))
 
 
 def _detect_families(ens: Clusterings) -> Families:

@@ -22,7 +22,6 @@ from quorate.ensemble import (
     Clusterings,
     Ensemble,
     as_clusterings,
-    cached,
     ensemble_size,
     member_indicator,
     overlap_blocks,
@@ -161,7 +160,7 @@ def _information(ens: Clusterings) -> _Information:
         common = _common_rows(ens)
         return _Information(common, _entropies(ens, common), _mutual_information(ens, common))
 
-    return cached(ens, "information", compute)
+    return ens.derived.get("information", compute)
 
 
 def _common_rows(ens: Clusterings) -> Floats:
@@ -312,7 +311,7 @@ class _Chance(_OfTwo):
 
 def _chance(ens: Clusterings) -> _Chance:
     """Return the expected mutual information of every two members; the fit, the choice of k and the trust use it."""
-    return cached(ens, "chance", lambda: _by_chance(ens, _information(ens).common))
+    return ens.derived.get("chance", lambda: _by_chance(ens, _information(ens).common))
 
 
 def _by_chance(ens: Clusterings, common: Floats) -> _Chance:

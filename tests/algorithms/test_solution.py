@@ -2,15 +2,12 @@
 
 import copy
 import pickle
-import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
 
 import quorate as qt
-from quorate._runtime.recent_cache import RecentCache
 from quorate.algorithms.base import Solution
 from quorate.algorithms.registry import METHODS
 from support import raises
@@ -98,35 +95,3 @@ def test_solutions_can_be_copied_and_pickled(method):
         assert isinstance(other.solution_, Solution)
         np.testing.assert_array_equal(other.labels_, fitted.labels_)
         np.testing.assert_array_equal(other.sweep([2, 4]), fitted.sweep([2, 4]))
-
-
-def test_threads_that_need_the_same_result_compute_it_once():
-    cache, calls, results = RecentCache(2), [], []
-
-    def compute():
-        calls.append(1)
-        time.sleep(0.05)
-        return object()
-
-    workers = [threading.Thread(target=lambda: results.append(cache.get("key", compute))) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert len(calls) == 1
-    assert len(set(map(id, results))) == 1
-
-
-def test_the_least_recently_used_result_is_dropped():
-    cache = RecentCache(2)
-    for key in ("a", "b", "a", "c"):
-        cache.get(key, key.upper)
-    assert [key in cache for key in "abc"] == [True, False, True]
-    assert "a" not in pickle.loads(pickle.dumps(cache))
-
-
-def test_a_failed_computation_is_not_kept():
-    cache = RecentCache(2)
-    with pytest.raises(ZeroDivisionError):
-        cache.get("key", lambda: 1 / 0)
-    assert cache.get("key", lambda: 5) == 5

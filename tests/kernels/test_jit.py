@@ -20,7 +20,7 @@ SMALL_KERNEL = """
 import sys
 from quorate._kernels.election import elect
 from quorate._kernels import _jit
-print(_jit.cache_directory(), flush=True)
+print(_jit.CACHE_DIRECTORY, flush=True)
 sys.stdin.readline()
 from quorate._kernels.segments import root_of
 import numpy as np

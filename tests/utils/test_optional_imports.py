@@ -61,7 +61,6 @@ def test_what_needs_an_extra_names_it_in_one_sentence(core_only, tmp_path, need)
 
 @pytest.mark.parametrize("arguments", [[], ["--version"], ["combine", "labels.csv"]])
 def test_the_command_without_its_extra_prints_one_sentence(core_only, capsys, arguments):
-    cli.flags.command_tree.cache_clear()
     assert cli.main(arguments) == cli.BAD_INPUT
     assert capsys.readouterr().err == 'Error: The quorate command needs the package typer: pip install "quorate[cli]"\n'
 

@@ -13,7 +13,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,20 +46,10 @@ def jit_fused(function: Callable[..., Any]) -> Any:
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return np.errstate(over="ignore")(function)  # hashes wrap around, as in compiled code
-    directory = cache_directory()
-    if directory is None:
+    if CACHE_DIRECTORY is None:
         return numba.njit(nogil=True, **options)(function)
-    with _numba_cache_at(directory):
+    with _numba_cache_at(CACHE_DIRECTORY):
         return numba.njit(cache=True, nogil=True, **options)(function)
-
-
-@cache
-def cache_directory() -> Path | None:
-    """Return the directory of compiled code, locked while this process compiles, or None if it cannot be written."""
-    directory = versioned_directory()
-    if directory is not None:
-        event.register("numba:compiler_lock", _CompilerLock(directory / "lock"))  # type: ignore[no-untyped-call]
-    return directory
 
 
 def versioned_directory() -> Path | None:
@@ -127,3 +116,9 @@ class _CompilerLock(event.Listener):
             self._file.close()
             self._file = None
         self._thread_lock.release()
+
+
+CACHE_DIRECTORY = None if numba.config.DISABLE_JIT else versioned_directory()  # type: ignore[attr-defined]
+"""The directory of compiled code, locked while this process compiles, or None if it cannot be written."""
+if CACHE_DIRECTORY is not None:
+    event.register("numba:compiler_lock", _CompilerLock(CACHE_DIRECTORY / "lock"))  # type: ignore[no-untyped-call]

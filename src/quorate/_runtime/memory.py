@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from pathlib import Path
 
 from quorate.errors import InputError, MemoryLimitError
@@ -176,7 +175,6 @@ def _text(path: str) -> str:
         return file.read()
 
 
-@cache
 def _control_groups(own: str, groups: Path) -> tuple[str, ...]:
     """Return the folders of the control groups of this process, and of all groups above them."""
     folders = []

@@ -1,4 +1,4 @@
-"""A cache of the most recently used results that threads can share."""
+"""The one keyed cache of the package: the most recently used results, which threads can share."""
 
 import threading
 from collections import OrderedDict
@@ -31,17 +31,28 @@ class RecentCache:
         with self._guard:
             return key in self._results
 
-    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """Return the result stored under `key`; compute and store it if there is none."""
+    def items(self) -> list[tuple[Hashable, Any]]:
+        """Return the keys and results that are stored now."""
+        with self._guard:
+            return list(self._results.items())
+
+    def get(
+        self, key: Hashable, compute: Callable[[], Result], suffices: Callable[[Result], bool] | None = None
+    ) -> Result:
+        """Return the result stored under `key`; compute and store it if there is none.
+
+        A stored result for which `suffices` returns False is computed again and replaced.
+        """
         # One lock per key, so that different results are computed in parallel.
         with self._guard:
             lock = self._locks.setdefault(key, threading.Lock())
         with _held(lock):
             # Another thread may have computed it while this one waited.
             with self._guard:
-                if key in self._results:
+                if key in self._results and (suffices is None or suffices(self._results[key])):
                     self._results.move_to_end(key)
-                    return self._results[key]
+                    result: Result = self._results[key]
+                    return result
             result = compute()
             with self._guard:
                 self._results[key] = result

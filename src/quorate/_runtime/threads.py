@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -69,8 +69,7 @@ def in_threads(
 
     # Helpers that have not started when the caller is done are cancelled: waiting for them would cost more.
     n_helpers = min(n_threads(), len(items)) - 1
-    # The process id is part of the key, because threads do not survive a fork.
-    helpers = [_pool(n_helpers, os.getpid()).submit(work, _do_nothing) for _ in range(n_helpers)]
+    helpers = [_process.pool.submit(work, _do_nothing) for _ in range(n_helpers)]
     work(between_tasks)
     for helper in helpers:
         if not helper.cancel():  # it has started
@@ -105,10 +104,25 @@ def check_cancelled() -> None:
         check()
 
 
-@cache
-def _pool(threads: int, process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process: starting them for every short task would cost more than the task."""
-    return ThreadPoolExecutor(threads)
+class _Process:
+    """What takes long to make and serves as long as the process lives."""
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """Threads: starting them for every short task would cost more than the task."""
+        import numba
+
+        return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+    @cached_property
+    def libraries(self) -> ThreadpoolController:
+        """The libraries with threads of their own; finding them takes some milliseconds."""
+        return ThreadpoolController()
+
+
+_process = _Process()
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork, and Windows has none
+    os.register_at_fork(after_in_child=lambda: vars(_process).clear())
 
 
 def blocks(n: int, size: int) -> list[slice]:
@@ -139,10 +153,4 @@ def linear_algebra(size: int) -> AbstractContextManager[Any]:
 
 def one_thread() -> AbstractContextManager[Any]:
     """Limit BLAS to one thread."""
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Find the libraries with threads of their own; cached, because it takes some milliseconds."""
-    return ThreadpoolController()
+    return _process.libraries.limit(limits=1, user_api="blas")

@@ -29,13 +29,10 @@ class RefinedGraph(ReducedGraph):
 class RefinedCut(TransferCut):
     """The cut of a refined graph: a row's links are those to its own clusters, spread by T."""
 
-    def spectrum(self, k: int) -> Spectrum:
+    def _spectrum(self, k: int) -> Spectrum:
         """Return at least the k leading eigenpairs, with the eigenvectors multiplied by T."""
-        if not self._spectra or len(self._spectra[-1].values) < min(k, self.max_clusters):
-            spectrum = super().spectrum(k)
-            spread = cast(RefinedGraph, self.graph).refinement @ spectrum.vectors
-            self._spectra[:] = [Spectrum(spectrum.values, spread)]
-        return self._spectra[-1]
+        spectrum = super()._spectrum(k)
+        return Spectrum(spectrum.values, cast(RefinedGraph, self.graph).refinement @ spectrum.vectors)
 
 
 def refined_graph(ens: Clusterings, influence: Floats, decay: float) -> RefinedGraph:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from quorate._utils.array_types import Floats, Ints
-from quorate._utils.weak_cache import cached_per_object
 from quorate.analysis.scores import adjusted_rand
 from quorate.ensemble import (
     Clusterings,
@@ -174,12 +173,15 @@ class Halves:
         return np.mean(scores, axis=0)
 
 
-@cached_per_object
 def split_in_halves(ens: Clusterings) -> Halves | None:
     """Return the members with labels, split in halves in four fixed ways; None if they are fewer than four.
 
     If there are many patterns, those of 2,000 sampled rows are used.
     """
+    return ens.derived.get("halves", lambda: _halves(ens))
+
+
+def _halves(ens: Clusterings) -> Halves | None:
     whole = without_rows(sample_rows(ens))
     members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
     if len(members) < _MEMBERS_TO_SPLIT:
@@ -303,11 +305,11 @@ def choose_k(labels: Any) -> Choice:
     >>> choice.n_clusters, [candidate.n_clusters for candidate in choice.candidates][0]
     (3, 3)
     """
-    return _chosen(as_clusterings(labels))
+    ens = as_clusterings(labels)
+    return ens.derived.get("choice", lambda: _choose_from_labels(ens))
 
 
-@cached_per_object
-def _chosen(ens: Clusterings) -> Choice:
+def _choose_from_labels(ens: Clusterings) -> Choice:
     influence = member_influence(ens)
     return choose(ens, _eigenvalues(ens, influence) if ens.n_members > 1 else None, influence)
 

@@ -20,7 +20,7 @@ from scipy.spatial.distance import squareform
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.registry import ConsensusResult, consensus
 from quorate.analysis.compare import EarlierPartition, PartitionComparison, listed
-from quorate.ensemble import Clusterings, Ensemble, as_ensemble, cached, find_patterns, member_codes
+from quorate.ensemble import Clusterings, Ensemble, as_ensemble, find_patterns, member_codes
 from quorate.reliability import agreement, ratio, shared_information
 
 _FEWEST_MEMBERS = 2
@@ -152,7 +152,7 @@ def weighted_camps(ens: Ensemble, weights: Floats) -> Camps:
 
 def member_camps(ens: Clusterings) -> tuple[Ints, float]:
     """Return (M,) the camp of each member, the largest is 0, -1 for outliers; and the mean silhouette width."""
-    return cached(ens, "camps", lambda: _find_camps(agreement(ens, measure="ami")))
+    return ens.derived.get("camps", lambda: _find_camps(agreement(ens, measure="ami")))
 
 
 def _find_camps(ami: Floats) -> tuple[Ints, float]:

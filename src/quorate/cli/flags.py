@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 from quorate._utils.optional_imports import require_extra
 from quorate.errors import Setting
 
 
-@cache
 def command_tree() -> Any:
-    """Return the command with its subcommands, built once."""
+    """Return the command with its subcommands."""
     require_extra("typer", "The quorate command")
     from typer.main import get_command
 

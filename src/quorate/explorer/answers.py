@@ -19,7 +19,7 @@ from quorate.analysis.scores import score_table
 from quorate.ensemble import Ensemble, member_codes
 from quorate.errors import InputError
 from quorate.explorer.help import parameter_help
-from quorate.explorer.requests import MOST_CLUSTERS, Query, offered_methods, parameters_of
+from quorate.explorer.requests import MOST_CLUSTERS, OFFERED_METHODS, Query, parameters_of
 from quorate.explorer.workbench import Answer, Workbench, is_large
 from quorate.numerics.linkage import Dendrogram
 from quorate.numerics.transfer_cut import TransferCut
@@ -75,7 +75,7 @@ def start(bench: Workbench) -> dict[str, Any]:
                 "weighted": "weights" in info.parameters,
                 "parameters": parameter_help(info.estimator, parameters_of(info)),
             }
-            for info in offered_methods()
+            for info in OFFERED_METHODS
         ],
         "most_clusters": min(MOST_CLUSTERS, max(2, ens.n_patterns)),
         "colors": page_colors(),

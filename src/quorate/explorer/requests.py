@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,13 +39,15 @@ class Query:
         return Query(self.method, None, self.members, self.weights, self.params)
 
 
-@functools.cache
-def offered_methods() -> tuple[MethodInfo, ...]:
-    """Return the methods that a page offers, the default first."""
+def _offered_methods() -> tuple[MethodInfo, ...]:
     registered = methods()
     default = next(info for info in registered if info.name == DEFAULT_METHOD)
     # "auto" first: it is what most users want.
     return (replace(default, name=AUTO), *registered)
+
+
+OFFERED_METHODS = _offered_methods()
+"""The methods that a page offers, the default first."""
 
 
 def parameters_of(info: MethodInfo) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def parse_query(data: Any, n_members: int) -> Query:
     """Return the query of a JSON object; raise an error that names what is wrong with it."""
     fields = check_fields(data, required=(), optional=("method", "k", "members", "weights", "params"))
     method = fields.get("method", AUTO)
-    names = tuple(info.name for info in offered_methods())
+    names = tuple(info.name for info in OFFERED_METHODS)
     if not isinstance(method, str) or method not in names:
         raise InputError(
             f"must be one of {', '.join(names)}; got {_shown(method)}.{nearest_name(method, names)}",
@@ -156,7 +157,7 @@ def _params(value: Any, method: str) -> tuple[tuple[str, Any], ...]:
         raise InputError(
             f"must be an object of names and values; got {_shown(value)}.", code="json-object", parameter="params"
         )
-    defaults = parameters_of(next(info for info in offered_methods() if info.name == method))
+    defaults = parameters_of(next(info for info in OFFERED_METHODS if info.name == method))
     params = {}
     for name, given in value.items():
         if name not in defaults:

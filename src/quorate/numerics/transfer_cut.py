@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, eigh
 
 from quorate._runtime import threads
 from quorate._runtime.memory import USE_LINKAGE, require_memory
+from quorate._runtime.recent_cache import RecentCache
 from quorate._runtime.time_limit import Pace
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.numbering import number_by_size
@@ -188,7 +189,7 @@ class TransferCut:
     init: Init = "ward"
     n_init: int = 10
     random_state: Any = None
-    _spectra: list[Spectrum] = field(default_factory=list, repr=False)
+    _spectra: RecentCache = field(default_factory=lambda: RecentCache(1), repr=False)
 
     @property
     def max_clusters(self) -> int:
@@ -197,9 +198,13 @@ class TransferCut:
 
     def spectrum(self, k: int) -> Spectrum:
         """Return at least the k leading eigenpairs; the largest number requested so far is cached."""
-        if not self._spectra or len(self._spectra[-1].values) < min(k, self.max_clusters):
-            self._spectra[:] = [leading_spectrum(self.graph, k)]
-        return self._spectra[-1]
+        n_needed = min(k, self.max_clusters)
+        return self._spectra.get(
+            "spectrum", lambda: self._spectrum(k), lambda spectrum: len(spectrum.values) >= n_needed
+        )
+
+    def _spectrum(self, k: int) -> Spectrum:
+        return leading_spectrum(self.graph, k)
 
     def embedding(self, k: int) -> Floats:
         """(m, k) unit rows: the mean of a pattern's clusters in the first k eigenvectors."""

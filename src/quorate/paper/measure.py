@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._runtime.recent_cache import RecentCache
 from quorate.algorithms.ecmc import ECMC, Completion, complete_similarity, link_completion
 from quorate.algorithms.registry import make_method
 from quorate.benchmarking.resources import one_thread
@@ -50,8 +51,7 @@ class Bench:
     def __init__(self, task: Task) -> None:
         self.ensemble = Ensemble(list(task.labels.T))
         self.counts = class_counts(self.ensemble, task.classes)
-        self._solved: dict[str, Sweep] = {}
-        self._completions: dict[str, Completion] = {}
+        self._solved = RecentCache(2 * len(task.items))  # each method, and a completion for some
 
     def measure(self, item: Measurement, ks: tuple[int, ...]) -> Piece:
         """Return scores at each number of clusters and seconds, or the error message."""
@@ -78,9 +78,7 @@ class Bench:
 
     def _sweep(self, method: Method, ks: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the (m, ks) labels of the patterns; a method is solved once for all numbers of clusters."""
-        if method.name not in self._solved:
-            self._solved[method.name] = self._solve(method)
-        return self._solved[method.name](ks)
+        return self._solved.get(method.name, lambda: self._solve(method))(ks)
 
     def _solve(self, method: Method) -> Sweep:
         """Return a function that cuts the ensemble, solved by a method, at given numbers of clusters."""
@@ -96,10 +94,10 @@ class Bench:
     def _completion(self, params: dict[str, Any]) -> Completion:
         """Return the completed similarity, which the three linkages of ECMC share."""
         options = {name: value for name, value in params.items() if name != "linkage"}
-        name = f"completion {sorted(options.items())}"
-        if name not in self._completions:
-            self._completions[name] = complete_similarity(self.ensemble, np.ones(self.ensemble.n_members), **options)
-        return self._completions[name]
+        return self._solved.get(
+            f"completion {sorted(options.items())}",
+            lambda: complete_similarity(self.ensemble, np.ones(self.ensemble.n_members), **options),
+        )
 
 
 def _seconds_since(start: float) -> float:

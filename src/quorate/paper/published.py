@@ -1,7 +1,6 @@
 """The 406 numbers printed in the paper: Tables 2 to 7, and the run times in the text."""
 
 import csv
-from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ class Published(NamedTuple):
     unit: str
 
 
-@cache
 def published() -> tuple[Published, ...]:
     """Return every number printed in the paper.
 
@@ -28,6 +26,10 @@ def published() -> tuple[Published, ...]:
     >>> len(paper.published()), paper.published()[0].value
     (406, 0.647)
     """
+    return _PUBLISHED
+
+
+def _read_published() -> tuple[Published, ...]:
     text = (files("quorate.paper") / "data" / "published.csv").read_text(encoding="utf-8")
     rows = list(csv.reader(text.splitlines()))[1:]
     return tuple(
@@ -36,11 +38,10 @@ def published() -> tuple[Published, ...]:
     )
 
 
-@cache
-def _values() -> dict[tuple[str, str, str, str], float]:
-    return {(row.table, row.dataset, row.method, row.setting): row.value for row in published()}
+_PUBLISHED = _read_published()
+_VALUES = {(row.table, row.dataset, row.method, row.setting): row.value for row in _PUBLISHED}
 
 
 def published_value(table: str, dataset: str, method: str, setting: str) -> float | None:
     """Return one number of the paper, or None if it is not printed."""
-    return _values().get((table, dataset, method, setting))
+    return _VALUES.get((table, dataset, method, setting))

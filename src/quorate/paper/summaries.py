@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from quorate._runtime.recent_cache import RecentCache
 from quorate._utils.array_types import Floats
 from quorate.benchmarking.results_folder import Piece
 from quorate.benchmarking.scoring import SCORES
@@ -18,6 +19,7 @@ from quorate.paper.published import published_value
 from quorate.paper.spec import MAX_PRESET, Method, Spec, select
 
 BestK = Literal["run", "dataset"]
+_N_CLASSES = RecentCache(100)  # by dataset
 
 
 class Summary(NamedTuple):
@@ -91,10 +93,9 @@ class Results:
         return {key: piece["status"] for key, piece in self.pieces.items() if piece["status"] != "ok"}
 
 
-@cache
 def n_classes(dataset: str) -> int:
     """Return the number of classes of a dataset."""
-    return load(dataset).n_classes
+    return _N_CLASSES.get(dataset, lambda: load(dataset).n_classes)
 
 
 def summarize(results: Results) -> dict[str, list[Summary]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -428,7 +427,6 @@ def _rounded(values: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 6) if isinstance(value, float) else value for key, value in values.items()}
 
 
-@cache
 def _versions() -> dict[str, str]:
     packages = (*_PACKAGES, "duckdb") if has_package("duckdb") else _PACKAGES
     return {

@@ -6,7 +6,6 @@ The dip of Hartigan and Hartigan (1985) measures how far a sample is from having
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -32,12 +31,14 @@ def dip(sample: Any) -> float:
     return float(_kernels.dip.dip(values, upto - counts, upto) / (2 * upto[-1]))
 
 
-@cache
 def _quantiles() -> tuple[Floats, Floats, Floats]:
     """Return sample sizes, probabilities, and the quantiles of sqrt(n) dip of uniform samples (tools/dips.py)."""
     with (files("quorate.analysis.structure") / "dip_quantiles.npz").open("rb") as file:
         table = np.load(file)
         return table["sizes"].astype(np.float64), table["probabilities"], table["quantiles"]
+
+
+_QUANTILES = _quantiles()
 
 
 def dip_p_value(value: float, n: int) -> float:
@@ -46,7 +47,7 @@ def dip_p_value(value: float, n: int) -> float:
     The uniform distribution is the least favorable unimodal one. Quantiles are interpolated in 1 / sqrt(n) between the
     simulated sizes. The smallest value that is returned is the smallest simulated probability.
     """
-    sizes, probabilities, quantiles = _quantiles()
+    sizes, probabilities, quantiles = _QUANTILES
     # In 1 / sqrt(n) the quantiles are nearly linear.
     at = np.array([np.interp(-1 / np.sqrt(n), -1 / np.sqrt(sizes), column) for column in quantiles.T])
     scaled = np.sqrt(n) * value

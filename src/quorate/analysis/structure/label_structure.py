@@ -9,7 +9,6 @@ import numpy as np
 
 from quorate._utils.array_types import Ints
 from quorate._utils.checks import check_integer
-from quorate._utils.weak_cache import cached_per_object
 from quorate.algorithms.base import Solution
 from quorate.analysis.choose_k import (
     Half,
@@ -99,7 +98,7 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     ens = as_clusterings(labels)
     auto = isinstance(n_clusters, str) and n_clusters == "auto"
     k = choose_k(ens).n_clusters if auto else check_integer("n_clusters", n_clusters, low=1)
-    solved = _solved_halves(ens)
+    solved = ens.derived.get("solved halves", lambda: _solved_halves(ens))
     reason = "one cluster" if k == 1 else solved if isinstance(solved, str) else None
     if isinstance(solved, str) or reason:
         return LabelStructure(k, None, int(crowd_trust(ens).agrees.sum()), reason)
@@ -126,7 +125,6 @@ class _SolvedHalves:
         return np.stack([graph.answer(k).labels, tree.cut(k)], axis=1)
 
 
-@cached_per_object
 def _solved_halves(ens: Clusterings) -> _SolvedHalves | str:
     """Return the halves of the members that agree with any other, or why there are none."""
     crowd = crowd_trust(ens)

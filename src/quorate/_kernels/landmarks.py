@@ -28,6 +28,18 @@ def _distance(x, y):
 
 
 @jit_fused
+def _insert(landmark, value, index, distance):
+    """Insert a landmark into the sorted list of the K nearest so far, instead of the last one; K is small."""
+    rank = index.shape[0] - 1
+    while rank > 0 and distance[rank - 1] > value:
+        distance[rank] = distance[rank - 1]
+        index[rank] = index[rank - 1]
+        rank -= 1
+    distance[rank] = value
+    index[rank] = landmark
+
+
+@jit_fused
 def _keep_nearest(x, points, candidates, index, distance):
     """Write the nearest of the given landmarks (ascending numbers), and their squared distances."""
     last = index.shape[0] - 1
@@ -35,14 +47,7 @@ def _keep_nearest(x, points, candidates, index, distance):
     for e in range(candidates.shape[0]):
         value = _distance(x, points[candidates[e]])
         if value < distance[last]:
-            # Insertion into the sorted list of the K nearest so far; K is small.
-            rank = last
-            while rank > 0 and distance[rank - 1] > value:
-                distance[rank] = distance[rank - 1]
-                index[rank] = index[rank - 1]
-                rank -= 1
-            distance[rank] = value
-            index[rank] = candidates[e]
+            _insert(candidates[e], value, index, distance)
 
 
 @jit_fused
@@ -60,13 +65,7 @@ def _keep_nearest_in_plane(x, points, near, low, high, index, distance):
         a, b = points[j, 0] - across, points[j, 1] - up
         value = a * a + b * b
         if value < distance[last]:
-            rank = last
-            while rank > 0 and distance[rank - 1] > value:
-                distance[rank] = distance[rank - 1]
-                index[rank] = index[rank - 1]
-                rank -= 1
-            distance[rank] = value
-            index[rank] = j
+            _insert(j, value, index, distance)
 
 
 @jit_fused

@@ -98,11 +98,6 @@ def score_table(table: NDArray[Any]) -> Scores:
     )
 
 
-def table_nmi(table: NDArray[np.float64]) -> float:
-    """Return the NMI (square-root normalization) of two clusterings from the rows their clusters share, not all 0."""
-    return _nmi(*_information(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]), "sqrt")
-
-
 def _information(table: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """Return mutual information and both entropies from a contingency table without empty rows or columns."""
     n, rows, columns = table.sum(), table.sum(axis=1), table.sum(axis=0)

@@ -44,12 +44,14 @@ class Excluded(Exception):
 
 @cache
 def variants() -> list[tuple[str, dict[str, Any]]]:
-    """Return every method, with every linkage it has."""
+    """Return the default with the automatic number of clusters, and every method with every linkage it has."""
     import quorate as qt
+    from quorate.algorithms.registry import DEFAULT_METHOD
     from quorate.numerics.linkage import LINKS
 
     links = {info.name: LINKS if "linkage" in info.parameters else (None,) for info in qt.methods()}
-    return [(name, {"linkage": link} if link else {}) for name in links for link in links[name]]
+    methods = [(name, {"linkage": link} if link else {}) for name in links for link in links[name]]
+    return [(DEFAULT_METHOD, {"n_clusters": "auto"}), *methods]
 
 
 def draw(rng: np.random.Generator) -> Any:
@@ -73,7 +75,8 @@ class Fitted:
         import quorate as qt
 
         self.name, self.params = variants()[seed % len(variants())]
-        self.k: Any = int(rng.integers(2, 5)) if rng.random() < 0.8 else "auto"
+        k = int(rng.integers(2, 5)) if rng.random() < 0.8 else "auto"
+        self.params: dict[str, Any] = {"n_clusters": k, **self.params}
         self.weights = rng.random(n_members) + 0.05 if rng.random() < 0.4 else None
         self.info = next(info for info in qt.methods() if info.name == self.name)
 
@@ -86,13 +89,13 @@ class Fitted:
             params["weights"] = self.weights if members is None else self.weights[members]
         ens = qt.Ensemble([_none_if_missing(column) for column in labels.T], row_weights=row_weights)
         try:
-            return self.info.estimator(n_clusters=self.k, **params).fit(ens)
+            return self.info.estimator(**params).fit(ens)
         except qt.QuorateError as error:
             raise Excluded(f"refused: {error.code}") from error
 
     def same(self, one: Any, other: Any, order: Any = slice(None)) -> None:
         """Require equal labels and confidence, and equal weights of members."""
-        case = f"{self.name} {self.params} k={self.k}"
+        case = f"{self.name} {self.params}"
         assert np.array_equal(one.labels_[order], other.labels_), f"labels of {case}"
         assert np.allclose(one.confidence_[order], other.confidence_, rtol=0, atol=1e-9), f"confidence of {case}"
         assert np.allclose(one.member_weights_, other.member_weights_, rtol=0, atol=1e-9), f"weights of {case}"
@@ -155,8 +158,6 @@ def _same_partition(seed: int, rng: np.random.Generator, labels: Any, changed: A
     link = fit.params.get("linkage")
     if {"clear answers", f"clear answers, {link} link"} & set(fit.info.exceptions):
         raise Excluded("declared exception")
-    if fit.k == "auto":  # the splits of the automatic choice follow the order of members, as docs/reliability.md says
-        fit.k = 3
     one, other = fit(labels, weights), fit(changed, weights, order)
     # WCC learns its weights until they change by less than its tolerance, which magnifies rounding errors to 1e-7.
     atol = fit.info.parameters["tolerance"] if fit.name == "wcc" else 1e-9
@@ -169,7 +170,7 @@ def _same_partition(seed: int, rng: np.random.Generator, labels: Any, changed: A
         for other_weights in nearby
     ):
         raise Excluded("tie")
-    raise AssertionError(f"partition of {fit.name} {fit.params} k={fit.k}")
+    raise AssertionError(f"partition of {fit.name} {fit.params}")
 
 
 def _tied(one: Any, other: Any) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 import quorate as qt
 from quorate._runtime import memory
+from quorate.analysis import choose_k
 from quorate.ensemble import ensemble_blocks, ensemble_size, pattern_codes
 from quorate.numerics.kmeans import Assignment
 from quorate.tables.out_of_core import block_consensus, pattern_blocks
@@ -275,6 +276,18 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
             assert [getattr(cluster, attribute) for cluster in found.clusters] == pytest.approx(values)
         assert found.member_weights == pytest.approx(expected.member_weights_)
         assert found.n_clusters == expected.n_clusters_
+
+
+def test_the_automatic_number_samples_the_same_rows_of_blocks(monkeypatch):
+    monkeypatch.setattr(pattern_blocks, "BLOCK", 37)
+    monkeypatch.setattr(choose_k, "MOST_ROWS", 100)
+    ens = qt.Ensemble(drawn(500, k=12, noise=0.5, seed=4))
+    stored = pattern_blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
+    of_blocks, whole = (choose_k.sample_rows(each) for each in (stored, ens))
+    assert of_blocks.n_rows == whole.n_rows == 100
+    np.testing.assert_array_equal(of_blocks.patterns, whole.patterns)
+    np.testing.assert_array_equal(of_blocks.counts, whole.counts)
+    assert qt.choose_k(stored) == qt.choose_k(ens)
 
 
 def test_blocks_of_patterns_are_counted_where_one_was_moved(monkeypatch):

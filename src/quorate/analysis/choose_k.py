@@ -6,12 +6,14 @@ No rule is always right, so the values for all k and the best candidates are par
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from quorate._runtime.threads import blocks as blocks_of
 from quorate._utils.array_types import Floats, Ints
 from quorate.analysis.scores import adjusted_rand
 from quorate.ensemble import (
@@ -23,7 +25,6 @@ from quorate.ensemble import (
     ensemble_of_patterns,
     find_patterns,
     from_counted_labels,
-    member_codes,
     pattern_codes,
 )
 from quorate.errors import QuorateError
@@ -31,6 +32,7 @@ from quorate.graphs import bipartite_graph
 from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.numerics.transfer_cut import leading_spectrum
 from quorate.reliability import crowd_trust, trusted_influence
+from quorate.row_similarity import canonical_order, covered_patterns
 
 MOST_CLUSTERS = 32
 """The largest number of clusters that can be suggested."""
@@ -41,6 +43,9 @@ _SPLITS = 4
 _CANDIDATES = 3
 _CLOSE, _FAR = 0.8, 0.1  # of the best score
 _SMALLEST_GAP = 1e-9
+_ROUNDS_OF_INDEX = 3
+_RANGES = 1 << 20
+_PATTERNS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -176,14 +181,16 @@ class Halves:
 def split_in_halves(ens: Clusterings) -> Halves | None:
     """Return the members with labels, split in halves in four fixed ways; None if they are fewer than four.
 
-    If there are many patterns, those of 2,000 sampled rows are used.
+    Splits depend on the clusterings, not on their order. If there are many patterns, those of 2,000 sampled rows are
+    used.
     """
     return ens.derived.get("halves", lambda: _halves(ens))
 
 
 def _halves(ens: Clusterings) -> Halves | None:
     whole = without_rows(sample_rows(ens))
-    members = np.flatnonzero([len(levels) > 0 for levels in whole.levels])
+    members = _member_order(whole, _cluster_index(whole))
+    members = members[np.diff(whole.cluster_offsets)[members] > 0]
     if len(members) < _MEMBERS_TO_SPLIT:
         return None
     splits = []
@@ -212,24 +219,96 @@ def _half(whole: Ensemble, members: Ints) -> Half:
 
 
 def sample_rows(ens: Clusterings) -> Ensemble:
-    """Return all patterns if there are few, else those of 2,000 rows: every so-many-th in the order of patterns."""
-    few = ens.n_patterns <= MOST_ROWS
-    if few and len(ensemble_blocks(ens)) == 1:
+    """Return all patterns if there are few, else those of 2,000 rows: every so-many-th in a canonical order.
+
+    Names of labels and the order of members do not change the sample, nor do blocks of patterns.
+    """
+    if ens.n_patterns <= MOST_ROWS and len(ensemble_blocks(ens)) == 1:
         return ensemble_blocks(ens)[0]
-    # The middle of equal shares of the weight: every pattern is drawn by its rows.
-    points = (np.arange(MOST_ROWS) + 0.5) * (ens.total_weight / MOST_ROWS)
-    codes, counts, before = [], [], 0.0
-    for block in ensemble_blocks(ens):
-        upto = before + np.cumsum(block.counts, dtype=np.float64)
-        drawn = np.diff(np.searchsorted(points, upto), prepend=np.searchsorted(points, before))
-        drawn = block.row_counts if few else drawn
-        codes.append(np.stack([member_codes(block, j)[drawn > 0] for j in range(ens.n_members)], axis=1))
-        counts.append(drawn[drawn > 0].astype(np.int64))
-        before = float(upto[-1])
-    sample = ensemble_of_patterns(ens.names, ens.noise, ens.levels, np.concatenate(codes), np.concatenate(counts))
+    patterns, drawn = _joined(_chunks(ens)) if ens.n_patterns <= MOST_ROWS else _drawn_rows(ens)
+    codes = np.where(patterns >= 0, patterns - ens.cluster_offsets[:-1], -1).astype(np.int32)
+    sample = ensemble_of_patterns(ens.names, ens.noise, ens.levels, codes, drawn)
     # Clusters that no sampled row has are dropped.
     without_empty_clusters, _ = from_counted_labels(counted_labels(sample), noise="cluster")
     return without_empty_clusters
+
+
+def _drawn_rows(ens: Clusterings) -> tuple[NDArray[np.int32], Ints]:
+    """Return the patterns of 2,000 rows, in the middle of equal shares of the weight in canonical order.
+
+    Only patterns near these rows are sorted: those with the same labels in the first few members.
+    """
+    index = _cluster_index(ens)
+    members, rank = _member_order(ens, index), _ranks_in_members(ens, index)
+    # Ranges of equal labels in as many members as give at most so many ranges.
+    sizes = np.diff(ens.cluster_offsets)[members] + 1
+    n_first = np.searchsorted(np.cumprod(sizes, dtype=np.float64), _RANGES, side="right")
+    steps = np.append(np.cumprod(sizes[:n_first][::-1])[::-1], 1)
+    n_ranges, steps = int(steps[0]), steps[1:]
+
+    def ranges(patterns: NDArray[np.int32]) -> Ints:
+        return rank[patterns[:, members[:n_first]]] @ steps
+
+    weight = np.zeros(n_ranges)
+    for patterns, counts in _chunks(ens):
+        weight += np.bincount(ranges(patterns), weights=counts, minlength=n_ranges)
+    upto = np.cumsum(weight)
+    points = (np.arange(MOST_ROWS) + 0.5) * (upto[-1] / MOST_ROWS)
+    near = np.zeros(n_ranges, dtype=bool)
+    near[np.searchsorted(upto, points, side="right")] = True
+    chosen = ((patterns, counts, near[ranges(patterns)]) for patterns, counts in _chunks(ens))
+    patterns, counts = _joined((patterns[mask], counts[mask]) for patterns, counts, mask in chosen)
+    order = np.lexsort(rank[patterns[:, members[::-1]]].T)
+    patterns, counts = patterns[order], counts[order].astype(np.float64)
+    # The weight before a pattern is that of earlier ranges and of earlier patterns of its own range.
+    of_pattern, within = ranges(patterns), np.cumsum(counts) - counts
+    before = (upto - weight)[of_pattern] + within - within[np.searchsorted(of_pattern, of_pattern)]
+    drawn = np.searchsorted(points, before + counts) - np.searchsorted(points, before)
+    return patterns[drawn > 0], drawn[drawn > 0].astype(np.int64)
+
+
+def _cluster_index(ens: Clusterings) -> Floats:
+    """(3, n_clusters) values of clusters that names of labels and the order of members do not change.
+
+    First the weight of their rows, then these weighted by the squared index of their patterns: the mean value of the
+    clusters of a pattern. Values are relative to the largest one.
+    """
+    values: list[Floats] = []
+    for _ in range(_ROUNDS_OF_INDEX):
+        of_pattern = np.append(values[-1], 0.0) if values else np.ones(ens.n_clusters + 1)
+        sums = np.zeros(ens.n_clusters + 1)
+        for patterns, counts in _chunks(ens):
+            of_cells = np.repeat(counts * of_pattern[patterns].mean(axis=1) ** 2, ens.n_members)
+            sums += np.bincount(patterns.ravel() + 1, weights=of_cells, minlength=len(sums))
+        values.append(sums[1:] / sums[1:].max())
+    return np.round(values, 12)
+
+
+def _member_order(ens: Clusterings, index: Floats) -> Ints:
+    """Return the members, ordered by the number of their clusters, then by the index of these."""
+    of_members = [np.bincount(ens.cluster_member, values**2, ens.n_members) for values in index]
+    n_clusters = np.diff(ens.cluster_offsets)
+    return np.lexsort([*np.round(of_members, 12)[::-1], n_clusters])
+
+
+def _ranks_in_members(ens: Clusterings, index: Floats) -> Ints:
+    """(n_clusters + 1,) 1, 2, ... for the clusters of each member, by their index; the last, 0, is a missing label."""
+    order = np.lexsort([*index[::-1], ens.cluster_member])
+    rank = np.zeros(ens.n_clusters + 1, dtype=np.int64)
+    rank[order] = 1 + np.arange(ens.n_clusters) - ens.cluster_offsets[ens.cluster_member[order]]
+    return rank
+
+
+def _chunks(ens: Clusterings) -> Iterator[tuple[NDArray[np.int32], Ints | Floats]]:
+    """Yield the patterns and their counts, so many at a time that what is computed from them is small."""
+    for block in ensemble_blocks(ens):
+        for rows in blocks_of(block.n_patterns, _PATTERNS_AT_ONCE):
+            yield block.patterns[rows], block.counts[rows]
+
+
+def _joined(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Concatenate the first arrays of all parts, the second ones, and so on."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
@@ -258,11 +337,12 @@ def _counting(half: Half, influence: Floats) -> Half:
 def tree_of_half(half: Half, influence: Floats) -> Dendrogram:
     """Return the WEAC tree of half of the members, by their influence in the whole; equal where none has any."""
     of_members = influence[half.members]
+    weights = of_members if of_members.any() else np.ones(len(of_members))
+    # Among few members many merges tie: names of labels must not decide which comes first.
+    leaves = canonical_order(half.ensemble, weights, covered_patterns(half.ensemble, weights))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a tree of all patterns would take does not concern these
-        return link_coassociation(
-            half.ensemble, of_members if of_members.any() else np.ones(len(of_members)), "average"
-        )
+        return link_coassociation(half.ensemble, weights, "average", leaves=leaves)
 
 
 def _rand(first: Ints, second: Ints, counts: Floats) -> float:

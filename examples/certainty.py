@@ -19,9 +19,8 @@ result = qt.consensus(members, 4)
 
 order = np.argsort(result.margin)
 for cluster in result.clusters:
-    firm = f"stability {cluster.stability:.2f}, by chance {cluster.chance:.2f}"
     merge = f"nearest {cluster.nearest}, cost to merge {cluster.merge_cost:.0%}"
-    print(f"cluster {cluster.label}: {cluster.size:.0f} rows, {firm}; {merge}")
+    print(f"cluster {cluster.label}: {cluster.size:.0f} rows, stability {cluster.stability:.2f}; {merge}")
 least = order[0]
 print(f"row {least}: cluster {result.labels[least]}, runner-up {result.runner_up[least]}")
 

@@ -137,6 +137,31 @@ def certainty(labels, weights, consensus, row_weights=None):
     return confidence, margin, runner_up
 
 
+def stability(labels, weights, consensus):
+    """Stability of each consensus cluster: mean vote times resolved uncertainty of each member, by counting rows."""
+    clusters, size, found = np.unique(consensus[consensus >= 0]), np.ones(len(labels)), []
+    for c in clusters:
+        parts, voting = 0.0, 0.0
+        for weight, column in zip(weights, labels.T, strict=True):
+            known = (column >= 0) & (consensus >= 0)
+            mates = (known[:, None] & known & (column[:, None] == column)).sum(axis=1) > 1
+            rows = np.flatnonzero(known & mates & (consensus == c))
+            if weight > 0 and len(rows):
+                mean_vote = np.mean([_vote(column, c, consensus, size, i) for i in rows])
+                inside = (consensus == c)[known]
+                before = _entropy(inside.mean())
+                after = sum(np.mean(column[known] == v) * _entropy(inside[column[known] == v].mean())
+                            for v in np.unique(column[known]))  # fmt: skip
+                parts += weight * mean_vote * (1 - after / before if before > 0 else 1.0)
+                voting += weight
+        found.append(parts / voting if voting else 0.0)
+    return found
+
+
+def _entropy(share):
+    return -sum(p * np.log(p) for p in (share, 1 - share) if p > 0)
+
+
 def _vote(column, group, consensus, size, row):
     """The vote of a member for a group at a row, which is left out of the group it is in."""
     known = (consensus >= 0) & (column >= 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -132,6 +133,54 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     threads.in_threads(count, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))
     confidence, margin = amounts
     return Certainty(confidence, margin, runner_up)
+
+
+def cluster_stability(ens: Clusterings, weights: Floats, groups: Groups, squared: Floats) -> Floats:
+    """(groups,) how well the members know each consensus cluster, in [0, 1].
+
+    The mean over the members, by weight, of the product of two figures:
+
+    - The mean vote of the rows of the cluster for it, as in `certainty`.
+    - The share of the uncertainty about which rows belong to the cluster that the member's labels resolve:
+      1 - H(in the cluster | label) / H(in the cluster), by entropies. It is near 0 for rows picked at random.
+
+    A vote tells whether a member keeps the rows together. The second figure tells whether it keeps other rows out.
+
+    Parameters
+    ----------
+    squared : (groups, n_clusters)
+        `shared_rows`, squared.
+    """
+    votes, totals = Votes.of(ens, weights, groups), groups.shared.sum(axis=0)
+    stability, voting = np.zeros((2, len(groups.sizes)))
+    for member, (start, stop) in enumerate(pairwise(ens.cluster_offsets)):
+        labeled, sizes = votes.labeled[member], totals[start:stop]
+        if weights[member] == 0.0 or not labeled.any():
+            continue
+        shared = groups.shared[:, start:stop]
+        # The row itself does not count.
+        own = ratio(squared[:, start:stop], shared)
+        recall = ratio(np.maximum(shared - own, 0.0), labeled[:, None] - own)
+        total = votes.reach[start:stop] - ratio(shared, np.broadcast_to(labeled[:, None], shared.shape)) + recall
+        vote = ratio(recall, total) * np.sqrt(np.minimum(recall / votes.held[member], 1.0))
+        rows = np.where(sizes - own > 1e-9 * own, shared, 0.0)
+        n_rows = rows.sum(axis=1)
+        counted = weights[member] * (n_rows > 0)
+        stability += counted * ratio((rows * vote).sum(axis=1), n_rows) * _resolved(shared, labeled, sizes)
+        voting += counted
+    return np.clip(ratio(stability, voting), 0.0, 1.0)
+
+
+def _resolved(shared: Floats, labeled: Floats, sizes: Floats) -> Floats:
+    """(groups,) the share of the uncertainty about the rows of each group that a member resolves; 1 if none exists."""
+    n_rows = sizes.sum()
+    remaining = _binary_entropy(ratio(shared, np.broadcast_to(sizes, shared.shape))) @ (sizes / n_rows)
+    uncertainty = _binary_entropy(labeled / n_rows)
+    return np.where(uncertainty > 0, 1.0 - ratio(remaining, uncertainty), 1.0)
+
+
+def _binary_entropy(share: Floats) -> Floats:
+    return np.asarray(special.entr(share) + special.entr(1.0 - share))
 
 
 def vote_entropy(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None) -> Floats:

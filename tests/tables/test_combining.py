@@ -271,7 +271,7 @@ def test_blocks_of_patterns_give_the_answer_in_memory(monkeypatch, method, start
         parts = zip(*(certain for _, certain in found.answers()), strict=True)
         for part, whole in zip(parts, expected.pattern_certainty_, strict=True):
             np.testing.assert_allclose(np.concatenate(part), whole, atol=1e-12)
-        for attribute in ("size", "stability", "cohesion", "chance", "merge_cost"):
+        for attribute in ("size", "stability", "cohesion", "merge_cost"):
             values = [getattr(cluster, attribute) for cluster in expected.clusters_]
             assert [getattr(cluster, attribute) for cluster in found.clusters] == pytest.approx(values)
         assert found.member_weights == pytest.approx(expected.member_weights_)

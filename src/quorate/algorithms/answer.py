@@ -61,7 +61,7 @@ class Answer:
     @cached_property
     def clusters(self) -> tuple[ConsensusCluster, ...]:
         """Size, stability, nearest cluster and main opponents of each cluster."""
-        return describe_clusters(self.ensemble, self.weights, self.labels, self.certainty, self.groups)
+        return describe_clusters(self.ensemble, self.weights, self.labels, self.groups)
 
     @cached_property
     def warnings(self) -> tuple[QuorateWarning, ...]:
@@ -121,9 +121,9 @@ class Answer:
             (self.n_clusters, "clusters"),
             (float(round(confidence @ ens.counts / ens.counts.sum(), 3)), "mean confidence"),
         ]
-        clusters = [(c.label, c.size, Share(c.stability), Share(c.chance)) for c in self.clusters]
+        clusters = [(c.label, c.size, Share(c.stability)) for c in self.clusters]
         members = [(ens.names[j], Share(trust[j]), Share(self.weights[j])) for j in np.argsort(trust, kind="stable")]
-        first = card(title, facts, ("cluster", "rows", "stability", "by chance"), clusters)
+        first = card(title, facts, ("cluster", "rows", "stability"), clusters)
         return first + "<br>" + card("Members, least reliable first", [], ("member", "trust", "weight"), members)
 
 

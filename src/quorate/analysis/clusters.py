@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
-from quorate.certainty import Certainty, Groups, Votes
+from quorate.certainty import Groups, Votes, cluster_stability
 from quorate.ensemble import Clusterings, Ensemble, member_indicator, one_row
 from quorate.reliability import ratio
 from quorate.row_similarity import group_sums, shared_rows
@@ -34,11 +34,9 @@ class ConsensusCluster:
     size: float
     """Number of rows, or their weight."""
     stability: float
-    """Mean confidence of its rows: the share of the members' votes for the cluster (`certainty`)."""
+    """How well the members know the cluster, in [0, 1]: near 0 for rows picked at random (`cluster_stability`)."""
     opponents: tuple[tuple[str, float], ...]
     """The members that oppose it most, with the share of its pairs of rows that each separates."""
-    chance: float
-    """What its stability would be if its rows were picked at random."""
     cohesion: float
     """Mean co-association of two of its rows: the weight of the members that put them together."""
     nearest: int
@@ -69,26 +67,23 @@ class Split:
 
 
 def describe_clusters(
-    ens: Ensemble, weights: Floats, labels: Labels, certain: Certainty, groups: Groups | None = None
+    ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None
 ) -> tuple[ConsensusCluster, ...]:
-    """Return the description of consensus clusters of patterns, given the certainty of the patterns."""
+    """Return the description of consensus clusters of patterns."""
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     n_groups = len(groups.sizes)
-    stability = group_sums(ens, labels, certain.confidence, n_groups) / groups.sizes
     alone = group_sums(ens, labels, one_row(ens), n_groups)
     squared = shared_rows(ens, labels, n_groups, squared=True)
-    return cluster_table(ens, weights, groups, stability, alone, squared)
+    return cluster_table(ens, weights, groups, alone, squared)
 
 
 def cluster_table(
-    ens: Clusterings, weights: Floats, groups: Groups, stability: Floats, alone: Floats, squared: Floats
+    ens: Clusterings, weights: Floats, groups: Groups, alone: Floats, squared: Floats
 ) -> tuple[ConsensusCluster, ...]:
     """Return what there is to say about consensus clusters, from their histograms.
 
     Parameters
     ----------
-    stability : (groups,)
-        Mean confidence of their rows.
     alone : (groups,)
         Sum of the squared weights of their rows; the number of rows if rows have no weights.
     squared : (groups, n_clusters)
@@ -98,7 +93,7 @@ def cluster_table(
     separated = np.where(weights > 0, opposition(ens, groups.shared, squared), 0.0)
     cohesion = mean_coassociation(ens, weights, groups, alone)
     nearest, cost = cheapest_merges(ens, weights, groups, cohesion)
-    chance = Votes.of(ens, weights, groups).by_chance
+    stability = cluster_stability(ens, weights, groups, squared)
     texts = text_shares(ens, weights, groups.shared)
     described = []
     for label, size in enumerate(groups.sizes):
@@ -110,7 +105,6 @@ def cluster_table(
                 float(size * ens.weight_unit),
                 float(stability[label]),
                 opponents,
-                float(chance[label]),
                 float(cohesion[label]),
                 int(nearest[label]),
                 float(cost[label]),

@@ -341,7 +341,6 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
             _whole(c["size"]),
             f"{c['share']:.1%}",
             f"{c['stability']:.3f} {bar(c['stability'], 8)}",
-            f"{c['chance']:.3f}",
             "" if c["nearest"] is None else ids[c["nearest"]],
             "" if c["nearest"] is None else f"{c['merge_cost']:.0%}",
             *([_name(c["label_shares"])] if named else []),
@@ -350,7 +349,7 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
     ]
     left = len(answer["clusters"]) - len(rows)
     title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
-    columns = ["cluster", "rows", "share", "stability", "by chance", "nearest", "cost to merge"]
+    columns = ["cluster", "rows", "share", "stability", "nearest", "cost to merge"]
     return table(title, [*columns, "label"] if named else columns, rows)
 
 

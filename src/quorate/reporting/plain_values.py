@@ -49,7 +49,6 @@ def cluster_values(cluster: ConsensusCluster, total: float, ids: Sequence[int] |
         "size": cluster.size,
         "share": round(cluster.size / total, 6),
         "stability": round(cluster.stability, 4),
-        "chance": round(cluster.chance, 4),
         "cohesion": round(cluster.cohesion, 4),
         "nearest": cluster.nearest if cluster.nearest >= 0 else None,
         "merge_cost": round(cluster.merge_cost, 4),

@@ -170,7 +170,7 @@ def _label_runs(ax: Any, labels: NDArray[np.int64], height: float) -> None:
 
 
 def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = None) -> Any:
-    """Draw the number of rows of each cluster; darker bars are more stable. Labels: stability (expected by chance).
+    """Draw the number of rows of each cluster; darker bars are more stable. Labels: stability.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
     for position, cluster in zip(positions, cut.clusters, strict=True):
         turned = cut.n_clusters > 6
         ax.annotate(
-            f"{cluster.stability:.2f} ({cluster.chance:.2f})", (position, cluster.size), (0, 3),
+            f"{cluster.stability:.2f}", (position, cluster.size), (0, 3),
             textcoords="offset points", ha="center", va="bottom",
             fontsize=7 if turned else 8, rotation=90 if turned else 0, color=_QUIET,
         )  # fmt: skip
@@ -198,7 +198,7 @@ def cluster_sizes(fitted: Fitted, *, n_clusters: int | None = None, ax: Any = No
     ax.margins(y=0.28 if cut.n_clusters > 6 else 0.14)
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
-    ax.set_title("Cluster sizes, with stability (expected by chance)")
+    ax.set_title("Cluster sizes, with stability")
     _bare(ax, grid="y")
     return ax
 

@@ -13,7 +13,7 @@ export function drawSizes(box, clusters, { cluster = null, pick } = {}) {
     const fill = clusterColor(one.label);
     const faded = cluster !== null && cluster !== one.label;
     const bar = shape(node, "rect", { x, y: 1, width: Math.max(wide - 1, 0.6), height: tall - 2, rx: wide > 8 ? 3 : 0, fill, stroke: css("--line"), "stroke-width": 0.5, opacity: faded ? 0.25 : 1, "data-cluster": one.label });
-    const text = `Cluster ${clusterId(one.label)}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}` + (one.chance === undefined ? "" : ` (expected ${decimals(one.chance)})`);
+    const text = `Cluster ${clusterId(one.label)}: ${count(one.size)} rows (${share(one.size / total)}), stability ${decimals(one.stability)}`;
     hover(bar, text);
     if (pick) press(bar, text, () => pick(one.label));
     if (wide > 22) {

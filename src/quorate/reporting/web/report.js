@@ -47,7 +47,6 @@ function drawAnswer() {
     ["Rows", (r) => r.size, (r) => count(r.size), "number"],
     ["Share", (r) => r.share, (r) => share(r.share), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
-    ["Expected", (r) => r.chance, (r) => decimals(r.chance), "number"],
     ["Nearest", (r) => r.nearest, (r) => clusterName(r.nearest, pick), "number"],
     ["Separation", (r) => r.merge_cost, (r) => (r.nearest === null ? "" : gauge(r.merge_cost, percent(r.merge_cost))), "number"],
     ["Opposed by", (r) => (r.opponents.length ? r.opponents[0][1] : 0),

@@ -21,7 +21,7 @@ from quorate.ensemble import Ensemble, ensemble_blocks
 from quorate.errors import MemoryLimitError, Setting, issue
 from quorate.numerics.kmeans import Assignment, Points, blocked_kmeans
 from quorate.reliability import ncai
-from quorate.row_similarity import group_sizes, group_sums
+from quorate.row_similarity import group_sizes
 from quorate.tables.out_of_core.pattern_blocks import StoredEnsemble
 
 
@@ -72,14 +72,8 @@ def fit_blocks(estimator: GraphMethod, ens: StoredEnsemble) -> BlockedConsensus:
             certain = certainty(block, weights, labels, groups)
             yield np.where(certain.confidence >= abstain, labels, -1), certain
 
-    # A pass of its own, because stability needs the confidence of all rows.
-    confidence = np.zeros(numbered.n_groups)
-    for block, (labels, certain) in zip(ensemble_blocks(ens), answers(), strict=True):
-        confidence += group_sums(block, labels, certain.confidence, numbered.n_groups)
     # Every row weighs 1, so that squares of weights are numbers of rows.
-    clusters = cluster_table(
-        ens, weights, groups, confidence / numbered.sizes, alone=numbered.sizes, squared=groups.shared
-    )
+    clusters = cluster_table(ens, weights, groups, alone=numbered.sizes, squared=groups.shared)
     n_unlabeled = ens.n_rows - int(numbered.sizes.sum())
     for warning in answer_warnings(n_unlabeled, numbered.n_groups, requested, solution.graph.caution):
         issue(warning)

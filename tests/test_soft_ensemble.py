@@ -38,12 +38,12 @@ def blurred(random, classes, k):
 
 
 def test_the_methods_that_take_memberships():
-    assert SOFT == ["cspa", "cumulative-voting", "gp-mgla", "hbgf", "lwgp", "portfolio"]
+    assert SOFT == ["cspa", "cumulative-voting", "gp-mgla", "hbgf", "lwgp", "mixture", "portfolio"]
 
 
 @given(
     labels=oracles.label_matrices(missing=True, min_rows=4, min_members=2),
-    method=st.sampled_from([name for name in SOFT if name != "portfolio"]),
+    method=st.sampled_from(SOFT),
     weights=st.sampled_from(["equal", "trust"]),
     k=st.integers(1, 3),
     data=st.data(),
@@ -61,14 +61,42 @@ def test_one_hot_members_give_the_labels_of_hard_ones(labels, method, weights, k
     np.testing.assert_array_equal(estimator.fit(softened).labels_, hard)
 
 
-def test_the_default_uses_its_graph_cut_alone(generated):
+def test_the_default_compares_the_graph_cut_with_the_mixture_model(generated):
     members = [generated[:, 0], one_hot(generated[:, 1]), one_hot(generated[:, 2]), generated[:, 3]]
-    result = qt.consensus(qt.SoftEnsemble(members), 4)
-    hard = qt.LWGP(4, theta=0.8, weights="trust").fit(generated[:, :4])
-    np.testing.assert_array_equal(result.labels, hard.labels_)
-    assert result.estimator.candidates_ == ()
-    assert result.clusters[0].size > 0
-    assert qt.consensus(qt.SoftEnsemble(members)).n_clusters >= 1
+    soft, hard = qt.consensus(qt.SoftEnsemble(members)), qt.consensus(generated[:, :4])
+    np.testing.assert_array_equal(soft.labels, hard.labels)
+    assert [candidate.method for candidate in soft.estimator.candidates_] == ["lwgp", "mixture"]
+    np.testing.assert_array_equal(soft.confidence, hard.confidence)
+
+
+def test_the_most_likely_clusters_are_an_ensemble():
+    shares = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [np.nan] * 3])
+    ens, pattern = qt.SoftEnsemble([shares, [0, 0, 1, 1, 1]], row_weights=[1, 2, 3, 4, 5]).most_likely
+    assert (ens.n_patterns, ens.n_clusters, len(pattern)) == (3, 5, 4)
+    assert sorted(zip(ens.row_counts.tolist(), (ens.counts * ens.weight_unit).tolist(), strict=True)) == [
+        (1, 5.0),
+        (2, 3.0),
+        (2, 7.0),
+    ]
+
+
+def test_memberships_are_exponents_in_the_mixture_model():
+    """One round from given memberships in classes, computed over all rows and clusters."""
+    random = np.random.default_rng(4)
+    members, start = [random_soft(random), random_soft(random, k=3)], random_soft(random, k=2)
+    cuts = qt.MixtureModel(2).solve(qt.SoftEnsemble(members)).cuts
+    shares, theta = cuts.maximize(start[cuts.ensemble.first_row])
+    np.testing.assert_allclose(np.exp(shares), start.mean(axis=0))
+    posterior = np.exp(shares)
+    for j, shares_of_rows in enumerate(members):
+        of_class = shares_of_rows.T @ start
+        probabilities = of_class / of_class.sum(axis=0)
+        np.testing.assert_allclose(np.exp(theta[cuts.ensemble.cluster_member == j]), probabilities)
+        posterior = posterior * np.exp(shares_of_rows @ np.log(probabilities))
+    found = cuts.expect(shares, theta)
+    rows = cuts.ensemble.row_pattern
+    np.testing.assert_allclose(found.memberships[rows], posterior / posterior.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found.log_likelihood, np.log(posterior.sum(axis=1)).sum())
 
 
 def test_the_graph_is_that_of_all_rows():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_choice
-from quorate.ensemble import Ensemble, pattern_codes, sum_by_pattern
+from quorate.ensemble import Ensemble, ensemble_of_patterns, pattern_codes, sum_by_pattern
 from quorate.errors import InputError
 from quorate.label_checks import warn_of_text_noise
 from quorate.labels import Noise, Vector, as_narwhals, check_names, check_row_weights, count_in_units, split_members
@@ -169,6 +169,18 @@ class SoftEnsemble(Ensemble):
     def cluster_sizes(self) -> Floats:
         """(n_clusters,) sum of the memberships of all rows in each cluster."""
         return np.asarray(self.memberships.T @ self.counts.astype(np.float64))
+
+    @cached_property
+    def most_likely(self) -> tuple[Ensemble, Ints]:
+        """The ensemble of the clusters of largest membership, and (m,) the pattern in it of each pattern."""
+        codes = pattern_codes(self)
+        columns = [CodeColumn(codes[:, j], len(levels)) for j, levels in enumerate(self.levels)]
+        grouping = group_rows(columns, len(codes))
+        counts = sum_by_pattern(grouping, self.row_counts)
+        weights = sum_by_pattern(grouping, self.counts.astype(np.float64)) if self.weighted else None
+        ens = ensemble_of_patterns(self.names, self.noise, self.levels, grouping.codes, counts, weights)
+        ens.weight_unit = self.weight_unit
+        return ens, grouping.row_pattern.astype(np.int64)
 
     @property
     def _keeps_cooccurrence(self) -> bool:

@@ -6,10 +6,10 @@ from quorate._kernels._jit import jit
 
 
 @jit
-def joint_logarithms(indptr, indices, logarithms, shares, start, stop, out, largest):
+def joint_logarithms(indptr, indices, values, logarithms, shares, start, stop, out, largest):
     """Write for patterns start..stop the logarithm of the joint probability with each class, minus the largest of them.
 
-    indptr, indices : the clusters of each pattern, in CSR form
+    indptr, indices, values : the clusters of each pattern and its membership in them (1 for labels), in CSR form
     logarithms : (n_clusters, k) of the probability of each label
     shares : (k,) logarithms of the shares of the classes
     out, largest : (m, k), (m,) written in the rows of these patterns
@@ -21,7 +21,7 @@ def joint_logarithms(indptr, indices, logarithms, shares, start, stop, out, larg
         for e in range(indptr[i], indptr[i + 1]):
             part = logarithms[indices[e]]
             for g in range(len(total)):
-                total[g] += part[g]
+                total[g] += values[e] * part[g]
         # The largest is subtracted, so that no exponential underflows for all classes together.
         most = -np.inf
         for g in range(len(total)):
@@ -45,10 +45,10 @@ def normalize(start, stop, joint, total):
 
 
 @jit
-def add_memberships(indptr, indices, counts, memberships, start, stop, of_class, of_cluster):
+def add_memberships(indptr, indices, values, counts, memberships, start, stop, of_class, of_cluster):
     """Add up the number of rows of patterns start..stop in each class, and in each class and cluster.
 
-    indptr, indices : the clusters of each pattern, in CSR form
+    indptr, indices, values : the clusters of each pattern and its membership in them (1 for labels), in CSR form
     counts, memberships : (m,), (m, k)
     of_class, of_cluster : (k,), (n_clusters, k) added to
     """
@@ -60,4 +60,4 @@ def add_memberships(indptr, indices, counts, memberships, start, stop, of_class,
         for e in range(indptr[i], indptr[i + 1]):
             total = of_cluster[indices[e]]
             for g in range(len(weighted)):
-                total[g] += weighted[g]
+                total[g] += values[e] * weighted[g]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from quorate import _kernels
 from quorate._runtime import threads
@@ -14,6 +16,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble
 from quorate.reliability import ratio
+from quorate.soft_ensemble import SoftEnsemble
 
 _FLOOR = 1e-12
 _MAX_ROUNDS = 200
@@ -35,6 +38,38 @@ class MixtureCuts(ImprovedCuts):
 
     max_rounds: int = _MAX_ROUNDS
 
+    @cached_property
+    def members_of(self) -> sp.csr_array:
+        """(p, n_clusters) memberships of each covered pattern; 1 in its clusters unless members are soft."""
+        ens = self.ensemble
+        return sp.csr_array(ens.memberships[self.covered]) if isinstance(ens, SoftEnsemble) else super().members_of
+
+    @cached_property
+    def _labeled(self) -> tuple[ImprovedCuts, Ints] | None:
+        """The cuts of the most likely clusters of soft members, and the place of each covered pattern among them."""
+        if not isinstance(self.ensemble, SoftEnsemble):
+            return None
+        # Where soft rows differ their labels often do not: the tree of labels has far fewer leaves.
+        ens, pattern = self.ensemble.most_likely
+        cuts = ImprovedCuts(ens, self.influence, max_linked=self.max_linked)
+        return cuts, np.searchsorted(cuts.covered, pattern[self.covered])
+
+    @property
+    def max_clusters(self) -> int:
+        """The largest number of clusters a cut can give: the number of distinct rows of labels."""
+        return len(self.covered) if self._labeled is None else self._labeled[0].max_clusters
+
+    def lwea_groups(self, k: int) -> Ints:
+        """(p,) the tree of labels cut into k groups; for soft members, labels are their most likely clusters."""
+        if self._labeled is None:
+            return super().lwea_groups(k)
+        cuts, place = self._labeled
+        return cuts.lwea_groups(k)[place]
+
+    @property
+    def _entries(self) -> tuple[Ints, Ints, Floats]:
+        return self.members_of.indptr, self.members_of.indices, self.members_of.data
+
     def maximize(self, memberships: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the shares pi (k,) and of the label probabilities theta (n_clusters, k)."""
         of_class, of_cluster = self._rows_of_classes(memberships)
@@ -52,7 +87,7 @@ class MixtureCuts(ImprovedCuts):
         # Each task sums into its own table, so that the sum does not depend on the number of threads.
         tasks = threads.blocks(len(memberships), max(_PATTERNS_PER_TASK, n_clusters))
         of_class, of_cluster = np.zeros((len(tasks), k)), np.zeros((len(tasks), n_clusters, k))
-        table = self.members_of.indptr, self.members_of.indices, self.counts, memberships
+        table = *self._entries, self.counts, memberships
 
         def add(task: int) -> None:
             part = tasks[task]
@@ -62,13 +97,17 @@ class MixtureCuts(ImprovedCuts):
         return of_class.sum(axis=0), of_cluster.sum(axis=0)
 
     def expect(self, shares: Floats, theta: Floats) -> Posterior:
-        """Return the posterior of every pattern; missing labels have no factor, and weights are exponents."""
+        """Return the posterior of every pattern; missing labels have no factor, and weights are exponents.
+
+        So are memberships: a soft label contributes the expectation of its logarithm.
+        """
         weighted = theta * self.share_of_cluster[:, None]
-        clusters = self.members_of.indptr, self.members_of.indices
         joint, (largest, total) = np.empty((len(self.covered), len(shares))), np.empty((2, len(self.covered)))
 
         def of_patterns(part: slice) -> None:
-            _kernels.latent_classes.joint_logarithms(*clusters, weighted, shares, part.start, part.stop, joint, largest)
+            _kernels.latent_classes.joint_logarithms(
+                *self._entries, weighted, shares, part.start, part.stop, joint, largest
+            )
             # Logarithms were shifted by their largest value per row, so that exp cannot overflow.
             np.exp(joint[part], out=joint[part])
             _kernels.latent_classes.normalize(part.start, part.stop, joint, total)
@@ -134,6 +173,8 @@ class MixtureModel(ImprovingMethod, SoftMethod):
         "exactly k": "labels follow the posteriors, and a class may win no row",
         "member without weight": "weights are exponents with mean 1 over all members, also over those of weight 0",
     }
+
+    takes_soft: ClassVar[bool] = True
 
     def _solve(self, ens: Ensemble, influence: Floats) -> MixtureCuts:
         return MixtureCuts(ens, influence, self.init, self.n_init, self.random_state)

@@ -22,7 +22,6 @@ from quorate.member_families import families
 from quorate.numerics.transfer_cut import TransferCut
 from quorate.reliability import Normalize, agreement_with
 from quorate.row_similarity import shared_rows
-from quorate.soft_ensemble import SoftEnsemble
 
 _LEAST_WEIGHT = 1e-12
 _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
@@ -181,7 +180,7 @@ class Portfolio(ConsensusMethod):
     not at all. Then rows for which another cluster has more votes are moved, if that raises the agreement. Graph cuts
     prefer clusters of similar size and fail on rare groups, mixture models do not. Mixture models fail on copies and
     random members, graph cuts with weights by trust do not.
-    With soft members (`SoftEnsemble`) the graph cut runs alone, as the mixture model takes labels only.
+    Soft members (`SoftEnsemble`) enter both; their agreement with the answers is that of the most likely clusters.
 
     Parameters
     ----------
@@ -229,13 +228,11 @@ class Portfolio(ConsensusMethod):
     def _memory(self, size: EnsembleSize, k: int) -> float:
         return self.in_blocks()._memory(size, k)
 
-    def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts | TransferCut:
+    def _solve(self, ens: Ensemble, influence: Floats) -> PortfolioCuts:
         # The weights are known, and the graph may be cut into fewer clusters than the mixture model.
         # Weights by trust may be smaller than weights that are given may be.
         weights = np.where(influence > 0, np.maximum(influence, _LEAST_WEIGHT), 0.0)
         graph = cast(TransferCut, self.in_blocks().set_params(n_clusters="auto", weights=weights).solve(ens).cuts)
-        if isinstance(ens, SoftEnsemble):
-            return graph
         mixture = MixtureModel(weights="equal" if isinstance(self.weights, str) else influence).solve(ens).cuts
         partition = replace(cast(MixtureCuts, mixture), max_linked=_MAX_LINKED, max_rounds=_MIXTURE_ROUNDS)
         return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), self.normalize)
@@ -249,5 +246,4 @@ class Portfolio(ConsensusMethod):
     @property
     def candidates_(self) -> tuple[CandidateAnswer, ...]:
         """The answers that were compared, with their agreement with the members."""
-        cuts = self.solution_.cuts
-        return cuts.chosen(self.answer_.requested).candidates if isinstance(cuts, PortfolioCuts) else ()
+        return cast(PortfolioCuts, self.solution_.cuts).chosen(self.answer_.requested).candidates

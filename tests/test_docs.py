@@ -124,6 +124,14 @@ def desk(tmp_path, monkeypatch):
     labels.assign(**{"class": classes}).to_csv(tmp_path / "labels.csv", index=False)
     features.to_csv(tmp_path / "features.csv", index=False)
     shutil.copy(tmp_path / "features.csv", tmp_path / "data.csv")
+    customers = labels.set_axis([f"c{i}" for i in range(120)]).rename_axis("customer")
+    customers.to_csv(tmp_path / "february_labels.csv")
+    for month, rows in (("january", slice(0, 110)), ("february", slice(5, 120))):
+        customers[["kmeans_5"]].rename(columns={"kmeans_5": "consensus"})[rows].to_csv(tmp_path / f"{month}.csv")
+    for k in (4, 5):
+        shares = np.random.default_rng(k).dirichlet(np.ones(k), 120)
+        customers[[f"gmm{k}_{c}" for c in range(k)]] = shares
+    customers.to_csv(tmp_path / "customers.csv")
     (tmp_path / "labels").mkdir()
     labels.to_parquet(tmp_path / "labels" / "part.parquet")
     labels.assign(**{"class": classes}).to_csv(tmp_path / "labels.csv.gz", index=False)

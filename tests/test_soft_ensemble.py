@@ -198,7 +198,7 @@ def test_what_takes_labels_only_refuses(tmp_path):
     [[[0.5, 0.2], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]], [[np.nan, 1.0], [0.5, 0.5]], [["a", "b"], ["c", "d"]]],
 )
 def test_invalid_memberships_are_refused(shares):
-    with raises("memberships", "members"):
+    with raises("memberships"):
         qt.SoftEnsemble([np.array(shares), [0, 1]])
 
 

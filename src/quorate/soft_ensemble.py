@@ -6,8 +6,9 @@ Graph methods and voting need the memberships only through sums over rows, so on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,25 +20,40 @@ from quorate._utils.checks import check_choice
 from quorate.ensemble import Ensemble, ensemble_of_patterns, pattern_codes, sum_by_pattern
 from quorate.errors import InputError
 from quorate.label_checks import warn_of_text_noise
-from quorate.labels import Noise, Vector, as_narwhals, check_names, check_row_weights, count_in_units, split_members
+from quorate.labels import (
+    CountedLabels,
+    Noise,
+    Vector,
+    as_narwhals,
+    check_names,
+    check_row_weights,
+    count_in_units,
+    split_members,
+)
 from quorate.patterns import CodeColumn, group_labels, group_rows
 
-_TOLERANCE = 1e-4  # by which a row of memberships may differ from 1, as 32-bit floats do
+_TOLERANCE = 0.01  # by which a row of memberships may differ from 1, as values with two or three decimals do
+_SEPARATORS = "_-. "
+
+
+Memberships = tuple[Vector, Floats]
+"""The clusters of a soft member, and (n, k) the membership of each row in each of them."""
 
 
 class SoftEnsemble(Ensemble):
     """Clusterings of the same rows, some of which give memberships instead of labels.
 
-    `memberships` is what graph methods (HBGF, LWGP, GP-MGLA, the default) and cumulative voting use; other methods
-    refuse. Everything else, such as confidence and the description of clusters, uses the cluster of largest membership
-    (`patterns`). Rows are only merged into one pattern if their memberships are equal, so that an ensemble usually has
-    as many patterns as rows.
+    Graph methods (HBGF, LWGP, GP-MGLA, CSPA), cumulative voting, the mixture model and the default use `memberships`;
+    other methods refuse. Everything else, such as confidence and the description of clusters, uses the cluster of
+    largest membership (`patterns`). Rows are only merged into one pattern if their memberships are equal, so that an
+    ensemble usually has as many patterns as rows.
 
     Parameters
     ----------
     members : list or dictionary
         One item per member, under its name in a dictionary: (n,) labels, or (n, k) memberships. Memberships are not
-        negative, and every row sums to 1; a row of NaN or zeros is a missing label.
+        negative, and every row sums to 1 (within 0.01; rows are divided by their sum); a row of NaN or zeros is a
+        missing label.
     names : sequence of str, optional
         One name per member. Default: the dictionary's keys, or "member_0", "member_1", ...
     noise : {"missing", "cluster", "singletons"}, default "missing"
@@ -80,8 +96,7 @@ class SoftEnsemble(Ensemble):
         names = check_names(names, len(members))
         # Members with labels stay labels; the others become memberships.
         soft = {j: _memberships(item, name) for j, (item, name) in enumerate(zip(members, names, strict=True))}
-        hard = [j for j in soft if soft[j] is None]
-        vectors = split_members([members[j] for j in hard])[0]
+        vectors = split_members([members[j] for j in soft if soft[j] is None])[0]
         sizes = {len(member[1]) for member in soft.values() if member is not None} | set(map(len, vectors))
         if len(sizes) > 1:
             raise InputError(
@@ -91,9 +106,30 @@ class SoftEnsemble(Ensemble):
                 hint="Use NaN or None where a member has no label for a row.",
             )
         n_rows = sizes.pop()
+        weights = None
+        if row_weights is not None:
+            weights, self.weight_unit = count_in_units(check_row_weights(row_weights, n_rows))
+        rows = np.arange(n_rows, dtype=np.int32)
+        self._build(names, noise, vectors, soft, np.ones(n_rows, int), weights, rows)
+
+    def _build(
+        self,
+        names: tuple[str, ...],
+        noise: Noise,
+        vectors: Sequence[Vector],
+        soft: Mapping[int, Memberships | None],
+        row_counts: Ints,
+        weights: Floats | Ints | None,
+        row_line: NDArray[np.int32] | None,
+    ) -> NDArray[np.int32]:
+        """Store the members, of which those without memberships in `soft` have label vectors.
+
+        Returns the pattern of each line.
+        """
+        hard = [j for j in soft if soft[j] is None]
         labeled = _coded(vectors, [names[j] for j in hard], noise)
         levels: list[Vector] = []
-        codes, blocks = np.empty((n_rows, len(names)), dtype=np.int32), []
+        codes, blocks = np.empty((len(row_counts), len(names)), dtype=np.int32), []
         for j, member in soft.items():
             if member is None:
                 own_levels, codes[:, j] = labeled[hard.index(j)]
@@ -104,11 +140,8 @@ class SoftEnsemble(Ensemble):
                 # A first column of 0 keeps argmax defined for a member without any label.
                 codes[:, j] = np.argmax(np.pad(member[1], ((0, 0), (1, 0))), axis=1) - 1
                 blocks.append(sp.csr_array(member[1]))
-        weights = None
-        if row_weights is not None:
-            weights, self.weight_unit = count_in_units(check_row_weights(row_weights, n_rows))
-        rows = np.arange(n_rows, dtype=np.int32)
-        self._group(names, noise, tuple(levels), codes, sp.hstack(blocks, "csr"), np.ones(n_rows, int), weights, rows)
+        table = tuple(levels), codes, sp.hstack(blocks, "csr")
+        return self._group(names, noise, *table, row_counts, weights, row_line)
 
     def _group(
         self,
@@ -120,8 +153,11 @@ class SoftEnsemble(Ensemble):
         row_counts: Ints,
         weights: Any,
         row_line: NDArray[np.int32] | None,
-    ) -> None:
-        """Merge equal lines of memberships to patterns, and store them; `row_line` is the line of each row."""
+    ) -> NDArray[np.int32]:
+        """Merge equal lines of memberships to patterns, and store them; `row_line` is the line of each row.
+
+        Returns the pattern of each line.
+        """
         columns = [CodeColumn(codes[:, j], len(levels[j])) for j in range(len(names))]
         # Lines are equal if all memberships are: each value is one more code. Those of labels follow from the label.
         by_column, starts = sp.csc_array(memberships), np.cumsum([0, *map(len, levels)])
@@ -141,6 +177,7 @@ class SoftEnsemble(Ensemble):
         own_codes = np.ascontiguousarray(grouping.codes[:, : len(names)])
         sums = None if weights is None else sum_by_pattern(grouping, weights)
         self._store(names, noise, levels, own_codes, sum_by_pattern(grouping, row_counts), sums, row_pattern, first_row)
+        return grouping.row_pattern
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "memberships": self.memberships}
@@ -218,6 +255,21 @@ class SoftEnsemble(Ensemble):
         return f"Soft{super().__repr__()}"
 
 
+def from_counted_memberships(
+    counted: CountedLabels, soft: Mapping[str, Memberships], *, noise: Noise = "missing", are_rows: bool = False
+) -> tuple[SoftEnsemble, NDArray[np.int32]]:
+    """Return the ensemble of labels and memberships with row counts, and the pattern of each of their lines.
+
+    Members with labels come first, then those with (checked) memberships. If the lines are the rows, the ensemble keeps
+    the pattern of each.
+    """
+    names = check_names((*counted.names, *soft), len(counted.names) + len(soft))
+    members = dict(enumerate([*[None] * len(counted.names), *soft.values()]))
+    ens = object.__new__(SoftEnsemble)
+    rows = np.arange(len(counted.row_counts), dtype=np.int32) if are_rows else None
+    return ens, ens._build(names, noise, counted.vectors, members, counted.row_counts, None, rows)
+
+
 def refuse_soft(ens: Any, action: str) -> None:
     """Raise an error if an ensemble has soft members."""
     if isinstance(ens, SoftEnsemble):
@@ -228,11 +280,11 @@ def _refuse(action: str) -> InputError:
     return InputError(
         f"{action} does not take soft members.",
         code="soft-members",
-        hint="Build the SoftEnsemble from all members and rows, or pass labels: memberships.argmax(axis=1).",
+        hint="Use labels instead: the cluster of largest membership of each row, memberships.argmax(axis=1).",
     )
 
 
-def _coded(vectors: list[Vector], names: Sequence[str], noise: Noise) -> list[tuple[Vector, NDArray[np.int32]]]:
+def _coded(vectors: Sequence[Vector], names: Sequence[str], noise: Noise) -> list[tuple[Vector, NDArray[np.int32]]]:
     """Return the levels of each label vector, and (n,) the code of each row."""
     if not vectors:
         return []
@@ -248,38 +300,72 @@ def _one_hot(codes: NDArray[np.int32], n_clusters: int) -> sp.csr_array:
     return sp.csr_array((np.ones(len(labeled)), (labeled, codes[labeled])), shape=(len(codes), n_clusters))
 
 
-def _memberships(item: Any, name: str) -> tuple[Vector, Floats] | None:
-    """Return the clusters and the checked memberships (n, k) of a member; None if it has labels instead.
-
-    Rows are divided by their sum, which may differ from 1 by rounding. Clusters without any row are dropped.
-    """
+def _memberships(item: Any, name: str) -> Memberships | None:
+    """Return the clusters and the checked memberships (n, k) of a member; None if it has labels instead."""
     if getattr(item, "ndim", 1) != 2 and not hasattr(item, "columns"):
         return None
     frame = as_narwhals(item)
-    levels = np.array(list(map(str, frame.columns)), dtype=object) if hasattr(frame, "columns") else None
+    levels = cluster_names(list(map(str, frame.columns)))[1] if hasattr(frame, "columns") else None
     dense = frame.to_numpy() if hasattr(frame, "to_numpy") else item.toarray() if sp.issparse(item) else item
+    return check_memberships(dense, name, levels)
+
+
+def check_memberships(
+    dense: Any, name: str, levels: Vector | None = None, row_name: Callable[[int], str] = "row {}".format
+) -> Memberships:
+    """Return the clusters of a member and its memberships (n, k), divided by the sums of their rows.
+
+    Clusters without any row are dropped. `row_name` names the row at a position, for messages.
+    """
     try:
         values = np.array(dense, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _invalid(name, "must be numbers; got other values") from None
+        raise invalid_memberships(f"must be numbers; member {name!r} has other values") from None
     missing = np.isnan(values).all(axis=1)
     values[missing] = 0.0
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise _invalid(name, "must be numbers of at least 0; a row is missing if all its values are")
+    wrong = np.flatnonzero(~(values >= 0).all(axis=1) | np.isinf(values).any(axis=1))
+    if len(wrong):
+        cells = ", ".join(f"{value:.6g}" for value in values[wrong[0]][:4])
+        raise invalid_memberships(f"must be at least 0; {row_name(wrong[0])} has {cells} in member {name!r}")
     total = values.sum(axis=1)
     wrong = np.flatnonzero((np.abs(total - 1) > _TOLERANCE) & (total > 0))
     if len(wrong):
-        raise _invalid(name, f"must sum to 1 in every row; row {wrong[0]} sums to {total[wrong[0]]:.6g}")
-    # Rows must sum to 1 exactly; 32-bit sums differ from it.
+        where = f"{row_name(wrong[0])} sums to {total[wrong[0]]:.6g} in member {name!r}"
+        raise invalid_memberships(f"must sum to 1 in every row; {where}")
+    # Rows must sum to 1 exactly; rounded values do not.
     values /= np.where(total > 0, total, 1.0)[:, None]
     used = np.flatnonzero(values.any(axis=0))
     return used if levels is None else levels[used], values[:, used]
 
 
-def _invalid(name: str, problem: str) -> InputError:
+def memberships_of_columns(
+    columns: Mapping[str, Vector], name: str, row_name: Callable[[int], str] = "row {}".format
+) -> Memberships:
+    """Return the clusters and the checked memberships of a member, given by its columns in a table."""
+    shares = [np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan) for column in columns.values()]
+    return check_memberships(np.column_stack(shares), name, cluster_names(list(columns))[1], row_name)
+
+
+def cluster_names(columns: Sequence[str]) -> tuple[str, NDArray[Any]]:
+    """Return the common beginning of the columns of a soft member, and the names of its clusters: what follows.
+
+    Numbers become integers: "gmm_0" and "gmm_1" are the clusters 0 and 1 of "gmm".
+    """
+    # What the first and the last column in the order of text share, all columns share.
+    pairs = zip(min(columns), max(columns), strict=False)
+    start = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).rstrip("0123456789")
+    numbers = [name[len(start) :] for name in columns]
+    if all(number.isdecimal() for number in numbers) and len(set(map(int, numbers))) == len(numbers):
+        return start.rstrip(_SEPARATORS), np.array([int(number) for number in numbers])
+    # Words are cut at a separator, so that they stay whole: "topic_spa" and "topic_sport" begin with "topic".
+    start = start[: max(start.rfind(separator) for separator in _SEPARATORS) + 1]
+    return start.rstrip(_SEPARATORS), np.array([name[len(start) :] for name in columns], dtype=object)
+
+
+def invalid_memberships(problem: str) -> InputError:
+    """Return the error for memberships that cannot be used."""
     return InputError(
-        f"The memberships of member {name!r} {problem}.",
+        f"Memberships {problem}.",
         code="memberships",
-        parameter="members",
-        hint="Divide each row by its sum, and use NaN or zeros for rows without a cluster.",
+        hint="Divide each row by its sum, and use missing values or zeros for rows without a cluster.",
     )

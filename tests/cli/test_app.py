@@ -81,6 +81,61 @@ def test_combine_writes_the_labels_of_the_library(table, labels, tmp_path):
     assert "quorate combine" in report.read_text()
 
 
+@pytest.fixture
+def with_memberships(table, tmp_path):
+    """The table with the memberships of two soft members."""
+    frame, rng = table.drop(columns="noise"), np.random.default_rng(0)
+    for name, k in (("gmm", 3), ("lda", 4)):
+        shares = rng.random((60, k)) + 3.0 * (np.arange(k) == np.repeat([0, 1, 2], 20)[:, None])
+        frame[[f"{name}_{c}" for c in range(k)]] = shares / shares.sum(axis=1, keepdims=True)
+    path = tmp_path / "soft.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_combine_takes_memberships(with_memberships, tmp_path, capsys):
+    out, report, summary = tmp_path / "consensus.csv", tmp_path / "report.html", tmp_path / "summary.json"
+    command = ["combine", with_memberships, "--soft", "gmm_*", "--soft", "lda_0,lda_1,lda_2,lda_3", "-k", 3]
+    outputs = ["-o", out, "--report", report, "--summary", summary, "--core", 0.5, "--layers", "2,3", "--confidence"]
+    printed = run(*command, *outputs, capsys=capsys).out
+    frame = pd.read_csv(with_memberships)
+    members = {name: frame[name] for name in frame if name.startswith("fair")}
+    members |= {name: frame[[column for column in frame if column.startswith(name)]] for name in ("gmm", "lda")}
+    expected = qt.consensus(qt.SoftEnsemble(members), 3)
+    written = pd.read_csv(out)
+    assert written["consensus"].tolist() == expected.labels.tolist()
+    np.testing.assert_allclose(written["confidence"], expected.confidence)
+    assert "consensus_core" in written
+    assert "gmm " in printed
+    facts = json.loads(summary.read_text())
+    assert [member["name"] for member in facts["members"]] == list(members)
+    assert "--soft 'gmm_*' --soft lda_0,lda_1,lda_2,lda_3" in facts["answers"][0]["command"]
+    assert "gmm" in report.read_text()
+
+
+def test_tables_of_labels_and_of_memberships_are_joined(with_memberships, tmp_path, capsys):
+    frame = pd.read_csv(with_memberships)
+    soft = [name for name in frame if name[:4] in ("gmm_", "lda_")]
+    hard, memberships, out = tmp_path / "hard.csv", tmp_path / "memberships.csv", tmp_path / "consensus.csv"
+    frame.drop(columns=soft).to_csv(hard, index=False)
+    frame[["id", *soft]].sample(frac=1, random_state=0).to_csv(memberships, index=False)
+    options = ["--soft", "gmm_*", "--soft", "lda_*", "-k", 3, "-q", "-o"]
+    run("combine", hard, memberships, *options, out, capsys=capsys)
+    run("combine", with_memberships, *options, tmp_path / "direct.csv", capsys=capsys)
+    assert pd.read_csv(out)["consensus"].tolist() == pd.read_csv(tmp_path / "direct.csv")["consensus"].tolist()
+
+
+def test_rows_of_memberships_that_do_not_sum_to_1_are_refused_with_their_number(with_memberships, tmp_path, capsys):
+    frame = pd.read_csv(with_memberships)
+    frame.loc[[17, 30], "gmm_0"] += 0.25
+    frame.to_csv(tmp_path / "wrong.csv", index=False)
+    printed = run("combine", tmp_path / "wrong.csv", "--soft", "gmm_*", code=2, capsys=capsys).err
+    assert re.search(r"must sum to 1 .*row 18 of .*wrong.csv sums to 1.25 in member 'gmm'", printed)
+    frame["gmm_0"] = "text"
+    frame.to_csv(tmp_path / "text.csv", index=False)
+    assert "'gmm_0'" in run("combine", tmp_path / "text.csv", "--soft", "gmm_*", code=2, capsys=capsys).err
+
+
 def test_weigh(labels):
     done = process("weigh", labels, "--truth", "class")
     assert done.returncode == 0, done.stderr

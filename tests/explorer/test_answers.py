@@ -65,3 +65,22 @@ def test_code_and_command_give_the_labels_of_the_page(table, tmp_path, monkeypat
     written = pd.read_csv(words[words.index("-o") + 1])
     assert written["cell id"].tolist() == table["cell id"].tolist()
     assert written["consensus"].tolist() == shown["consensus"].tolist()
+
+
+@pytest.mark.parametrize("members", [None, [0, 5], [6], [1, 2, 6]])
+def test_soft_members_of_a_table(table, tmp_path, monkeypatch, members):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    soft = {"gmm": ["gmm, 0", "gmm, 1", "gmm, 2"], "lda": ["lda_a", "lda_b"]}
+    for columns in soft.values():
+        table[columns] = rng.dirichlet(np.ones(len(columns)), len(table)).round(4)
+    table.to_csv("soft.csv", index=False)
+    source = Source("soft.csv", id_column="cell id", soft=["gmm*", "lda_*"])
+    shown, code, command = page_labels(source, {"method": "lwgp", "k": 3, **({"members": members} if members else {})})
+    space = {}
+    exec(code, space)
+    assert space["result"].labels.tolist() == shown["consensus"].tolist()
+    words = shlex.split(command)
+    assert main([*words[1:], "--quiet"]) == 0
+    written = pd.read_csv(words[words.index("-o") + 1])
+    assert written["consensus"].tolist() == shown["consensus"].tolist()

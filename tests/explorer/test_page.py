@@ -446,6 +446,7 @@ def test_rows_outside_the_core_are_hidden_and_faded(chromium, running, data):
         assert f"{core.share:.1%} of the rows" in page.page.inner_text("#core-sentence")
         kept = [int(text.rstrip("%")) for text in page.column("core-clusters", 2)]
         assert kept == pytest.approx(100 * core.cluster_shares, abs=0.51)
+        assert page.run("document.getElementById('python').textContent").endswith("qt.core(result, 0.8).labels")
         page.page.fill("#layer-ks", "2, 5")
         page.page.press("#layer-ks", "Tab")
         page.until("n => document.querySelectorAll('#layers rect').length === n", 7)

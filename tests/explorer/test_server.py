@@ -106,6 +106,14 @@ def test_answers_are_those_of_the_library(client, bench, query, own):
     assert table["runner_up"].tolist() == result.runner_up.tolist()
 
 
+def test_the_download_has_the_chosen_core(client, bench):
+    core = qt.core(own_answer(bench, k=4), 0.8)
+    saved = post(client, "labels", {"query": {"k": 4}, "format": "csv", "core": 0.8})
+    table = pd.read_csv(pd.io.common.BytesIO(saved.content))
+    assert table["consensus_core"].tolist() == core.labels.tolist()
+    assert 0 < (table["consensus_core"] < 0).sum() < len(table)
+
+
 def test_many_moves_give_what_the_library_gives_from_the_start():
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 9, 4000)

@@ -7,6 +7,8 @@ import warnings
 
 import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import quorate as qt
@@ -299,3 +301,86 @@ def test_blocks_of_patterns_are_counted_where_one_was_moved(monkeypatch):
     stored = pattern_blocks.StoredEnsemble(ens.names, ens.levels, ens.noise, ens.n_rows, PatternsInMemory(ens))
     labels = np.concatenate([labels for labels, _ in block_consensus.fit_blocks(qt.GPMGLA(2), stored).answers()])
     assert np.flatnonzero(labels).tolist() == [60]
+
+
+# Soft members ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_memberships():
+    """A frame of 90 rows: two members with labels, one of three memberships and one of two, and an ID."""
+    rng = np.random.default_rng(3)
+    classes = rng.integers(0, 3, 90)
+
+    def shares(k):
+        values = rng.random((90, k)) + 3.0 * (np.arange(k) == (classes % k)[:, None])
+        return (values / values.sum(axis=1, keepdims=True)).round(3)
+
+    frame = pd.DataFrame({"id": np.arange(90), "a": classes, "b": np.where(rng.random(90) < 0.2, 0, classes)})
+    frame[["gmm_0", "gmm_1", "gmm_2"]], frame[["topic_sport", "topic_spa"]] = shares(3), shares(2)
+    frame.loc[4, ["gmm_0", "gmm_1", "gmm_2"]] = np.nan
+    return frame
+
+
+SOFT = {"gmm": ["gmm_0", "gmm_1", "gmm_2"], "topic": ["topic_sport", "topic_spa"]}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "duckdb", "csv", "parquet"])
+def test_memberships_in_tables_give_the_answer_of_the_library(with_memberships, kind, tmp_path):
+    frame = with_memberships
+    members = {"a": frame["a"], "b": frame["b"], **{name: frame[columns] for name, columns in SOFT.items()}}
+    expected = qt.consensus(qt.SoftEnsemble(members), 3)
+    if kind in ("csv", "parquet"):
+        path, out = tmp_path / f"labels.{kind}", tmp_path / "out.parquet"
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+        patterns = {"gmm": ["gmm_*"], "topic": ["topic_*"]}
+        stored = qt.consensus_file(path, out, ["a", "b"], 3, soft=patterns)
+        assert stored.names == ("a", "b", "gmm", "topic")
+        found = pd.read_parquet(out)
+    else:
+        native = {"pandas": lambda: frame, "duckdb": lambda: duckdb.from_df(frame)}
+        native |= {"polars": lambda: pl.from_pandas(frame), "lazy": lambda: pl.from_pandas(frame).lazy()}
+        found = qt.consensus_frame(native[kind](), ["a", "b"], 3, soft=SOFT)
+        found = found if kind == "pandas" else found.df() if kind == "duckdb" else found.lazy().collect().to_pandas()
+    found = found.sort_values("id", key=lambda ids: ids.astype(int))
+    assert found["consensus"].tolist() == expected.labels.tolist()
+    np.testing.assert_allclose(found["confidence"], expected.confidence)
+
+
+def test_columns_name_the_clusters_of_soft_members(with_memberships):
+    ens = qt.ensemble_from_frame(with_memberships, ["a", "b"], soft=SOFT)
+    assert ens.names == ("a", "b", "gmm", "topic")
+    assert [levels.tolist() for levels in ens.levels[2:]] == [[0, 1, 2], ["sport", "spa"]]
+    lazily = qt.ensemble_from_frame(pl.from_pandas(with_memberships).lazy(), ["a", "b"], soft=SOFT)
+    assert [levels.tolist() for levels in lazily.levels] == [levels.tolist() for levels in ens.levels]
+
+
+def test_other_columns_of_fractions_are_not_members_next_to_soft_ones(with_memberships):
+    with pytest.warns(qt.QuorateWarning) as warned:
+        ens = qt.ensemble_from_frame(with_memberships.drop(columns="id"), soft={"gmm": SOFT["gmm"]})
+    assert ens.names == ("a", "b", "gmm")
+    assert "feature-columns" in [warning.message.code for warning in warned]
+
+
+@pytest.mark.parametrize(
+    ("soft", "code"),
+    [
+        ({"gmm": ["gmm_0"]}, "soft-columns"),
+        ({"x": ["gmm_0", "gmm_1", "gmm_2"], "y": ["gmm_0", "topic_spa"]}, "soft-columns"),
+        ({"x": ["gmm_0", "nothing"]}, "unknown-column"),
+        ({"x": ["a", "b"]}, "two-roles"),
+        ({"x": ["gmm_0", "gmm_1"]}, "memberships"),
+    ],
+)
+def test_wrong_columns_of_memberships_are_refused(with_memberships, soft, code):
+    for frame in (with_memberships, pl.from_pandas(with_memberships).lazy()):
+        with raises(code):
+            qt.consensus_frame(frame, ["a", "b"], 3, soft=soft)
+
+
+def test_memberships_that_do_not_fit_into_memory_are_refused(with_memberships, tmp_path, monkeypatch):
+    path = tmp_path / "labels.parquet"
+    with_memberships.to_parquet(path)
+    monkeypatch.setattr("quorate.tables.combining.available_memory", lambda: 1000)
+    with raises("patterns-memory"):
+        qt.consensus_file(path, tmp_path / "out.parquet", ["a", "b"], 3, soft=SOFT)

@@ -46,7 +46,7 @@ class MixtureCuts(ImprovedCuts):
 
     @cached_property
     def _labeled(self) -> tuple[ImprovedCuts, Ints] | None:
-        """The cuts of the most likely clusters of soft members, and the place of each covered pattern among them."""
+        """The cuts of the most likely clusters of soft members, and the position of each covered pattern among them."""
         if not isinstance(self.ensemble, SoftEnsemble):
             return None
         # Where soft rows differ their labels often do not: the tree of labels has far fewer leaves.
@@ -63,8 +63,8 @@ class MixtureCuts(ImprovedCuts):
         """(p,) the tree of labels cut into k groups; for soft members, labels are their most likely clusters."""
         if self._labeled is None:
             return super().lwea_groups(k)
-        cuts, place = self._labeled
-        return cuts.lwea_groups(k)[place]
+        cuts, position = self._labeled
+        return cuts.lwea_groups(k)[position]
 
     @property
     def _entries(self) -> tuple[Ints, Ints, Floats]:

@@ -71,6 +71,7 @@ def combine(
     layers: opt.Layers = None,
     core: opt.Core = None,
     members: opt.Members = None,
+    soft: opt.Soft = None,
     id: opt.Id = None,
     truth: opt.Truth = None,
     noise: opt.Noise = "missing",
@@ -117,7 +118,7 @@ def combine(
     from quorate.cli.table_source import Source
 
     file, *others = files
-    source = Source(file, members, id, truth, keep, noise, others=tuple(others), **reading)
+    source = Source(file, members, id, truth, keep, noise, others=tuple(others), soft=soft, **reading)
     outputs = Outputs(out, output_format, report, summary, sql=sql, force=force)
     request = Request(
         source,
@@ -450,6 +451,7 @@ def explore(
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0: any free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     members: opt.Members = None,
+    soft: opt.Soft = None,
     id: opt.Id = None,
     truth: opt.Truth = None,
     noise: opt.Noise = "missing",
@@ -463,7 +465,7 @@ def explore(
     from quorate.cli.explore import run_explore
     from quorate.cli.table_source import Source
 
-    source = Source(file, members, id, truth, None, noise, **reading)
+    source = Source(file, members, id, truth, None, noise, soft=soft, **reading)
     run_explore(source, features, xy, port, browser=browser, quiet=quiet)
 
 

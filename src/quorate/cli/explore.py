@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,11 +16,15 @@ from quorate.cli.interrupts import keyboard_interrupts
 from quorate.cli.output import note, progress
 from quorate.cli.repeat_command import labels_command
 from quorate.cli.table_source import Source, note_roles
+from quorate.columns.column_roles import ColumnRoles, soft_columns
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError, Setting
 from quorate.explorer.launch import Explorer, coordinates
 from quorate.explorer.requests import Query
 from quorate.explorer.workbench import Workbench
+from quorate.labels import CountedLabels, Noise
+from quorate.soft_ensemble import from_counted_memberships
+from quorate.tables.counted_table import read_memberships
 from quorate.tables.io import ROW, LabelTable, open_table
 
 
@@ -44,10 +50,7 @@ def open_bench(source: Source, features: str | None, xy: str | None, *, quiet: b
         keep = [*(source.keep or ()), *(name for name in pair or () if name in table.columns)]
         columns = replace(source, keep=keep).choose(table)
         note_roles(columns, quiet=quiet)
-        labels = _cells(table, [table.label(name) for name in columns.members])
-        ens = Ensemble(
-            [labels[f"c{j}"] for j in range(len(columns.members))], names=columns.members, noise=source.checked_noise
-        )
+        ens = _ensemble(table, columns, source.checked_noise)
         ids = None if columns.id is None else _texts(table, columns.id)
         truth = None if columns.truth is None else _texts(table, columns.truth)
         own = None if pair is None or features is not None else _numbers(table, pair)
@@ -59,19 +62,36 @@ def open_bench(source: Source, features: str | None, xy: str | None, *, quiet: b
         id_name=columns.id,
         truth=None if truth is None else tuple(truth),
         truth_name=columns.truth,
-        command=lambda query, bench: _command(source, columns.id, columns.members, query, bench),
-        python=_reading(source, columns.members),
+        command=lambda query, bench: _command(source, columns, query, bench),
+        python=_reading(source, columns),
         **coordinates(ens, **{"features" if pair is None else "xy": given}),
     )
 
 
-def _reading(source: Source, members: Sequence[str]) -> str:
+def _ensemble(table: LabelTable, columns: ColumnRoles, noise: Noise) -> Ensemble:
+    """Return the ensemble of all rows of a table."""
+    cells = [*map(table.label, columns.members), *map(table.number, soft_columns(columns.soft))]
+    vectors = list(_cells(table, cells).values())
+    labels, shares = vectors[: len(columns.members)], vectors[len(columns.members) :]
+    if not columns.soft:
+        return Ensemble(labels, names=columns.members, noise=noise)
+    memberships = read_memberships(table, columns.soft, shares, lambda row: row)
+    counted = CountedLabels(columns.members, labels, np.ones(len(vectors[0]), dtype=np.int64))
+    return from_counted_memberships(counted, memberships, noise=noise, are_rows=True)[0]
+
+
+def _reading(source: Source, columns: ColumnRoles) -> str:
     """Return the lines of Python that read the labels."""
     readers = {".csv": "read_csv", ".parquet": "read_parquet"}
-    reader = readers.get(Path(source.file).suffix)
+    reader, members = readers.get(Path(source.file).suffix), list(columns.members)
     if reader is None or source.delimiter or source.header is not None:
-        return f"labels = ...  # the columns {list(members)!r} of the table, as a data frame"
-    return f"import pandas as pd\n\nlabels = pd.{reader}({source.file!r})[{list(members)!r}]"
+        return f"labels = ...  # the columns {list(columns.cells)!r} of the table, as a data frame"
+    table = f"import pandas as pd\n\nlabels = pd.{reader}({source.file!r})"
+    if not columns.soft:
+        return f"{table}[{members!r}]"
+    soft = {name: list(names) for name, names in columns.soft.items()}
+    noise = "" if source.noise == "missing" else f", noise={source.noise!r}"
+    return f"{table}\nlabels = qt.ensemble_from_frame(labels, {members!r}, soft={soft!r}{noise})"
 
 
 def _features(path: str, pair: Sequence[str] | None) -> Any:
@@ -103,8 +123,21 @@ def _numbers(table: LabelTable, names: Sequence[str]) -> Any:
     return np.column_stack([np.ma.filled(cells[f"c{j}"], np.nan) for j in range(len(names))])
 
 
-def _command(source: Source, id_column: str | None, members: Sequence[str], query: Query, bench: Workbench) -> str:
+def _command(source: Source, columns: ColumnRoles, query: Query, bench: Workbench) -> str:
     """Return the command that writes the labels of a result."""
-    chosen = replace(source, members=[members[j] for j in query.members], id_column=id_column)
+    n_hard, soft = len(columns.members), list(columns.soft.values())
+    chosen = replace(
+        source,
+        members=[columns.members[j] for j in query.members if j < n_hard] or [""],  # none, not all of them
+        soft=[_joined(soft[j - n_hard]) for j in query.members if j >= n_hard] or None,
+        id_column=columns.id,
+    )
     settings = [f"{name}={value!r}" for name, value in bench.settings(query).items()]
     return labels_command(chosen, query.method, settings, None, query.k or 2)
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return names as a comma-separated list in CSV quoting."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()

@@ -27,6 +27,15 @@ Members = Annotated[
         "Default: every column that looks like a clustering; ignored columns are listed.",
     ),
 ]
+Soft = Annotated[
+    list[str] | None,
+    _reading(
+        "--soft",
+        metavar="A,B,...",
+        help="Columns of memberships of one soft member, which sum to 1: names or a pattern such as 'gmm_*'; "
+        "repeat for further members.",
+    ),
+]
 Id = Annotated[
     str | None,
     _reading(

@@ -42,6 +42,7 @@ _CHANGED = ("-k", "--clusters", "-o", "--output", "--report", "--summary", "--mo
 def _source_options(source: Source) -> list[str]:
     options = {
         "--members": source.members,
+        "--soft": source.soft,
         "--id": source.id_column,
         "--truth": source.truth,
         "--keep": source.keep,

@@ -15,8 +15,9 @@ from quorate.cli.output import note
 from quorate.columns.column_roles import ColumnRequest, ColumnRoles, feature_roles, label_roles
 from quorate.errors import issue
 from quorate.labels import Noise
+from quorate.soft_ensemble import cluster_names
 from quorate.tables.counted_table import CountedTable
-from quorate.tables.io import STREAM, LabelTable, open_limited, resolve
+from quorate.tables.io import STREAM, LabelTable, match_columns, open_limited, resolve
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Source:
     others: tuple[str, ...] = ()
     """Further tables, joined to `file` by their row IDs."""
     sheet: str | None = None
+    soft: Sequence[str] | None = None
+    """The columns of memberships of each soft member: names or patterns."""
 
     @property
     def name(self) -> str:
@@ -60,11 +63,21 @@ class Source:
         """Return the roles of columns that the options give."""
         members = None if self.members is None else split_names(self.members, table)
         keep = split_names(self.keep or (), table)
-        return resolve(table, ColumnRequest(members, self.id_column, self.truth, keep))
+        return resolve(table, ColumnRequest(members, self.id_column, self.truth, keep, self._soft_members(table)))
+
+    def _soft_members(self, table: LabelTable) -> dict[str, list[str]]:
+        """Return the columns of each soft member by its name: what they begin with, or else the option."""
+        soft: dict[str, list[str]] = {}
+        for option in self.soft or ():
+            columns = match_columns(table, split_names([option], table))
+            name = cluster_names(columns)[0]
+            soft[name if name and name not in (*table.columns, *soft) else option] = columns
+        return soft
 
     def find_id(self, table: LabelTable) -> str | None:
         """Return the column of row IDs, if there is one."""
-        return replace(self, members=None, truth=None, keep=None).choose(table).id
+        # By names alone: a table of memberships only is not refused.
+        return replace(self, members=None, truth=None, keep=None, soft=None).choose(table, by_values=False).id
 
     def choose(self, table: LabelTable, *, by_values: bool = True) -> ColumnRoles:
         """Return the roles of the columns of a table of labels."""
@@ -76,7 +89,7 @@ class Source:
 
     def count(self, table: LabelTable, columns: ColumnRoles) -> CountedTable:
         """Return the members of the table, whose patterns are counted when needed."""
-        return CountedTable(table, columns.members, columns.truth, self.checked_noise)
+        return CountedTable(table, columns.members, columns.truth, self.checked_noise, columns.soft)
 
     @property
     def checked_noise(self) -> Noise:

@@ -238,6 +238,15 @@ def both_roles(name: str, first: str, second: str) -> InputError:
     )
 
 
+def soft_member_columns(name: str, columns: Sequence[str]) -> InputError:
+    """Return the error for a soft member that has a single column, or shares columns with another."""
+    return InputError(
+        f"needs one column for each of at least two clusters, and each column once; {name!r} has {quoted(columns)}.",
+        code="soft-columns",
+        parameter="soft",
+    )
+
+
 def answer_exists(name: str, path: str) -> InputError:
     """Return the error for a table that already has a column of an answer."""
     return InputError(

@@ -37,6 +37,7 @@ from quorate.columns.column_messages import (
     not_clusterings,
     not_numeric,
     role_message,
+    soft_member_columns,
     too_many_members,
     unknown_columns,
 )
@@ -57,6 +58,8 @@ class ColumnRequest:
     id: str | None = None
     truth: str | None = None
     keep: Sequence[str] = ()
+    soft: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns of memberships of each soft member, by its name."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class ColumnRoles:
     truth: str | None = None
     keep: tuple[str, ...] = ()
     """Columns that are written before the answer: identifier, known classes, and those that the caller keeps."""
+    soft: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of memberships of each soft member, by its name."""
     listed: bool = False
     """Whether the caller listed the members."""
     decisions: tuple[RoleNote, ...] = ()
@@ -87,6 +92,11 @@ class ColumnRoles:
     """The name of the table in messages."""
     by_name: bool = True
     """Whether the caller can list the members by name."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The columns of all members: those of labels, then those of memberships."""
+        return (*self.members, *soft_columns(self.soft))
 
     def messages(self, notes: Sequence[RoleNote]) -> list[QuorateWarning]:
         """Return decisions or doubts as messages."""
@@ -242,6 +252,11 @@ def choose_members(names: Sequence[str], vectors: Sequence[NDArray[Any]]) -> lis
     return [list(names).index(name) for name in roles.members]
 
 
+def soft_columns(soft: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the columns of all soft members."""
+    return [name for names in soft.values() for name in names]
+
+
 # Labels -------------------------------------------------------------------------------------------------------------
 
 
@@ -264,7 +279,7 @@ def label_roles(
     # Listed members need no reading at all.
     if given.listed and not find_id:
         return given
-    n_members = len(given.members) if given.listed else len(table.columns)
+    n_members = len(given.members) if given.listed else len(_free(table, given))
     if by_values and n_members > MAX_MEMBERS:
         raise too_many_members(n_members, MAX_MEMBERS, table.path)
     row_id, decisions = _with_id(table, given)
@@ -277,7 +292,7 @@ def label_roles(
     decisions += [RoleNote("class-columns", tuple(classes))] if classes else []
     truth = given.truth or (classes[0] if classes else None)
     if not by_values:
-        if not free:
+        if not free and not given.soft:
             raise no_members(table.path, ())
         return _finished(replace(given, members=tuple(free), id=row_id, truth=truth, decisions=tuple(decisions)))
     # A table of answers only is combined; among other columns, answers are results of an earlier run.
@@ -293,17 +308,21 @@ def label_roles(
         free = rest
     # Columns of many different values: identifiers or features.
     diverse = _diverse_columns(table, free)
+    if given.soft:
+        # Further columns of memberships often have few values; they are not labels either.
+        heads = {name: summarize_cells(table.head[name]) for name in free if name not in diverse}
+        diverse |= {name: summary for name, summary in heads.items() if summary.fractions}
     unique = [name for name, summary in diverse.items() if summary.is_identifier]
     decisions += [RoleNote("unique-columns", tuple(unique))] if unique else []
     features = {name: summary for name, summary in diverse.items() if name not in unique}
     members = tuple(name for name in free if name not in diverse)
-    if not members:
+    if not members and not given.soft:
         # Decimal commas make numbers look like text, which deserves its own message.
         commas = _comma_columns(table, table.columns)
         if commas or not features:
             raise no_members(table.path, commas)
-    # As many features as clusterings: probably not a table of clusterings.
-    if not outnumbered(features, members):
+    # As many features as clusterings: probably not a table of clusterings, unless the caller names soft members.
+    if not given.soft and not outnumbered(features, members):
         refuse_features(table.path, features)
     if features:
         decisions.append(_feature_note(features))
@@ -313,7 +332,7 @@ def label_roles(
         id=row_id,
         truth=truth,
         decisions=tuple(decisions),
-        doubts=tuple(_doubts(table, members, row_id)),
+        doubts=tuple(_doubts(table, members, row_id, len(given.soft))),
     )
     return _finished(roles)
 
@@ -336,22 +355,35 @@ def _feature_note(features: Mapping[str, ColumnSummary]) -> RoleNote:
 
 def _given_roles(table: ColumnSource, request: ColumnRequest, parameter: str) -> ColumnRoles:
     """Return the roles that the caller gives, after checking them."""
-    if request.members is not None and (isinstance(request.members, str | int) or not len(request.members)):
+    empty = request.members is not None and not isinstance(request.members, int) and not len(request.members)
+    if isinstance(request.members, str | int) or (empty and not request.soft):
         raise not_a_list(parameter, request.members)
     members = tuple(dict.fromkeys(request.members or ()))
     if len(members) < len(request.members or ()):
         raise not_a_list(parameter, request.members)
     # All unknown names in one message.
     unknown = [
-        name for name in (*members, *request.keep, request.id, request.truth) if name not in (None, *table.columns)
+        name
+        for name in (*members, *request.keep, request.id, request.truth, *soft_columns(request.soft))
+        if name not in (None, *table.columns)
     ]
     if unknown:
         raise unknown_columns(parameter, unknown, table.columns, table.path)
-    for column, role in ((request.id, "id"), (request.truth, "truth")):
+    soft = {name: tuple(columns) for name, columns in request.soft.items()}
+    columns_of_soft = soft_columns(soft)
+    for column, role in ((request.id, "id"), (request.truth, "truth"), *((name, "soft") for name in columns_of_soft)):
         if column is not None and column in members:
             raise both_roles(column, parameter, role)
-    roles = ColumnRoles(members, request.id, request.truth, tuple(request.keep), bool(members), table=table.path)
-    return _finished(roles)
+    for column, role in ((request.id, "id"), (request.truth, "truth")):
+        if column is not None and column in columns_of_soft:
+            raise both_roles(column, "soft", role)
+    for name, columns in soft.items():
+        if len(columns) < 2 or any(columns_of_soft.count(column) > 1 for column in columns):
+            raise soft_member_columns(name, columns)
+    keep = tuple(request.keep)
+    return _finished(
+        ColumnRoles(members, request.id, request.truth, keep, soft, listed=bool(members) or empty, table=table.path)
+    )
 
 
 def _finished(roles: ColumnRoles) -> ColumnRoles:
@@ -362,7 +394,7 @@ def _finished(roles: ColumnRoles) -> ColumnRoles:
 
 def _free(table: ColumnSource, given: ColumnRoles) -> list[str]:
     """Return the columns without a role."""
-    used = {*given.members, given.id, given.truth, *given.keep}
+    used = {*given.cells, given.id, given.truth, *given.keep}
     return [name for name in table.columns if name not in used]
 
 
@@ -394,18 +426,18 @@ def _comma_columns(table: ColumnSource, names: Sequence[str]) -> list[str]:
     return [name for name in names if not table.is_numeric(name) and has_decimal_commas(table.head[name])]
 
 
-def _doubts(table: ColumnSource, members: Sequence[str], row_id: str | None) -> list[RoleNote]:
+def _doubts(table: ColumnSource, members: Sequence[str], row_id: str | None, n_soft: int) -> list[RoleNote]:
     """Return what looks wrong about a table, judged by its first rows."""
     doubts = []
-    if len(members) == 1:
+    if len(members) == 1 and not n_soft:
         doubts.append(RoleNote("one-member", tuple(members)))
     if row_id is not None:
         summary = summarize_cells(table.head[row_id])
         if summary.distinct < summary.present:
             doubts.append(RoleNote("repeated-ids", (row_id,), {"repeated": summary.present - summary.distinct}))
     heads = [table.head[name] for name in members]
-    n_rows = len(heads[0])
-    n_codes = one_hot_clusterings(heads) if n_rows >= FEW_ROWS else None
+    n_rows = len(table.head[table.columns[0]])
+    n_codes = one_hot_clusterings(heads) if heads and n_rows >= FEW_ROWS else None
     if n_codes is not None:
         doubts.append(RoleNote("one-hot", tuple(members), {"n_codes": n_codes}))
     if table.head_is_all and n_rows < len(members) and len(members) >= FEW_ROWS:

@@ -39,6 +39,7 @@ from quorate.reporting.plain_values import (
 )
 from quorate.reporting.sentences import found_clusters, member_sentences
 from quorate.row_similarity import mean_coassociation
+from quorate.soft_ensemble import SoftEnsemble
 
 Clustering = tuple[str, Ints, list[str]]
 """A clustering of the rows: its title, the code of each row (-1: none), and the names of its clusters."""
@@ -179,7 +180,8 @@ def python_code(bench: Workbench, query: Query, answer: Answer) -> str:
     """Return Python code that computes exactly this result."""
     ens = bench.ensemble
     noise = "" if ens.noise == "missing" else f", noise={ens.noise!r}"
-    lines = ["import quorate as qt", *bench.python.splitlines(), "", f"ens = qt.Ensemble(labels{noise})"]
+    created = "labels" if isinstance(ens, SoftEnsemble) else f"qt.Ensemble(labels{noise})"
+    lines = ["import quorate as qt", *bench.python.splitlines(), "", f"ens = {created}"]
     # The code names members only if some are disabled.
     if len(query.members) < ens.n_members:
         lines.append(f"ens = ens.select({list(query.members)!r})")

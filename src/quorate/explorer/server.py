@@ -431,12 +431,13 @@ def _selection(bench: Workbench, data: Any, job: Job) -> bytes:
 
 
 def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
-    """Return the labels of all rows as a table, CSV or Parquet."""
-    fields, _, answer = _with_answer(bench, data, job, "format")
+    """Return the labels of all rows as a table, CSV or Parquet; at a required agreement also those of the core."""
+    fields, query, answer = _with_answer(bench, data, job, "format", "core")
     kind = fields.get("format", "csv")
     if kind not in ("csv", "parquet"):
         raise InputError("must be csv or parquet.", code="choice", parameter="format")
     from quorate.columns.column_roles import ANSWER_COLUMNS
+    from quorate.tables.combining import CORE_COLUMN
     from quorate.tables.io import quote_name, write_table
 
     name = bench.id_name or "row"
@@ -448,8 +449,11 @@ def _labels(bench: Workbench, data: Any, job: Job) -> tuple[bytes, str]:
             "row": ids,
             **{column: np.round(values, 6) for column, values in zip(ANSWER_COLUMNS, of_rows, strict=True)},
         }
+        in_core = _in_core(bench, query, answer, fields, job)
+        if in_core is not None:
+            columns[CORE_COLUMN] = np.where(in_core[answer.row_pattern], answer.row_labels, -1)
         connection.register("labels", columns)
-        relation = connection.sql(f"SELECT row AS {quote_name(name)}, {', '.join(ANSWER_COLUMNS)} FROM labels")
+        relation = connection.sql(f"SELECT row AS {quote_name(name)}, * EXCLUDE (row) FROM labels")
         path = Path(folder) / f"labels.{kind}"
         write_table(relation, path)
         return path.read_bytes(), "text/csv" if kind == "csv" else "application/vnd.apache.parquet"

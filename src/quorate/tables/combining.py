@@ -6,7 +6,7 @@ blocks. The answer of each pattern is then joined to its rows, which never leave
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from quorate.columns.column_messages import answer_exists
 from quorate.columns.column_roles import ANSWER_COLUMNS, ColumnRequest, ColumnRoles, FrameColumns, label_roles
 from quorate.ensemble import Ensemble, from_counted_labels
 from quorate.errors import MemoryLimitError, Setting
-from quorate.labels import Noise, frame_vectors
+from quorate.labels import CountedLabels, Noise, frame_vectors
 from quorate.row_similarity import group_sizes
+from quorate.soft_ensemble import SoftEnsemble, from_counted_memberships, memberships_of_columns
 from quorate.tables.counted_table import CountedTable, StoredPartition
 from quorate.tables.engines.frame_engine import OpenFrame, count_labels, open_frame
 from quorate.tables.engines.memory_engine import with_columns
@@ -149,7 +150,7 @@ def combine_table(
     names = answer_names(n_clusters, with_confidence=with_confidence) + tuple(map(layer_name, layers))
     names += () if core is None else (CORE_COLUMN,)
     refuse_answers(table.path, columns.keep, names)
-    counted = CountedTable(table, columns.members, columns.truth, noise)
+    counted = CountedTable(table, columns.members, columns.truth, noise, columns.soft)
     if not columns.listed:
         counted.refuse_features()
     available = available_memory()
@@ -162,6 +163,7 @@ def combine_table(
         counted.store(answers | _layer_columns(fitted, layers) | in_core)
         return TableConsensus(counted, columns, fitted.ensemble_, names, fitted, earlier)
     # Results that need all patterns are refused with the reason.
+    whole = "soft members" if columns.soft else whole
     whole = "core=" if core is not None else "layers=" if layers else whole
     whole = "several numbers of clusters" if len(n_clusters) > 1 else "like=" if like is not None else whole
     if whole is not None:
@@ -302,6 +304,7 @@ def consensus_file(
     force: bool = False,
     memory_limit: int | float | str | None = None,
     threads: int | None = None,
+    soft: Mapping[str, Sequence[str]] | None = None,
     **params: Any,
 ) -> FileConsensus:
     """Combine the clusterings in some columns of a file, and write its rows with the answer in four more columns.
@@ -344,6 +347,9 @@ def consensus_file(
         Memory limit, such as "2GB". Default: 800 MB for DuckDB, and for patterns what the machine has available.
     threads : int, optional
         Number of DuckDB's threads. Default: all cores.
+    soft : mapping of str to sequence of str, optional
+        Soft members: a name, and its columns of memberships (names or patterns such as "gmm_*"), which sum to 1 in
+        every row. See `SoftEnsemble` for the methods that use them.
     **params
         Parameters of the method.
 
@@ -371,7 +377,7 @@ def consensus_file(
     limits: Any = {"memory_limit": memory_limit, "threads": threads}
     with open_limited(path, format=format, sheet=sheet, **text, **limits) as table:
         # The answer is joined to all rows, so that no column of row IDs is needed.
-        columns = label_roles(table, resolve(table, ColumnRequest(members)), find_id=False)
+        columns = label_roles(table, resolve(table, ColumnRequest(members, soft=soft or {})), find_id=False)
         columns.warn()
         kept_columns = table.columns if keep is None else tuple(resolve(table, ColumnRequest(keep=keep)).keep)
         result = combine_table(table, replace(columns, truth=None, keep=kept_columns), estimator, noise=noise)
@@ -394,7 +400,13 @@ def consensus_file(
 # Frames -------------------------------------------------------------------------------------------------------------
 
 
-def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noise: Noise = "missing") -> Ensemble:
+def ensemble_from_frame(
+    frame: Any,
+    members: Sequence[str] | None = None,
+    *,
+    noise: Noise = "missing",
+    soft: Mapping[str, Sequence[str]] | None = None,
+) -> Ensemble:
     """Return the ensemble of some columns of a frame of any engine.
 
     The rows of a lazy frame stay with their engine, which counts the patterns; only those are collected. So `has_rows`
@@ -408,6 +420,9 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
         the columns with another role.
     noise : {"missing", "cluster", "singletons"}, default "missing"
         How negative integer labels are treated, as in `Ensemble`; "singletons" needs a frame in memory.
+    soft : mapping of str to sequence of str, optional
+        Soft members: a name, and its columns of memberships, which sum to 1 in every row. The result is a
+        `SoftEnsemble`.
 
     Examples
     --------
@@ -419,10 +434,10 @@ def ensemble_from_frame(frame: Any, members: Sequence[str] | None = None, *, noi
     """
     check_choice("noise", noise, ("missing", "cluster", "singletons"))
     opened = open_frame(frame)
-    columns = _frame_members(opened, members)
+    roles = _frame_roles(opened, members, soft)
     if opened.in_memory:
-        return _ensemble_in_memory(opened, columns, noise)
-    return from_counted_labels(count_labels(opened, columns)[0], noise=noise)[0]
+        return _ensemble_in_memory(opened, roles, noise)
+    return _counted_ensemble(count_labels(opened, roles.cells)[0], roles, noise)[0]
 
 
 def consensus_frame(
@@ -432,6 +447,7 @@ def consensus_frame(
     method: str = AUTO,
     *,
     noise: Noise = "missing",
+    soft: Mapping[str, Sequence[str]] | None = None,
     **params: Any,
 ) -> Any:
     """Combine the clusterings in some columns of a frame, and return the frame with the answer in four more columns.
@@ -451,6 +467,9 @@ def consensus_frame(
         A name from `methods()`, or "auto" as in `consensus`.
     noise : {"missing", "cluster", "singletons"}, default "missing"
         How negative integer labels are treated, as in `Ensemble`; "singletons" needs a frame in memory.
+    soft : mapping of str to sequence of str, optional
+        Soft members: a name, and its columns of memberships, which sum to 1 in every row. See `SoftEnsemble` for the
+        methods that use them.
     **params
         Parameters of the method.
 
@@ -473,33 +492,51 @@ def consensus_frame(
     """
     check_choice("noise", noise, ("missing", "cluster", "singletons"))
     opened = open_frame(frame)
-    columns = _frame_members(opened, members)
+    roles = _frame_roles(opened, members, soft)
     refuse_answers("the frame", opened.columns)
     estimator = make_method(method, n_clusters, params)
     # In memory: the pattern of each row is known, and no join is necessary.
     if opened.in_memory:
-        ens = _ensemble_in_memory(opened, columns, noise)
+        ens = _ensemble_in_memory(opened, roles, noise)
         answers = answer_columns(fit_best(estimator, ens))
         on_rows = {name: answer[ens.row_pattern] for name, answer in answers.items()}
         return opened.result(with_columns(opened.native, on_rows))
     # Elsewhere the engine counts, and joins the answer by the cells of each line.
-    counted, lines = count_labels(opened, columns)
-    ens, line_pattern = from_counted_labels(counted, noise=noise)
+    counted, lines = count_labels(opened, roles.cells)
+    ens, line_pattern = _counted_ensemble(counted, roles, noise)
     answers = answer_columns(fit_best(estimator, ens))
     on_lines = {name: answer[line_pattern] for name, answer in answers.items()}
-    return opened.result(opened.engine.join(opened.native, lines, columns, on_lines))
+    return opened.result(opened.engine.join(opened.native, lines, roles.cells, on_lines))
 
 
-def _frame_members(opened: OpenFrame, members: Sequence[str] | None) -> tuple[str, ...]:
+def _frame_roles(
+    opened: OpenFrame, members: Sequence[str] | None, soft: Mapping[str, Sequence[str]] | None
+) -> ColumnRoles:
     """Return the columns of a frame that are members, with warnings if they were chosen."""
-    roles = label_roles(FrameColumns(opened.frame), ColumnRequest(members), find_id=False)
+    roles = label_roles(FrameColumns(opened.frame), ColumnRequest(members, soft=soft or {}), find_id=False)
     roles.warn()
-    return roles.members
+    return roles
 
 
-def _ensemble_in_memory(opened: OpenFrame, members: Sequence[str], noise: Noise) -> Ensemble:
+def _ensemble_in_memory(opened: OpenFrame, roles: ColumnRoles, noise: Noise) -> Ensemble:
     """Return the ensemble of some columns of a frame in memory."""
     import narwhals as nw
 
-    vectors = frame_vectors(opened.frame.select(*(nw.col(name) for name in members)))
-    return Ensemble(vectors, names=members, noise=noise)
+    vectors = frame_vectors(opened.frame.select(*(nw.col(name) for name in roles.members))) if roles.members else []
+    if not roles.soft:
+        return Ensemble(vectors, names=roles.members, noise=noise)
+    memberships = {name: opened.frame.select(*map(nw.col, columns)) for name, columns in roles.soft.items()}
+    return SoftEnsemble(dict(zip(roles.members, vectors, strict=True)) | memberships, noise=noise)
+
+
+def _counted_ensemble(counted: CountedLabels, roles: ColumnRoles, noise: Noise) -> tuple[Ensemble, NDArray[np.int32]]:
+    """Return the ensemble of the lines that an engine counted, and the pattern of each line."""
+    if not roles.soft:
+        return from_counted_labels(counted, noise=noise)
+    vectors = dict(zip(counted.names, counted.vectors, strict=True))
+    memberships = {
+        name: memberships_of_columns({column: vectors[column] for column in columns}, name, lambda _: "a row")
+        for name, columns in roles.soft.items()
+    }
+    labels = replace(counted, names=roles.members, vectors=[vectors[name] for name in roles.members])
+    return from_counted_memberships(labels, memberships, noise=noise)

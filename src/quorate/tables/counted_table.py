@@ -6,8 +6,8 @@ built, and one join adds an answer to the rows in their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,11 @@ from quorate._runtime.memory import labels_memory, require_memory
 from quorate._utils.array_types import Ints
 from quorate.analysis.compare import EarlierPartition
 from quorate.columns.column_heuristics import ColumnSummary
-from quorate.columns.column_roles import refuse_features
+from quorate.columns.column_roles import refuse_features, soft_columns
 from quorate.ensemble import Ensemble, from_counted_labels
 from quorate.errors import InputError, Setting
 from quorate.labels import CountedLabels, Noise
+from quorate.soft_ensemble import Memberships, from_counted_memberships, invalid_memberships, memberships_of_columns
 from quorate.tables.io import ROW, LabelTable, explained, quote_name
 from quorate.tables.io.label_table import no_rows
 
@@ -43,6 +44,38 @@ class StoredPartition:
     ids: NDArray[Any] | None = None
 
 
+def read_memberships(
+    table: LabelTable,
+    soft: Mapping[str, Sequence[str]],
+    vectors: Sequence[NDArray[Any]],
+    row_number: Callable[[int], int],
+) -> dict[str, Memberships]:
+    """Return the clusters and memberships of each soft member.
+
+    Parameters
+    ----------
+    table : LabelTable
+    soft : mapping of str to sequence of str
+        The columns of each soft member.
+    vectors : sequence of array
+        The cells of all these columns as numbers.
+    row_number : function
+        Returns the row in the file, from 0, of a position in the vectors, for messages.
+    """
+    columns_of = dict(zip(soft_columns(soft), vectors, strict=True))
+    memberships = {}
+    for name, columns in soft.items():
+        # Text became NULL, which would be taken for a missing membership.
+        text = [column for column in columns if not table.is_numeric(column)]
+        if text:
+            raise invalid_memberships(f"must be numbers; column {text[0]!r} of {table.path} has other values")
+        own = {column: columns_of[column] for column in columns}
+        memberships[name] = memberships_of_columns(
+            own, name, lambda position: f"row {row_number(position) + 1} of {table.path}"
+        )
+    return memberships
+
+
 @dataclass
 class CountedTable:
     """The members of a table, and its known classes if there are any."""
@@ -51,11 +84,18 @@ class CountedTable:
     members: Sequence[str]
     truth: str | None = None
     noise: Noise = "missing"
+    soft: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns of memberships of each soft member, by its name."""
+
+    @property
+    def cells(self) -> list[str]:
+        """The columns of all members: those of labels, then those of memberships."""
+        return [*self.members, *soft_columns(self.soft)]
 
     @cached_property
     def lines(self) -> LabelTable:
         """The distinct lines of the members' cells, as a table of the same connection."""
-        columns = tuple(replace(self.table.column(name), sql_name=f"k{j}") for j, name in enumerate(self.members))
+        columns = tuple(replace(self.table.column(name), sql_name=f"k{j}") for j, name in enumerate(self.cells))
         cells = ", ".join(f"{self.table.raw(column.name)} AS {column.sql_name}" for column in columns)
         source, counted = self.table.view, "count(*)"
         with explained(self.table.path):
@@ -92,13 +132,14 @@ class CountedTable:
     @property
     def bytes_needed(self) -> int:
         """Approximate memory of a consensus that holds all patterns."""
-        return labels_memory(self.n_lines, len(self.members))
+        return labels_memory(self.n_lines, len(self.cells))
 
     def refuse_features(self) -> None:
         """Refuse members in which more than half of all values differ, although the first rows do not."""
         summaries = {
             name: ColumnSummary(self.n_rows, 0, profile.n_distinct, profile.kind == "number")
             for name, profile in self.lines.profile.items()
+            if name in self.members
         }
         refuse_features(self.table.path, {name: summary for name, summary in summaries.items() if summary.is_diverse})
 
@@ -112,11 +153,25 @@ class CountedTable:
             "Raise the memory limit, or combine fewer members.",
         )
         # Lines keep their number in DuckDB, by which the answer is joined back.
-        labels = ", ".join(f"{lines.label(name)} AS m{j}" for j, name in enumerate(self.members))
-        fetched = lines.fetch(f"SELECT {labels}, n, rowid AS line FROM {LINES}")
+        values = [*map(lines.label, self.members), *map(lines.number, soft_columns(self.soft))]
+        selected = ", ".join(f"{value} AS m{j}" for j, value in enumerate(values))
+        fetched = lines.fetch(f"SELECT {selected}, n, rowid AS line FROM {LINES}")
         n, line = np.asarray(fetched.pop("n"), dtype=np.int64), np.asarray(fetched.pop("line"))
-        ens, pattern = from_counted_labels(CountedLabels(self.members, list(fetched.values()), n), noise=self.noise)
+        vectors = list(fetched.values())
+        labels = CountedLabels(self.members, vectors[: len(self.members)], n)
+        if not self.soft:
+            ens, pattern = from_counted_labels(labels, noise=self.noise)
+        else:
+            memberships = self._memberships(vectors[len(self.members) :], line)
+            ens, pattern = from_counted_memberships(labels, memberships, noise=self.noise)
         return ens, line, pattern.astype(np.int64)
+
+    def _memberships(self, vectors: Sequence[NDArray[Any]], line: Ints) -> dict[str, Memberships]:
+        def row_number(position: int) -> int:
+            query = f"SELECT min(t.{ROW}) AS first FROM {self.rows_with(LINES)} WHERE a.rowid = {line[position]}"
+            return int(self.table.fetch(query)["first"][0])
+
+        return read_memberships(self.lines, self.soft, vectors, row_number)
 
     @property
     def ensemble(self) -> Ensemble:
@@ -202,12 +257,12 @@ class CountedTable:
     def _same(self, left: str, right: str) -> str:
         """Return the condition that two lines have the same cells, missing ones included."""
         # NULL equals NULL here: missing labels are part of a line.
-        return " AND ".join(f"{left}.k{j} IS NOT DISTINCT FROM {right}.k{j}" for j in range(len(self.members)))
+        return " AND ".join(f"{left}.k{j} IS NOT DISTINCT FROM {right}.k{j}" for j in range(len(self.cells)))
 
     def rows_with(self, answers: str, numbered: bool = True) -> str:
         """Return the rows, numbered in their order, joined with a table of answers by their cells."""
         same = " AND ".join(
-            f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.members)
+            f"t.{self.table.raw(name)} IS NOT DISTINCT FROM a.k{j}" for j, name in enumerate(self.cells)
         )
         return f"{self.table.numbered if numbered else self.table.view} t LEFT JOIN {answers} a ON {same}"
 
@@ -241,7 +296,7 @@ class CountedTable:
         kept_columns = ""
         for name in keep:
             cells = replace(self.table.column(name), alias="t")
-            cell = self.lines.label(name, cells) if typed and name in self.members else cells.raw
+            cell = self.lines.label(name, cells) if typed and name in self.cells else cells.raw
             kept_columns += f"{cell} AS {quote_name(name)}, "
         named = ", ".join(f"a.a{i} AS {quote_name(name)}" for i, name in enumerate(names))
         order = f" ORDER BY t.{ROW}" if keep_order else ""

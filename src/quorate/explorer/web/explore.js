@@ -372,6 +372,7 @@ function requireAgreement(required) {
   state.offset = 0;
   writeAddress();
   drawCoreNow();
+  drawExport();
 }
 
 // Comparison of two results.
@@ -453,15 +454,15 @@ function drawSelection() {
 
 // Export.
 function drawExport() {
-  const now = shown.answer;
-  byId("python").textContent = now.python;
+  const now = shown.answer, core = state.core;
+  byId("python").textContent = now.python + (core === null ? "" : `\nqt.core(result, ${core}).labels`);
   byId("command-box").hidden = !now.command;
-  byId("command").textContent = now.command || "";
+  byId("command").textContent = now.command ? now.command + (core === null ? "" : ` --core ${core}`) : "";
   byId("address-box").hidden = !pageAddress();
   byId("address").textContent = pageAddress();
 }
 async function saveLabels(format) {
-  await get("labels", withQuery({ format }), (blob) => saveFile(`consensus_${shown.answer.k}.${format}`, blob, blob.type));
+  await get("labels", withQuery({ format, core: state.core }), (blob) => saveFile(`consensus_${shown.answer.k}.${format}`, blob, blob.type));
 }
 async function saveFigure(kind) {
   const box = byId(byId("figure").value);
@@ -518,7 +519,7 @@ function listen() {
   on("core", "input", (event) => requireAgreement(Number(event.target.value) / 100));
   on("layer-ks", "change", (event) => { state.layers = event.target.value.trim(); writeAddress(); getLayers(); });
   on("core-rows", "click", () => { requireAgreement(state.core ?? 0.9); go("rows"); });
-  on("core-chip", "click", () => { state.core = null; state.offset = 0; writeAddress(); followTab(); });
+  on("core-chip", "click", () => { state.core = null; state.offset = 0; writeAddress(); drawExport(); followTab(); });
   on("combine-groups", "click", () => getCamps(true));
   on("cancel", "click", cancelAll);
   const tabs = [...document.querySelectorAll("[data-tab]")];

@@ -308,7 +308,8 @@ def resolve(table: LabelTable, request: ColumnRequest) -> ColumnRequest:
     for name in (request.id, request.truth):
         if name is not None:
             table.column(name)
-    return replace(request, members=members, keep=match_columns(table, request.keep))
+    soft = {name: match_columns(table, columns) for name, columns in request.soft.items()}
+    return replace(request, members=members, keep=match_columns(table, request.keep), soft=soft)
 
 
 def match_columns(table: LabelTable, names: Sequence[str]) -> list[str]:

@@ -401,3 +401,14 @@ def test_a_column_of_features_is_refused_on_any_engine():
 def test_a_number_in_the_place_of_the_members_is_explained():
     with raises("column-list"):
         qt.consensus_frame(pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}), 2)
+
+
+@pytest.mark.parametrize("work", [qt.consensus_frame, qt.cluster_frame])
+def test_frames_without_columns_or_with_levels_of_names_are_refused(work):
+    """The first ended in an IndexError, the second in an AttributeError or in joined names."""
+    levels = pd.MultiIndex.from_tuples([("x", "a"), ("x", "b"), ("y", "c")])
+    for native in (pd.DataFrame(), pl.DataFrame(), pl.LazyFrame(), pa.table({})):
+        with raises("no-columns"):
+            work(native, n_clusters=2)
+    with raises("column-levels"):
+        work(pd.DataFrame(np.arange(12).reshape(4, 3) // 6, columns=levels), n_clusters=2)

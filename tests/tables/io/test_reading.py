@@ -523,3 +523,12 @@ def test_an_output_that_is_not_a_path(tmp_path):
     (tmp_path / "labels.csv").write_text("a,b\n" + "0,0\n1,1\n" * 10)
     with raises("output-path"):
         qt.consensus_file(tmp_path / "labels.csv", 3)
+
+
+def test_links_to_nothing_and_names_that_are_too_long(tmp_path):
+    """The name of a link was suggested for itself; a long name ended in an OSError."""
+    (tmp_path / "link.csv").symlink_to("nothing.csv")
+    for name in ("link.csv", "a" * 300 + ".csv"):
+        with raises("no-file") as caught:
+            qt.consensus_file(tmp_path / name, tmp_path / "out.csv")
+        assert "Did you mean" not in str(caught.value)

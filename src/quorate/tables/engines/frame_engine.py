@@ -115,7 +115,18 @@ def open_frame(frame: Any) -> OpenFrame:
             parameter="frame",
             hint="Pass arrays and lists of labels to `consensus`, and an array of features to `cluster_frame`.",
         )
-    return OpenFrame(opened, wrapped=opened is frame)
+    result = OpenFrame(opened, wrapped=opened is frame)
+    n_levels = getattr(result.native.columns, "nlevels", 1) if result.in_memory else 1  # several in pandas only
+    if n_levels > 1:
+        raise InputError(
+            f"has column names of {n_levels} levels.",
+            code="column-levels",
+            parameter="frame",
+            hint='Join them first: frame.columns = ["_".join(map(str, levels)) for levels in frame.columns].',
+        )
+    if not result.columns:
+        raise InputError("has no columns.", code="no-columns", parameter="frame", hint="Pass a frame with columns.")
+    return result
 
 
 def count_labels(opened: OpenFrame, members: Sequence[str]) -> tuple[CountedLabels, Any]:

@@ -198,13 +198,14 @@ def find_files(path: str | Path) -> list[Path]:
     target = Path(path)
     if _URL.match(str(path)):
         raise InputError(f"{path} is a URL.", code="url", hint="Download the file first and pass its path.")
-    if target.is_dir():
+    # Not Path.is_dir and Path.exists, which raise errors for names that are too long.
+    if os.path.isdir(target):
         # Folders are read with all their subfolders, as partitioned tables are written.
         inside = (Path(folder) / name for folder, _, names in os.walk(target) for name in names)
         files = sorted(file for file in inside if file.suffix in FORMATS["parquet"] and file.is_file())
         if not files:
             raise InputError(f"{path} is a folder without Parquet files.", code="no-files", hint="Pass a file in it.")
-    elif not target.exists() and is_glob(str(path)):
+    elif not os.path.exists(target) and is_glob(str(path)):
         # Sorted, so that rows have the same order in every run.
         files = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
         if not files:
@@ -218,9 +219,10 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # two letters at least: drives 
 
 
 def _check_input(path: Path) -> Path:
-    if not path.exists():
+    if not os.path.exists(path):
         # A similar name in the same folder is probably meant.
-        near = difflib.get_close_matches(path.name, _names_in(path.parent), n=1, cutoff=0.75)
+        others = [name for name in _names_in(path.parent) if name != path.name]  # itself: a link to nothing
+        near = difflib.get_close_matches(path.name, others, n=1, cutoff=0.75)
         raise InputError(
             f"There is no file {path}.",
             code="no-file",

@@ -3,8 +3,10 @@
 import csv
 import json
 
+import pandas as pd
 import pytest
 
+import quorate as qt
 from quorate.cli import main
 
 
@@ -172,3 +174,28 @@ def test_combine_prints_groups_of_members(tmp_path, capsys):
     assert "The members fall into two groups: 4 support 2 clusters, 3 support 4 clusters that split" in printed
     assert main(["weigh", str(labels)]) == 0
     assert "groups of 4 and 3" in " ".join(capsys.readouterr().out.split())
+
+
+def test_columns_of_different_names_are_compared(tmp_path, capsys):
+    frame = pd.DataFrame({"id": range(8), "type, old": list("BBBTTTTN"), "cluster": [0, 0, 0, 1, 1, 2, 2, 2]})
+    path = str(tmp_path / "types.csv")
+    frame.to_csv(path, index=False)
+    assert main(["compare", path, path, "--label", '"type, old",cluster', "--json"]) == 0
+    pairs = [
+        (pair["first"], pair["second"], pair["relation"]) for pair in json.loads(capsys.readouterr().out)["matches"]
+    ]
+    expected = qt.match(frame["type, old"], frame["cluster"])
+    assert pairs == [(pair.first, pair.second, pair.relation) for pair in expected]
+    assert qt.compare(frame, frame, label=["type, old", "cluster"], id="id").ari < 1
+    assert main(["compare", path, path, "--label", "a,b,c"]) == 2
+    assert "--label must be one column" in capsys.readouterr().err
+
+
+def test_an_earlier_result_needs_a_column_of_its_clusters(february, tmp_path, capsys):
+    earlier = tmp_path / "segments.csv"
+    pd.DataFrame({"id": range(3), "segment": range(3)}).to_csv(earlier, index=False)
+    assert main(["combine", february[0], "--like", str(earlier)]) == 2
+    printed = capsys.readouterr().err
+    assert "no column 'consensus'" in printed
+    assert "Rename" in printed
+    assert "--set" not in printed

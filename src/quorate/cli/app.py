@@ -201,6 +201,7 @@ def evaluate(
     epilog=_examples(
         "quorate compare january.csv february.csv --id customer",
         "quorate compare old.parquet new.parquet --label segment --json",
+        "quorate compare labels.csv labels.csv --label analyst,kmeans   (two columns of one table)",
     )
 )
 @opt.reads_table
@@ -208,7 +209,10 @@ def compare(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Table with the earlier clusters.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Table with the later clusters.")],
     label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of cluster labels in both. Default: consensus.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of cluster labels, or those of OLD and NEW: a,b. Default: consensus."
+        ),
     ] = None,
     id: opt.Id = None,
     quiet: opt.Quiet = False,

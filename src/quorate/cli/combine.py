@@ -126,7 +126,7 @@ def _earlier(request: Request, columns: ColumnRoles) -> StoredPartition | None:
     if request.like is None:
         return None
     with open_table(request.like) as opened:
-        old = read_partition(opened, id=columns.id)
+        old = read_partition(opened, id=columns.id, hint="Rename the column of cluster labels to consensus.")
     integer_labels("like", old.labels)
     return old
 

@@ -37,6 +37,17 @@ def test_two_planted_camps_are_found(sizes):
     assert len(groups.differences[0].split) == 2
 
 
+def test_single_members_between_two_camps_do_not_hide_them():
+    random = np.random.default_rng(3)
+    for n_between in (1, 2) * 5:
+        coarse, fine = nested_classes(random, 500)
+        between = np.where(coarse == 0, fine, coarse + 2)
+        members = [noisy(random, coarse, 0.1) for _ in range(11)] + [noisy(random, fine, 0.1) for _ in range(8)]
+        groups = qt.camps(members + [noisy(random, between, 0.1) for _ in range(n_between)])
+        planted = [camp.members[camp.members < 19].tolist() for camp in groups.camps]
+        assert sorted(planted) == [list(range(11)), list(range(11, 19))]
+
+
 def test_members_of_one_opinion_are_one_camp():
     random = np.random.default_rng(1)
     for _ in range(20):

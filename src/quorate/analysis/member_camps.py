@@ -1,9 +1,10 @@
 """Do the members share one opinion? Camps of members that agree with each other more than with the rest.
 
 A mean agreement hides that members may support different partitions: twelve of three clusters, eight of seven. Members
-are grouped by average link on 1 - AMI. A grouping counts only if (almost) every member is clearly nearer to its own
-camp than to any other: members whose resolution varies gradually, such as k-means with random k, form one camp. Runs
-of k-means that end in a few local optima are camps: they support different partitions.
+are grouped by average link on 1 - AMI. A grouping counts only if most members are clearly nearer to their own camp than
+to any other, and about equally so: members whose resolution varies gradually, such as k-means with random k, form one
+camp. A few members may lie between camps. Runs of k-means that end in a few local optima are camps: they support
+different partitions.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from quorate.reliability import agreement, ratio, shared_information
 _FEWEST_MEMBERS = 2
 _SMALLEST_SHARE = 0.15  # of the members, for a camp of its own
 _CLEAR = 0.08  # silhouette width that all but a few members must reach
-_GAP = 1.4  # and how much nearer its own camp must be, in standard deviations of the distances within camps
-_FEW = 0.02  # share of the members that may lie between camps
+_GAP = 1.4  # and how much nearer their own camp must be, in standard deviations of the distances within camps
+_EVEN = 0.8  # and compared with the median member: gaps differ where members vary gradually
+_FEW = 0.12  # share of the members that may lie between camps
 _NO_SPREAD = 1e-3  # keeps the gap finite where the members of each camp are copies
 _OUTLIER = 0.1  # AMI with the nearest member below which a member belongs to no camp
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
@@ -206,7 +208,8 @@ def _grouping(ami: Floats) -> tuple[Ints, float]:
         own, nearest = _mean_distances(distance, groups)
         widths = ratio(nearest - own, np.maximum(own, nearest))
         gaps = (nearest - own) / max(_spread_within(distance, groups), _NO_SPREAD)
-        is_clear = np.quantile(widths, _FEW) >= _CLEAR and np.quantile(gaps, _FEW) >= _GAP
+        least_gap = max(_GAP, _EVEN * float(np.median(gaps)))
+        is_clear = np.quantile(widths, _FEW) >= _CLEAR and np.quantile(gaps, _FEW) >= least_gap
         if is_clear and not widths.mean() <= best_width:
             best, best_width = groups, float(widths.mean())
     return best, best_width

@@ -30,9 +30,26 @@ def cut(k):
 def test_features_that_set_a_cluster_apart():
     view = view_features(rows_of(SQUARE, [0, 0, 1, 1]), [cut(2)])
     # x is 0 and 10 in halves: mean 5, deviation 5; the means differ by 10 = 2 deviations
-    assert view["distinctive"]["2"][0][0] == {"feature": 0, "difference": -2.0, "inside": 0.0, "outside": 10.0}
-    assert view["distinctive"]["2"][1][0] == {"feature": 0, "difference": 2.0, "inside": 10.0, "outside": 0.0}
+    assert view["distinctive"]["2"][0][0] == {
+        "feature": 0, "difference": -2.0, "inside": 0.0, "outside": 10.0, "text": "x = 10: 0% (others 100%)",
+    }  # fmt: skip
+    assert view["distinctive"]["2"][1][0] == {
+        "feature": 0, "difference": 2.0, "inside": 10.0, "outside": 0.0, "text": "x = 10: 100% (others 0%)",
+    }  # fmt: skip
     assert [one["feature"] for one in view["distinctive"]["2"][0]] == [0, 1]
+
+
+def test_the_page_names_clusters_that_one_column_separates(tmp_path):
+    random = np.random.default_rng(0)
+    yes = np.repeat([0, 1], 100)
+    frame = pd.DataFrame({"x": random.normal(size=200), "y": random.normal(size=200), "yes": yes})
+    fitted = qt.ConsensusClustering(2).fit(frame)
+    (split,) = fitted.distinctive_features_.splits
+    assert split.name == "yes"
+    with open_browser() as browser, Page(browser) as page:
+        page.open(qt.report(fitted, tmp_path / "report.html"))
+        page.page.wait_for_selector("html[data-drawn=true]")
+        assert page.run("document.getElementById('feature-splits').textContent") == split.sentence
 
 
 def test_principal_components_are_named_with_their_share_of_variance():

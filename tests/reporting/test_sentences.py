@@ -9,7 +9,13 @@ import pytest
 import quorate as qt
 from quorate.cli import main
 from quorate.reporting import render_report, summarize
-from quorate.reporting.sentences import evidence_sentence, headline, member_sentences, outlook_sentences
+from quorate.reporting.sentences import (
+    candidate_sentence,
+    evidence_sentence,
+    headline,
+    member_sentences,
+    outlook_sentences,
+)
 from quorate.tables import combining
 
 
@@ -167,3 +173,16 @@ def test_members_that_agree_in_part_are_named():
         "4 of 5 members agree only partly with the others.",
     ]
     assert words("reliable", "reliable") == ["No member is an outlier."]
+
+
+def candidate(method, agreement, n_clusters=3, *, chosen=False):
+    return {"method": method, "agreement": agreement, "n_clusters": n_clusters, "chosen": chosen}
+
+
+def test_the_choice_of_the_default_is_not_called_best_in_a_near_tie():
+    tied = candidate_sentence([candidate("lwgp", 0.8957, chosen=True), candidate("mixture", 0.8962)])
+    assert tied.startswith("The results of lwgp and mixture agree equally well with the members; that of lwgp is taken")
+    better = candidate_sentence([candidate("mixture", 0.9, chosen=True), candidate("lwgp", 0.89)])
+    assert better.startswith("The result of mixture agrees best with the members (")
+    fewer = candidate_sentence([candidate("lwgp", 0.6, chosen=True), candidate("mixture", 0.7, 2)])
+    assert fewer.startswith("The result of lwgp is taken; mixture found fewer clusters (")

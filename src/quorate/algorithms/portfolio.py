@@ -25,7 +25,7 @@ from quorate.row_similarity import shared_rows
 
 _LEAST_WEIGHT = 1e-12
 _THETA = 0.8  # of LWGP; docs/trust.md says how it was chosen
-_NEAR_TIE = 0.001  # a difference of agreement that does not decide
+NEAR_TIE = 0.001  # a difference of agreement that does not decide
 _MAX_ROUNDS = 5  # of moves after the choice
 _WORTH_MOVING = 0.003  # the gain of mean agreement by which moves are kept
 # Enough for a comparison with the graph cut; the mixture model is to take about as long as that.
@@ -144,7 +144,7 @@ class PortfolioCuts:
         eligible = [method for method in solved if sizes[method] == max(sizes.values())]
         best = max(agreement[method] for method in eligible)
         # The first of nearly equal candidates, so that rounding does not switch methods.
-        chosen = next(method for method in eligible if agreement[method] >= best - _NEAR_TIE)
+        chosen = next(method for method in eligible if agreement[method] >= best - NEAR_TIE)
         candidates = tuple(
             CandidateAnswer(method, agreement[method], sizes[method], method == chosen, labels)
             for method, labels in solved.items()

@@ -40,6 +40,8 @@ from quorate.tables.io import STREAM, open_table, write_text
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
 _MEMBERS_SHOWN = 20
+_FEATURES_SHOWN, _SPLITS_SHOWN = 3, 3
+_LEAST_DIFFERENCE = 0.5  # standard deviations; smaller ones do not distinguish a cluster
 _CLUSTERS_SHOWN = 30
 _MOST_KS = 1000
 
@@ -274,7 +276,7 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         markup=False,
     )
     if summary["method"]["candidates"] and len(answer["clusters"]) > 1:  # candidates of one cluster do not differ
-        out.print(_candidate_line(summary["method"]["candidates"]), markup=False)
+        out.print(summary["method"]["choice"], markup=False)
     out.print(choice["explanation"], markup=False)
     print_structure(out, summary["structure"])
     if summary["reliability"]["sentence"]:
@@ -292,6 +294,8 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     for sentence in (*answer["outlook"]["sentences"], answer.get("confidence_sentence")):
         if sentence:
             out.print(sentence, markup=False)
+    if summary["features"] is not None and len(answer["clusters"]) > 1:
+        _print_features(out, answer, summary["features"])
     if answer["change"] is not None:
         out.print()
         print_change(out, answer["change"])
@@ -303,11 +307,18 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         out.print(sentence, markup=False)
 
 
-def _candidate_line(candidates: Sequence[dict[str, Any]]) -> str:
-    """Return the method that the default chose, with the agreement of all candidates with the members."""
-    chosen = next(candidate["method"] for candidate in candidates if candidate["chosen"])
-    listed = ", ".join(f"{candidate['method']} {candidate['agreement']:.3f}" for candidate in candidates)
-    return f"The result of {chosen} agrees best with the members (root mean square AMI: {listed})."
+def _print_features(out: Any, answer: dict[str, Any], features: dict[str, Any]) -> None:
+    """Print the features that distinguish the clusters, and which clusters a single feature separates."""
+    rows = []
+    for cluster, described in zip(answer["clusters"], features["distinctive"].get(str(answer["k"]), ()), strict=False):
+        texts = [one["text"] for one in described[:_FEATURES_SHOWN] if abs(one["difference"]) >= _LEAST_DIFFERENCE]
+        rows.append((cluster["id"], "; ".join(texts) or "none"))
+    if rows:
+        title = "Columns that distinguish the clusters (mean, or share of a value)"
+        out.print()
+        out.print(table(title, ("cluster", "columns"), rows[:_CLUSTERS_SHOWN]))
+    for sentence in features["splits"].get(str(answer["k"]), [])[:_SPLITS_SHOWN]:
+        out.print(sentence, markup=False)
 
 
 def print_structure(out: Any, structure: dict[str, Any]) -> None:

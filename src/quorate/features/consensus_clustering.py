@@ -15,6 +15,7 @@ from quorate._utils.checks import check_choice, check_integer
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.registry import AUTO, make_method
 from quorate.analysis.choose_k import Choice
+from quorate.analysis.distinctive_features import DistinctiveFeatures, distinctive_features
 from quorate.analysis.structure.feature_structure import Structure, structure_of, thinned
 from quorate.columns.column_heuristics import FEW_ROWS
 from quorate.ensemble import Ensemble
@@ -150,6 +151,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     structure_ : Structure
         Whether the rows form clusters at all, and which clusters are significantly separated, by the dip test
         (`structure`), on at most 10,000 rows.
+    distinctive_features_ : DistinctiveFeatures
+        The features in which each cluster differs most from all other rows, and clusters that differ almost only in one
+        feature, on at most 10,000 rows.
     fitted_hashes_ : ndarray of uint64
         After `fit_sample` only: hashes of the rows of the sample that the consensus was found on.
     examined_ : ndarray of shape (some rows, n_features)
@@ -316,7 +320,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.ensemble_, self.n_clusters_, self.ncai_ = consensus.ensemble_, consensus.n_clusters_, consensus.ncai_
         self.examined_, self._choice, self._clusterings = examined, choice, clusterings
         self._assigned = assigned
-        self.__dict__.pop("structure_", None)  # that of an earlier fit
+        for computed in ("structure_", "distinctive_features_"):  # those of an earlier fit
+            self.__dict__.pop(computed, None)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file (NPZ, arrays only), whole or not at all; `quorate.load` brings it back.
@@ -387,6 +392,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         members = Ensemble(list(Crew(tuple(self.members_), self._scaling).label(self.examined_)))
         return structure_of(self._scaled(self.examined_), self.consensus_, members if self.is_diverse else None)
+
+    @cached_property
+    def distinctive_features_(self) -> DistinctiveFeatures:
+        """The features that distinguish each cluster, and clusters that a single feature separates."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"feature_{j}" for j in range(self.examined_.shape[1])])
+        ens, pattern = self.ensemble_, thinned(self.consensus_.ensemble_.row_pattern)
+        weights = (ens.counts / ens.row_counts)[pattern]
+        labels = self.consensus_.pattern_labels_[pattern]
+        return distinctive_features(self.examined_, [str(name) for name in names], labels, self.n_clusters_, weights)
 
     def _fit_rows(self, n_rows: int, n_columns: int) -> int | None:
         """Return how many rows members are fitted on: all of them where some member could not label any others."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from quorate._utils.array_types import Bools, Floats, Ints
+from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import nearest_name
 from quorate.algorithms.base import ConsensusMethod
+from quorate.analysis.distinctive_features import DistinctiveFeature, distinctive_features, moments
 from quorate.analysis.structure.feature_structure import thinned
 from quorate.errors import InputError
 from quorate.features.consensus_clustering import ConsensusClustering
@@ -25,7 +25,6 @@ from quorate.reporting.fitted_input import Fitted, fitted_method
 _MOST_POINTS = 3000
 # About how many numbers a report holds about points: labels and confidences at each number of clusters.
 _CELLS = 40_000
-_MOST_FEATURES = 5
 
 LabelsAt = Callable[[Cut], tuple[Ints, Floats] | None]
 """Returns the labels and confidences of rows at a number of clusters, or None where they are not available."""
@@ -75,12 +74,15 @@ class FeatureRows:
         )
 
 
-def view_features(rows: FeatureRows, cuts: Sequence[Cut]) -> dict[str, Any]:
+def view_features(
+    rows: FeatureRows, cuts: Sequence[Cut], ids: Mapping[int, Sequence[int]] | None = None
+) -> dict[str, Any]:
     """Return, as plain values, sampled rows in the plane with their labels, and the features of each cluster.
 
-    The sample depends on the values and weights of the rows, not on their order.
+    `ids` are the ids of the clusters at each number of clusters, by default their positions. The sample depends on the
+    values and weights of the rows, not on their order.
     """
-    mean, deviation = _moments(rows.values, rows.weights)
+    mean, deviation = moments(rows.values, rows.weights)
     # Missing values are drawn at the mean.
     standard = np.nan_to_num((rows.values - mean) / np.where(deviation > 0, deviation, 1.0))
     # Labels and confidences at every k, and two coordinates, share a fixed number of cells.
@@ -93,6 +95,9 @@ def view_features(rows: FeatureRows, cuts: Sequence[Cut]) -> dict[str, Any]:
     else:
         points = rows.plane[chosen]
     labeled = {cut.n_clusters: labels for cut in cuts if (labels := rows.labels_at(cut)) is not None}
+    described = {
+        k: distinctive_features(rows.values, rows.names, labels, k, rows.weights) for k, (labels, _) in labeled.items()
+    }
     return {
         "axes": list(axes),
         "components": rows.plane is None,
@@ -104,8 +109,11 @@ def view_features(rows: FeatureRows, cuts: Sequence[Cut]) -> dict[str, Any]:
             str(k): np.rint(100 * confidence[chosen]).astype(int).tolist() for k, (_, confidence) in labeled.items()
         },
         "distinctive": {
-            str(k): _distinctive(standard, rows.weights, labels, k, mean, deviation)
-            for k, (labels, _) in labeled.items()
+            str(k): [_feature_values(cluster) for cluster in features.clusters] for k, features in described.items()
+        },
+        "splits": {
+            str(k): [split.sentence_about(ids[k] if ids else range(k)) for split in features.splits]
+            for k, features in described.items()
         },
     }
 
@@ -120,14 +128,6 @@ def choose_points(values: Floats, weights: Floats, most: int) -> Ints:
     # Weighted sampling without replacement (Efraimidis, Spirakis 2006), with hashes in place of random numbers.
     u = (hash_rows(values, 0).astype(np.float64) + 1.0) / 2.0**64
     return np.sort(np.argsort(ratio(-np.log(u), weights), kind="stable")[:most])
-
-
-def _moments(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of each column, without missing values."""
-    present = ~np.isnan(values)
-    total = weights @ present
-    mean = ratio(weights @ np.where(present, values, 0.0), total)
-    return mean, np.sqrt(ratio(weights @ np.where(present, values - mean, 0.0) ** 2, total))
 
 
 def principal_components(standard: Floats) -> tuple[Floats, Floats]:
@@ -149,40 +149,17 @@ def component_names(shares: Floats) -> tuple[str, str]:
     return f"PC1 ({shares[0]:.0%} of variance)", f"PC2 ({shares[1]:.0%} of variance)"
 
 
-def _distinctive(
-    standard: Floats, weights: Floats, labels: Ints, k: int, mean: Floats, deviation: Floats
-) -> list[list[dict[str, Any]]]:
-    """Return, for each cluster, the features in which its mean differs most from that of all other rows.
-
-    The difference is in standard deviations of the feature; `inside` and `outside` are the means on its own scale.
-    """
-    labeled: Bools = labels >= 0
-    shape = (k, len(labels))
-    member = sp.csr_array((weights[labeled], (labels[labeled], np.flatnonzero(labeled))), shape=shape)
-    sums, sizes = np.asarray(member @ standard), np.asarray(member.sum(axis=1))
-    all_sums, total = weights @ standard, weights.sum()
-    features: list[list[dict[str, Any]]] = []
-    for c in range(k):
-        # A cluster that holds all rows has nothing to be compared with.
-        if not 0 < sizes[c] < total:
-            features.append([])
-            continue
-        inside, outside = sums[c] / sizes[c], (all_sums - sums[c]) / (total - sizes[c])
-        # Rounded before ranking, so that ties keep the order of the features.
-        difference = np.round(inside - outside, 4)
-        order = np.argsort(-np.abs(difference), kind="stable")[:_MOST_FEATURES]
-        features.append(
-            [
-                {
-                    "feature": int(j),
-                    "difference": float(difference[j]),
-                    "inside": float(f"{inside[j] * deviation[j] + mean[j]:.6g}"),
-                    "outside": float(f"{outside[j] * deviation[j] + mean[j]:.6g}"),
-                }
-                for j in order
-            ]
-        )
-    return features
+def _feature_values(cluster: Sequence[DistinctiveFeature]) -> list[dict[str, Any]]:
+    return [
+        {
+            "feature": feature.position,
+            "difference": feature.difference,
+            "inside": feature.inside,
+            "outside": feature.outside,
+            "text": feature.text,
+        }
+        for feature in cluster
+    ]
 
 
 def features_of(fitted: Fitted, features: Any = None) -> FeatureRows | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from quorate.algorithms.portfolio import NEAR_TIE
 from quorate.analysis.choose_k import Choice
 from quorate.reporting.member_views import MemberRow
 
@@ -133,6 +134,22 @@ def copy_sentences(copies: Sequence[dict[str, Any]], *, given: bool = False) -> 
     """Return one sentence per family, near-identical or `given` by the caller: members and summed weight."""
     family = "one family" if given else "(nearly) identical"
     return [f"{listed(group['members'])} are {family}; their weights sum to {group['weight']:.0%}." for group in copies]
+
+
+def candidate_sentence(candidates: Sequence[dict[str, Any]]) -> str:
+    """Return which of the candidates of the default was taken and why, with their agreement with the members."""
+    chosen = next(candidate for candidate in candidates if candidate["chosen"])
+    comparable = [one for one in candidates if one["n_clusters"] == chosen["n_clusters"]]
+    tied = [one["method"] for one in comparable if abs(one["agreement"] - chosen["agreement"]) <= NEAR_TIE]
+    figures = ", ".join(f"{candidate['method']} {candidate['agreement']:.3f}" for candidate in candidates)
+    if len(tied) > 1:
+        finding = f"The results of {joined(tied)} agree equally well with the members; that of {tied[0]} is taken"
+    elif len(comparable) < len(candidates):
+        others = joined([one["method"] for one in candidates if one not in comparable])
+        finding = f"The result of {chosen['method']} is taken; {others} found fewer clusters"
+    else:
+        finding = f"The result of {chosen['method']} agrees best with the members"
+    return f"{finding} (root mean square AMI: {figures})."
 
 
 def camp_sentence(sizes: Sequence[int]) -> str:

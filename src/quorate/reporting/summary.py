@@ -46,11 +46,17 @@ from quorate.reporting.plain_values import (
 )
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
 from quorate.reporting.row_sample import embedded_rows, rows_that_fit, summarize_columns
-from quorate.reporting.sentences import choice_sentence, confidence_sentence, found_clusters, headline
+from quorate.reporting.sentences import (
+    candidate_sentence,
+    choice_sentence,
+    confidence_sentence,
+    found_clusters,
+    headline,
+)
 from quorate.row_similarity import shared_rows
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
-SUMMARY_VERSION = 6
+SUMMARY_VERSION = 7
 """Increases when a field of the summary changes its meaning, is removed, or is new and needed by the report."""
 
 _UNCERTAIN_SHOWN = 12
@@ -112,7 +118,11 @@ def summarize(
         "matrix": _matrix(fitted, sweep),
         "rows": embedded_rows(ens, sweep, facts),
         "skipped_columns": list(facts.too_many),
-        "features": None if origin.features is None else view_features(origin.features, sweep.cuts),
+        "features": None
+        if origin.features is None
+        else view_features(
+            origin.features, sweep.cuts, {cut.n_clusters: _cluster_ids(cut, origin) for cut in sweep.cuts}
+        ),
     }
     return {**summary, "headline": headline(summary)}
 
@@ -183,6 +193,7 @@ def _outline(
 ) -> dict[str, Any]:
     """Return the parts that every summary has; those that need all patterns are empty."""
     weights = np.array([row.weight for row in members])
+    candidates = candidate_values(method.candidates_) if isinstance(method, Portfolio) else []
     return {
         "schema": "quorate-summary",
         "version": SUMMARY_VERSION,
@@ -191,7 +202,8 @@ def _outline(
             "name": method.name,
             "citation": method.citation,
             "parameters": _parameters(method),
-            "candidates": candidate_values(method.candidates_) if isinstance(method, Portfolio) else [],
+            "candidates": candidates,
+            "choice": candidate_sentence(candidates) if candidates else None,
         },
         "members": [member_values(row) for row in members],
         "reliability": reliability_values(agreement, ens.names, weights),

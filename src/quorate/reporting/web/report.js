@@ -67,6 +67,7 @@ function drawFeatures() {
     drawPlane(byId("plane-clusters"), rows, { by: "cluster", cluster: state.cluster, pick });
     drawPlane(byId("plane-confidence"), rows, { by: "confidence", cluster: state.cluster, pick });
   } else byId("no-plane").textContent = `Labels of these rows are available only for the written result, ${many(S.choice.k, "cluster")}.`;
+  byId("feature-splits").textContent = (F.splits[state.k] || []).join(" ");
   const lines = clusters.flatMap((features, label) => features.map((one) => ({ ...one, label })));
   const most = Math.max(...lines.map((one) => Math.abs(one.difference)), 1e-9);
   drawDistinctive(byId("distinctive"), clusters, { names: F.names, most, cluster: state.cluster, pick });

@@ -181,7 +181,7 @@ def candidate(method, agreement, n_clusters=3, *, chosen=False):
 
 def test_the_choice_of_the_default_is_not_called_best_in_a_near_tie():
     tied = candidate_sentence([candidate("lwgp", 0.8957, chosen=True), candidate("mixture", 0.8962)])
-    assert tied.startswith("The results of lwgp and mixture agree equally well with the members; that of lwgp is taken")
+    assert tied.startswith("lwgp and mixture agree equally well with the members; the result of lwgp is taken (")
     better = candidate_sentence([candidate("mixture", 0.9, chosen=True), candidate("lwgp", 0.89)])
     assert better.startswith("The result of mixture agrees best with the members (")
     fewer = candidate_sentence([candidate("lwgp", 0.6, chosen=True), candidate("mixture", 0.7, 2)])

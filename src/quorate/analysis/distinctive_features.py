@@ -119,9 +119,9 @@ def distinctive_features(
     )
     centers = ratio(sums, counts)
     outside = ratio(weights @ standard - sums, weights @ present - counts)
-    known = (counts > 0) & (weights @ present - counts > 0)
+    comparable = (counts > 0) & (weights @ present - counts > 0)
     # Rounded before ranking, so that ties keep the order of the features.
-    difference = np.where(known, np.round(centers - outside, 4), 0.0)
+    difference = np.where(comparable, np.round(centers - outside, 4), 0.0)
     two_values = [_two_values(column) for column in values.T]
 
     def original(j: int, value: float) -> float:
@@ -139,7 +139,7 @@ def distinctive_features(
         )  # fmt: skip
 
     # A cluster that holds all rows has nothing to be compared with.
-    apart = known.any(axis=1)
+    apart = comparable.any(axis=1)
     splits = []
     # The means of two clusters differ by chance by as much as their variances let expect.
     noise = ratio(np.maximum(ratio(squares, counts) - centers**2, 0.0), counts)

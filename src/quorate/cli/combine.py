@@ -311,7 +311,11 @@ def _print_features(out: Any, answer: dict[str, Any], features: dict[str, Any]) 
     """Print the features that distinguish the clusters, and which clusters a single feature separates."""
     rows = []
     for cluster, described in zip(answer["clusters"], features["distinctive"].get(str(answer["k"]), ()), strict=False):
-        texts = [one["text"] for one in described[:_FEATURES_SHOWN] if abs(one["difference"]) >= _LEAST_DIFFERENCE]
+        texts = [
+            feature["text"]
+            for feature in described[:_FEATURES_SHOWN]
+            if abs(feature["difference"]) >= _LEAST_DIFFERENCE
+        ]
         rows.append((cluster["id"], "; ".join(texts) or "none"))
     if rows:
         title = "Columns that distinguish the clusters (mean, or share of a value)"

@@ -139,13 +139,13 @@ def copy_sentences(copies: Sequence[dict[str, Any]], *, given: bool = False) -> 
 def candidate_sentence(candidates: Sequence[dict[str, Any]]) -> str:
     """Return which of the candidates of the default was taken and why, with their agreement with the members."""
     chosen = next(candidate for candidate in candidates if candidate["chosen"])
-    comparable = [one for one in candidates if one["n_clusters"] == chosen["n_clusters"]]
-    tied = [one["method"] for one in comparable if abs(one["agreement"] - chosen["agreement"]) <= NEAR_TIE]
+    comparable = [other for other in candidates if other["n_clusters"] == chosen["n_clusters"]]
+    tied = [other["method"] for other in comparable if abs(other["agreement"] - chosen["agreement"]) <= NEAR_TIE]
     figures = ", ".join(f"{candidate['method']} {candidate['agreement']:.3f}" for candidate in candidates)
     if len(tied) > 1:
-        finding = f"The results of {joined(tied)} agree equally well with the members; that of {tied[0]} is taken"
+        finding = f"{joined(tied)} agree equally well with the members; the result of {tied[0]} is taken"
     elif len(comparable) < len(candidates):
-        others = joined([one["method"] for one in candidates if one not in comparable])
+        others = joined([other["method"] for other in candidates if other not in comparable])
         finding = f"The result of {chosen['method']} is taken; {others} found fewer clusters"
     else:
         finding = f"The result of {chosen['method']} agrees best with the members"

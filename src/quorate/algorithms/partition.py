@@ -142,8 +142,10 @@ class GroupCuts:
     @cached_property
     def lwea_tree(self) -> Dendrogram:
         """The average-link tree of the locally weighted co-association (LWEA), where iterations start."""
-        certainty = cluster_certainty(self.ensemble, members=self.influence > 0)
-        return link_coassociation(self.ensemble, self.influence, "average", certainty, at_most=self.max_linked)
+        ens, certainty = self.ensemble, cluster_certainty(self.ensemble, members=self.influence > 0)
+        # Merges of equal height are made in an order that names do not change.
+        leaves = canonical_order(ens, self.influence, covered_patterns(ens, self.influence))
+        return link_coassociation(ens, self.influence, "average", certainty, at_most=self.max_linked, leaves=leaves)
 
     def lwea_groups(self, k: int) -> Ints:
         """(p,) the cut of that tree into k groups; patterns outside the tree join the nearest group."""

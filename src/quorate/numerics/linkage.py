@@ -209,7 +209,7 @@ def link_coassociation(
     leaves = np.flatnonzero(covered > 0) if leaves is None else leaves
     # The heaviest patterns represent most rows; the caller assigns the others.
     if at_most is not None and len(leaves) > at_most:
-        leaves = np.sort(leaves[np.argsort(-ens.counts[leaves], kind="stable")[:at_most]])
+        leaves = leaves[np.sort(np.argsort(-ens.counts[leaves], kind="stable")[:at_most])]
     heights = None if certainty is None else _own_heights(ens, weights, certainty, covered)[leaves]
     if link == "complete":
         similarity = pattern_coassociation(ens, weights, certainty)

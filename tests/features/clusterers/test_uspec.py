@@ -151,3 +151,14 @@ def test_few_rows_per_landmark_have_more_links(n_rows, n_neighbors, links):
 @parametrize_with_checks([USPEC(2)])
 def test_scikit_learn_conformance(estimator, check):
     check(estimator)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_rows", [100, 3000])
+def test_repeated_rows_are_not_split_by_rounding_errors(n_rows):
+    """k-means of scikit-learn warned that there are fewer distinct points than clusters."""
+    corners = np.random.default_rng(0).normal(size=(4, 2)) * 10
+    X = np.repeat(corners, n_rows // 4, axis=0)
+    labels = USPEC(n_clusters=6, n_landmarks=50, random_state=0).fit_predict(X)
+    assert len(np.unique(labels)) == 4
+    assert all(len(np.unique(labels[(corner == X).all(axis=1)])) == 1 for corner in corners)

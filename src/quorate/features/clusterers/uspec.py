@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +28,7 @@ from quorate.persistence.archive import Arrays, plain_parameters, write_archive
 
 _ROWS_PER_LANDMARK = 10  # rows from which landmarks are made
 _LINKS, _LINKS_OF_FEW_ROWS = 5, 10
+_DECIMALS = 9
 _CANDIDATES_PER_NEIGHBOUR = 10
 _MOST_IN_CELL = 64  # landmarks near one cell of the grid over the plane
 _SMALLEST_LINK = 2.220446049250313e-16
@@ -53,7 +56,7 @@ class Landmarks:
         # Each landmark is its own first candidate, also among equal ones.
         np.fill_diagonal(distances, -1.0)
         # Rounding: ties do not depend on the order of summation.
-        near = np.argpartition(np.round(distances, 9), n_candidates - 1, axis=1)[:, :n_candidates]
+        near = np.argpartition(np.round(distances, _DECIMALS), n_candidates - 1, axis=1)[:, :n_candidates]
         return np.sort(near, axis=1).astype(np.int32)
 
     @cached_property
@@ -111,7 +114,9 @@ def find_landmarks(X: NDArray[Any], n_landmarks: int, n_neighbors: int, random: 
 def _kmeans(
     X: Floats, k: int, rounds: int, random: np.random.RandomState, n_init: int = 1, init: str = "random"
 ) -> KMeans:
-    return KMeans(k, init=init, n_init=n_init, max_iter=rounds, tol=0, random_state=random).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # repeated rows give repeated landmarks, which do no harm
+        return KMeans(k, init=init, n_init=n_init, max_iter=rounds, tol=0, random_state=random).fit(X)
 
 
 def link_width(distances: Floats) -> float:
@@ -286,7 +291,8 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.fit_rows is not None and self.fit_rows < len(X):
             sample = X[np.sort(random.choice(len(X), self.fit_rows, replace=False))]
         rows = self._embed(sample)
-        k = min(self.n_clusters, len(np.unique(rows, axis=0)))
+        # Equal rows differ by rounding errors in the embedding: more clusters than distinct rows would split these.
+        k = min(self.n_clusters, len(np.unique(rows.round(_DECIMALS), axis=0)))
         # Groups that no link joins are orthogonal in the embedding: starts far apart find all, random ones may not. But
         # where rows are few, there are almost as many landmarks as rows, and starts far apart are outliers.
         many = len(sample) >= _ROWS_PER_LANDMARK * len(self.landmarks_.points)

@@ -390,6 +390,29 @@ def test_confidence_at_every_k_uses_the_weights_of_that_k(table, labels, tmp_pat
         assert np.allclose(written[f"confidence_{k}"], fitted.confidence_)
 
 
+def test_generate_takes_yes_no_columns_as_numbers(tmp_path):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": random.normal(size=30), "active": random.random(30) < 0.5, "text": list("ab") * 15})
+    frame.to_csv(tmp_path / "features.csv", index=False)
+    assert main(["generate", str(tmp_path / "features.csv"), "-m", "3", "-o", str(tmp_path / "members.csv"), "-q"]) == 0
+    assert pd.read_csv(tmp_path / "members.csv").shape == (30, 3)
+
+
+def test_a_misspelled_dataset_is_suggested_also_with_an_output(tmp_path, capsys):
+    assert main(["generate", "seds", "-o", str(tmp_path / "members.csv")]) == 2
+    assert "'seeds'" in capsys.readouterr().err
+
+
+def test_a_warning_is_shown_once(tmp_path, capsys):
+    """The result and its summary both find that the members do not agree."""
+    labels = np.random.default_rng(0).integers(3, size=(60, 4))
+    pd.DataFrame(labels, columns=list("abcd")).to_csv(tmp_path / "random.csv", index=False)
+    assert main(["combine", str(tmp_path / "random.csv"), "-k", "3"]) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Warning:")]
+    assert warned
+    assert len(set(warned)) == len(warned)
+
+
 def test_generate_on_samples_with_a_range_of_clusters(tmp_path, capsys):
     out = tmp_path / "labels.csv"
     line = ["generate", "iris", "-m", "3", "--fit-rows", "40", "--k-range", "5:6", "-o", str(out), "--json"]

@@ -107,6 +107,7 @@ BAD_REQUESTS = [
     (["generate", "seeds", "--k-range", "9"], "k-range", "--k-range"),
     (["generate", "seeds", "--k-range", "150:160"], "k-range", "--k-range"),
     (["generate", "seds"], "no-file", None),
+    (["generate", "seds", "-o", "out.csv"], "no-file", None),
     (["cluster", "{labels}", "-k", "2:5"], "k", "-k"),
     (["bench", "{labels}", "--n-members", "few"], "sizes", "-m"),
     (["bench", "{labels}", "--method", "weac", "--method", "weac"], "same-name", "--method"),

@@ -89,7 +89,8 @@ def check_points(parameter: str, points: Any, n_rows: int, *, n_columns: int | N
         ) from None
     if values.ndim != 2 or len(values) != n_rows:
         raise InputError(
-            f"must have one line for each of {n_rows:,} rows; got shape {values.shape}.",
+            f"must have one line for each of {n_rows:,} rows; got "
+            f"{f'{len(values):,}' if values.ndim == 2 else f'shape {values.shape}'}.",
             code="length",
             parameter=parameter,
         )

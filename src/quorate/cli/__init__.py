@@ -61,7 +61,8 @@ def run(arguments: Sequence[str]) -> int:
     with warnings.catch_warnings():
         quiet = "--quiet" in arguments or "-q" in arguments
         warnings.simplefilter("ignore" if quiet else "always", QuorateWarning)
-        warnings.showwarning = lambda message, *_, **__: _show_warning(message, arguments)
+        shown: set[str] = set()
+        warnings.showwarning = lambda message, *_, **__: _show_warning(message, arguments, shown)
         try:
             command_tree()(arguments, prog_name="quorate", standalone_mode=True)
         except SystemExit as finished:
@@ -136,7 +137,11 @@ def _redirect_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_warning(message: Warning | str, arguments: Sequence[str]) -> None:
-    """Print a warning of this package; warnings of other libraries are not for users of the command."""
+def _show_warning(message: Warning | str, arguments: Sequence[str], shown: set[str]) -> None:
+    """Print a warning of this package once; warnings of other libraries are not for users of the command."""
     if isinstance(message, QuorateWarning):
-        print(f"Warning: {_one_line(message.render(flag_writer(arguments)))}", file=sys.stderr)
+        text = _one_line(message.render(flag_writer(arguments)))
+        # The result and its summary may warn of the same.
+        if text not in shown:
+            shown.add(text)
+            print(f"Warning: {text}", file=sys.stderr)

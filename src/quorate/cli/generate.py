@@ -63,6 +63,8 @@ def run_generate(source: Source, drawing: Drawing, outputs: Outputs, *, quiet: b
     for generator in drawing.generators:
         check_choice("members", generator, tuple(GENERATORS))
     check_choice("scale", drawing.scale, (*SCALERS, "none"))
+    # Before the output is compared with the file, which would only say that there is none.
+    _suggest_dataset(source.file)
     # A packaged dataset is no file that could be overwritten.
     outputs.check(STREAM if _is_packaged(source) else source.file, json=json)
     features = _read_features(source, quiet=quiet)
@@ -131,7 +133,6 @@ def _read_features(source: Source, *, quiet: bool) -> Features:
             )
         data = load(source.file)
         return Features(data.features, {} if data.classes is None else {"class": np.asarray(data.classes)})
-    _suggest_dataset(source.file)
     with source.open() as opened:
         columns = source.choose_features(opened)
         names = columns.members
@@ -152,7 +153,7 @@ def _read_features(source: Source, *, quiet: bool) -> Features:
 
 def _suggest_dataset(file: str) -> None:
     """Raise an error that suggests a dataset, if `file` does not exist and is spelled almost like one."""
-    suggestion = nearest_name(file, NAMES)
+    suggestion = "" if file in NAMES else nearest_name(file, NAMES)
     if suggestion and file != STREAM and not Path(file).exists() and not Path(file).suffix:
         raise InputError(f"There is no file {file!r}.{suggestion.replace('mean', 'mean the dataset')}", code="no-file")
 
@@ -178,7 +179,7 @@ def _check_complete(opened: LabelTable, names: Sequence[str]) -> None:
 
 
 def _numbers(opened: LabelTable, name: str) -> NDArray[np.float64]:
-    return np.asarray(opened.fetch(_column(opened.label(name), opened))["cell"], dtype=np.float64)
+    return np.asarray(opened.fetch(_column(opened.number(name), opened))["cell"], dtype=np.float64)
 
 
 def _write_labels(columns: dict[str, Any], outputs: Outputs) -> None:

@@ -317,7 +317,10 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
         "unlabeled": float(ens.counts[cut.labels < 0].sum()),
         "mean_confidence": round(cut.mean_confidence, 4),
         "chance_confidence": round(cut.chance_confidence, 4),
-        "confidence_sentence": confidence_sentence(cut.mean_confidence, cut.chance_confidence),
+        # With one cluster there is nothing to vote on.
+        "confidence_sentence": confidence_sentence(cut.mean_confidence, cut.chance_confidence)
+        if cut.n_clusters > 1
+        else None,
         "agreement": round(cut.agreement, 4),
         "ball": ball_values(ens.names, cut.weights, cut.distances),
         "core": None,

@@ -1,6 +1,6 @@
 """Print figures of the code base: lines, comments, repeated module names, private uses, caches, tests that match prose.
 
-    python -m tools.statistics
+    python -m tools.code_statistics
 
 Lines and comments are those of `src`; comments are counted by token, without `type:` and `noqa`.
 """

@@ -298,3 +298,18 @@ def test_the_notebook_shows_and_returns_what_the_library_gives(notebook, labels)
         elsewhere = [url for url in page.requests if not url.startswith((notebook, "data:", "blob:", "about:"))]
         assert [url for url in elsewhere if not url.startswith(notebook.replace("http", "ws"))] == []
         assert [problem for problem in page.problems if "preload" not in problem] == []
+
+
+def test_the_page_follows_the_theme_of_the_notebook_and_reports_silence(notebook):
+    with open_browser() as browser, Notebook(browser).start(notebook) as page:
+        theme = "document.documentElement.dataset.theme"
+        assert page.frame.evaluate(theme) == "light"
+        page.page.evaluate("document.body.classList.replace('light', 'dark') || document.body.classList.add('dark')")
+        page.frame.wait_for_function(f"{theme} === 'dark'")
+        page.page.evaluate("document.body.classList.replace('dark', 'light')")
+        page.frame.wait_for_function(f"{theme} === 'light'")
+        # Messages get no reply, as after a restart of the kernel.
+        page.frame.evaluate("window.parent.postMessage = () => {}")
+        page.frame.click("[data-tab=answer]")
+        page.frame.click("#more")
+        page.frame.wait_for_function("document.getElementById('status').textContent.includes('run this cell again')")

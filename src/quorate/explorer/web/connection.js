@@ -3,3 +3,4 @@ export const send = (part, body, signal) => fetch(`api/${part}`, { method: "POST
 export const readSettings = () => location.hash.slice(1);
 export const writeSettings = (text) => history.replaceState(null, "", "#" + text);
 export const pageAddress = () => location.href;
+export const silence = "The explorer does not respond. Is it still running?";

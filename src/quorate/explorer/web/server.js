@@ -1,5 +1,5 @@
 // Requests to Python: a newer request for the same part replaces an older one.
-import { send } from "./connection.js";
+import { send, silence } from "./connection.js";
 
 const tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 const newest = new Map();
@@ -24,7 +24,7 @@ export async function request(part, data) {
     return newest.get(part) === stop ? result : null;
   } catch (error) {
     if (error.name === "AbortError") return null;
-    if (error instanceof TypeError) throw new Error("The explorer does not respond. Is it still running?");
+    if (error instanceof TypeError) throw new Error(silence);
     throw error;
   } finally {
     waiting.delete(stop);

@@ -1,5 +1,6 @@
 // Requests that take longer than 0.4 seconds show their stage and can be cancelled.
 import { byId } from "./dom.js";
+import { silence } from "./connection.js";
 import { onWaiting, progress } from "./server.js";
 
 let since = 0, timer = 0;
@@ -12,8 +13,8 @@ onWaiting((n) => {
       if (seconds < 0.4) return;
       document.body.classList.add("busy");
       byId("cancel").hidden = false;
-      const jobs = await progress().catch(() => []);
-      if (timer) byId("status").textContent = `${jobs[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s`;
+      const jobs = await progress().catch(() => null);
+      if (timer) byId("status").textContent = jobs ? `${jobs[0]?.stage || "working"} \u2026 ${seconds.toFixed(1)} s` : silence;
     }, 200);
   }
   if (!n) {

@@ -9,6 +9,17 @@ function render({ model, el }) {
     model.set("settings", data.settings);
     model.save_changes();
   };
+  // Notebooks have themes of their own; light text shows a dark one. A canvas reads colors in any notation.
+  const ink = document.createElement("canvas").getContext("2d");
+  const toTheme = () => {
+    ink.fillStyle = getComputedStyle(el).color;
+    ink.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = ink.getImageData(0, 0, 1, 1).data;
+    frame.contentWindow?.postMessage({ theme: 0.3 * red + 0.6 * green + 0.1 * blue > 128 ? "dark" : "light" }, "*");
+  };
+  const changes = new MutationObserver(toTheme);
+  for (const part of [document.documentElement, document.body]) changes.observe(part, { attributes: true });
+  frame.addEventListener("load", toTheme);
   const toPage = (message, buffers) => frame.contentWindow?.postMessage({ ...message, body: buffers[0] }, "*");
   window.addEventListener("message", fromPage);
   model.on("msg:custom", toPage);
@@ -16,6 +27,7 @@ function render({ model, el }) {
   return () => {
     window.removeEventListener("message", fromPage);
     model.off("msg:custom", toPage);
+    changes.disconnect();
   };
 }
 export default { render };

@@ -1,10 +1,12 @@
 // The connection to Python in a notebook: requests are messages to the widget around this frame, which passes them on.
 const answers = new Map();
+const PATIENCE = 3000; // milliseconds, for a reply that takes no work
 let sent = 0;
 const post = (message) => window.parent.postMessage(message, "*");
 
 window.addEventListener("message", ({ source, data }) => {
   if (source !== window.parent) return;
+  if (data.theme) return window.dispatchEvent(new CustomEvent("theme", { detail: data.theme }));
   answers.get(data.id)?.(new Response(data.body, { status: data.status, headers: { "content-type": data.type } }));
   answers.delete(data.id);
 });
@@ -16,6 +18,7 @@ export function send(part, body, signal) {
       if (answers.delete(id)) post({ id, abort: true });
       reject(signal.reason);
     });
+    if (part === "progress") setTimeout(() => answers.delete(id) && reject(new Error(silence)), PATIENCE);
     post({ id, part, body });
   });
 }
@@ -26,3 +29,4 @@ export function writeSettings(text) {
   post({ settings: text });
 }
 export const pageAddress = () => "";
+export const silence = "Python does not respond. Another cell runs, or the kernel was restarted; then run this cell again.";

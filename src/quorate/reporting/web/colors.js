@@ -42,6 +42,7 @@ export function followTheme(button, redraw) {
   };
   const prefers = window.matchMedia("(prefers-color-scheme: dark)");
   prefers.addEventListener("change", (event) => set(event.matches ? "dark" : "light"));
+  window.addEventListener("theme", (event) => set(event.detail)); // of the notebook around the page
   button.addEventListener("click", () => set(dark() ? "light" : "dark"));
   let before = null;
   window.addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; set("light"); });

@@ -17,7 +17,8 @@ pytest.importorskip("uvicorn")
 import httpx
 
 from quorate.explorer.launch import Explorer, coordinates
-from quorate.explorer.server import VIEWS, make_app
+from quorate.explorer.server import make_app
+from quorate.explorer.views import VIEWS
 from quorate.explorer.workbench import Workbench
 
 TOKEN = "secret"

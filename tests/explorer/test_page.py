@@ -17,7 +17,7 @@ from browser import Page, open_browser
 pytest.importorskip("starlette", reason='Install it with: pip install "quorate[explore]"')
 pytest.importorskip("uvicorn")
 
-from quorate.explorer.server import VIEWS
+from quorate.explorer.views import VIEWS
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 NAMES = ["alpha", "beta", "gamma", NASTY, "x" * 10_000, "\u202eevil\u202c"]

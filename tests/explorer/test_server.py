@@ -1,6 +1,5 @@
 """The explorer's server returns the results of the library, and rejects all other requests."""
 
-import json
 import random
 import signal
 import subprocess
@@ -24,7 +23,8 @@ import httpx  # noqa: E402
 
 from quorate.explorer.launch import Explorer, coordinates  # noqa: E402
 from quorate.explorer.requests import parse_query  # noqa: E402
-from quorate.explorer.server import VIEWS, make_app  # noqa: E402
+from quorate.explorer.server import make_app  # noqa: E402
+from quorate.explorer.views import VIEWS  # noqa: E402
 from quorate.explorer.workbench import Workbench, is_large  # noqa: E402
 from quorate.numerics.transfer_cut import DENSE_NODES  # noqa: E402
 from support import raises  # noqa: E402
@@ -394,7 +394,7 @@ def test_the_newest_question_of_a_tab_wins_and_tabs_do_not_disturb_each_other(be
             for _ in range(2000):
                 if let_go.wait(0.01):
                     break
-        return json.dumps(data).encode()
+        return data
 
     monkeypatch.setitem(VIEWS, "answer", slow)
     with Explorer(bench).start() as running, httpx.Client(timeout=60) as client, ThreadPoolExecutor(4) as pool:
@@ -420,7 +420,7 @@ def working(ended):
 
     def work(bench, data, job):
         if not data.get("long"):
-            return b"{}"
+            return {}
         try:
             job.enter("working")
             report_progress("Half of it", 0.5)
@@ -428,7 +428,7 @@ def working(ended):
         except BaseException as error:
             ended.append(type(error).__name__)
             raise
-        return b"{}"
+        return {}
 
     return work
 

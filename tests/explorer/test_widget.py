@@ -15,7 +15,7 @@ import pytest
 
 import quorate as qt
 from browser import Page, open_browser
-from quorate.explorer.server import VIEWS
+from quorate.explorer.views import VIEWS
 
 pytest.importorskip("anywidget", reason='Install it with: pip install "quorate[notebook]"')
 from quorate.explorer.widget import page

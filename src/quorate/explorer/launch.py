@@ -20,7 +20,8 @@ from quorate.algorithms.registry import ConsensusResult
 from quorate.analysis.spatial import check_points
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError, QuorateError, Setting
-from quorate.explorer.server import first_page, make_app
+from quorate.explorer.server import make_app
+from quorate.explorer.views import first_page
 from quorate.explorer.workbench import Workbench
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.reporting.feature_view import component_names, principal_components

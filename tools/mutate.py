@@ -38,7 +38,12 @@ BLOCKS = ["tests/tables/test_combining.py", "-k", "blocks_of_patterns or fit_int
 METHODS = [f"tests/algorithms/test_{name}.py" for name in ("ecpcs_hc", "lce", "pta", "srs", "tree", "wct")]
 LINKAGE = ["tests/numerics/test_linkage.py", "tests/algorithms/test_lwea.py", "tests/utils/test_notebook_html.py"]
 LINKAGE += ["-k", "test_linkage or (local and linked) or dendrogram"]
-RELIABILITY = ["tests/test_reliability.py", "tests/algorithms/test_lwea.py", "-k", "test_reliability or certainty"]
+RELIABILITY = [
+    "tests/test_reliability.py",
+    "tests/numerics/test_mutual_information.py",
+    "tests/algorithms/test_lwea.py",
+]
+RELIABILITY += ["-k", "test_reliability or test_mutual_information or certainty"]
 LINKS = ["tests/test_cluster_similarity.py", "tests/numerics/test_linkage.py", *METHODS]
 LINKS += ["-k", "test_cluster_similarity or rounds or nearest_group or walks or simrank or triples or dense_way"]
 PATTERNS = ["tests/test_ensemble.py", "tests/persistence/test_ensemble_files.py"]
@@ -52,8 +57,9 @@ TESTS = {
     "_kernels/merge_chain.py": ["tests/numerics/test_linkage.py"],
     "_kernels/nearest_groups.py": ["tests/numerics/test_linkage.py"],
     "reliability.py": RELIABILITY,
+    "numerics/mutual_information.py": RELIABILITY,
     "_kernels/chance.py": RELIABILITY,
-    "_kernels/contingency.py": ["tests/test_reliability.py", "tests/test_cluster_similarity.py", *PATTERNS],
+    "_kernels/contingency.py": [*RELIABILITY[:2], "tests/test_cluster_similarity.py", *PATTERNS],
     "random_walks.py": LINKS,
     "cluster_similarity.py": LINKS,
     "_kernels/neighbor_sums.py": LINKS,

@@ -59,12 +59,12 @@ from .features.clusterers.uspec import USPEC
 from .features.consensus_clustering import ConsensusClustering
 from .member_families import Families, families
 from .numerics.linkage import Dendrogram
+from .numerics.mutual_information import agreement
 from .persistence.feature_models import FeatureModel
 from .persistence.saving import load, save
 from .reliability import (
     CrowdTrust,
     MemberReliability,
-    agreement,
     cai,
     cluster_certainty,
     crowd_trust,

@@ -14,7 +14,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Labels
 from quorate.ensemble import Clusterings, Ensemble, one_row
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sizes, histograms, shared_rows
 
 _PATTERNS_PER_TASK = 1 << 12

@@ -18,8 +18,9 @@ from quorate._utils.array_types import Floats
 from quorate._utils.checks import check_number
 from quorate.ensemble import Clusterings, as_ensemble
 from quorate.numerics.block_lanczos import pad_to_eight, product_tasks
+from quorate.numerics.mutual_information import Normalize
 from quorate.overlaps import renumbering, select_entries
-from quorate.reliability import Normalize, influence, ncai
+from quorate.reliability import influence, ncai
 
 _ROWS_PER_TASK = 64
 _REFERENCE_CLUSTERS = 128  # at most, by which the others are sorted

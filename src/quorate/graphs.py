@@ -15,10 +15,10 @@ from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import SactOperator, jaccard, neighbor_lists
 from quorate.ensemble import Clusterings, Ensemble, cooccurrence_by_degree, pattern_clusters, pattern_degrees
+from quorate.numerics.mutual_information import ratio
 from quorate.numerics.transfer_cut import EIGENVECTOR_BATCH, ReducedGraph, largest_eigenpairs
 from quorate.overlaps import submatrix
 from quorate.random_walks import trajectory_similarity
-from quorate.reliability import ratio
 from quorate.row_similarity import pattern_coassociation, sum_by_group
 from quorate.soft_ensemble import SoftEnsemble
 

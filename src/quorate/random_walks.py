@@ -13,7 +13,7 @@ from quorate._runtime.time_limit import require_time
 from quorate._utils.array_types import Floats, Ints
 from quorate.cluster_similarity import inverse_permutation, order_by_overlap, require_matrix
 from quorate.ensemble import Ensemble, one_row, scaled_cooccurrence
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 
 _PATTERNS_PER_BLOCK = 1024
 _ROUNDING = 1e-13  # smaller values are rounding errors of 0

@@ -20,7 +20,8 @@ from quorate._runtime.memory import USE_NO_MATRIX, require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.ensemble import Ensemble, as_ensemble, one_row
 from quorate.errors import InputError
-from quorate.reliability import ratio, resolve_influence
+from quorate.numerics.mutual_information import ratio
+from quorate.reliability import resolve_influence
 
 _ROWS_PER_TASK = 64
 _SEARCHES_PER_TASK = 128

@@ -9,7 +9,7 @@ from sklearn.mixture import GaussianMixture
 
 import quorate as qt
 from quorate.algorithms.portfolio import PortfolioCuts
-from quorate.reliability import agreement_with
+from quorate.numerics.mutual_information import agreement_with
 from quorate.row_similarity import shared_rows
 from test_member_families import redraw
 

@@ -29,17 +29,10 @@ from quorate.certainty import Certainty
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble, ensemble_size
 from quorate.errors import InputError, QuorateWarning, Setting, issue
 from quorate.numerics.linkage import Dendrogram
+from quorate.numerics.mutual_information import NORMALIZERS, Normalize
 from quorate.persistence.archive import write_archive
 from quorate.persistence.method_arrays import pack_method
-from quorate.reliability import (
-    NORMALIZERS,
-    CrowdTrust,
-    Normalize,
-    cluster_certainty,
-    crowd_trust,
-    ncai,
-    resolve_influence,
-)
+from quorate.reliability import CrowdTrust, cluster_certainty, crowd_trust, ncai, resolve_influence
 from quorate.soft_ensemble import refuse_soft
 
 FACTS = ("name", "idea", "equation", "strength", "weakness", "when", "citation", "cost", "exact")

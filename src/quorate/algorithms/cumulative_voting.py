@@ -18,7 +18,7 @@ from quorate._utils.checks import check_flag
 from quorate.algorithms.partition import GroupCuts, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble
 from quorate.graphs import row_degrees, row_links, sum_by_label
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import nearest_group
 
 _PATTERNS_PER_TASK = 1 << 14

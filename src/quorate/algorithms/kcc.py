@@ -12,7 +12,7 @@ from quorate._utils.checks import check_choice, check_flag
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, relocate
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 
 Utility = Literal["cosine", "entropy", "category", "mode"]
 

@@ -15,7 +15,7 @@ from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.soft_ensemble import SoftEnsemble
 
 _FLOOR = 1e-12

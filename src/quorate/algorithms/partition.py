@@ -21,7 +21,8 @@ from quorate.errors import QuorateWarning
 from quorate.graphs import ClusterCut
 from quorate.numerics.kmeans import random_generator
 from quorate.numerics.linkage import Dendrogram, link_coassociation
-from quorate.reliability import cluster_certainty, ratio
+from quorate.numerics.mutual_information import ratio
+from quorate.reliability import cluster_certainty
 from quorate.row_similarity import canonical_order, covered_patterns, nearest_group
 
 GROUP_INITS = ("lwea", "random")

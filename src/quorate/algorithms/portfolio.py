@@ -19,8 +19,8 @@ from quorate.certainty import certainty
 from quorate.ensemble import Clusterings, Ensemble
 from quorate.errors import QuorateWarning
 from quorate.member_families import families
+from quorate.numerics.mutual_information import Normalize, agreement_with
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reliability import Normalize, agreement_with
 from quorate.row_similarity import shared_rows
 
 _LEAST_WEIGHT = 1e-12

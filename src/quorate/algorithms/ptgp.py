@@ -15,8 +15,8 @@ from quorate.algorithms.graph import GraphMethod
 from quorate.ensemble import Ensemble
 from quorate.graphs import components, pattern_trajectory_similarity
 from quorate.numerics.kmeans import weighted_kmeans
+from quorate.numerics.mutual_information import ratio
 from quorate.numerics.transfer_cut import ReducedGraph, TransferCut
-from quorate.reliability import ratio
 from quorate.row_similarity import canonical_order, covered_patterns
 
 # Clusters whose patterns have no links have degrees of almost 0, which magnify rounding errors of eigenvectors to 1e-7.

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.partition import ImprovedCuts, ImprovingMethod, Partition, relocate
 from quorate.ensemble import Ensemble
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 
 
 @dataclass(frozen=True)

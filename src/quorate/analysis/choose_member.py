@@ -19,7 +19,7 @@ from quorate._utils.optional_imports import import_extra
 from quorate.ensemble import Ensemble, as_ensemble
 from quorate.errors import InputError
 from quorate.integrations.anndata import clusterings_of, is_annotated
-from quorate.reliability import Reproduction, agreement, reproduction
+from quorate.numerics.mutual_information import Reproduction, agreement, reproduction
 
 _FINER, _AS_FINE, _COARSER = 1.02, 0.95, 0.85  # bounds of the ratio of two entropies
 _SUPPORTED = 0.15  # excess that at most 4 % of ensembles without structure reach (docs/how-to/single-cell.md)

@@ -17,7 +17,7 @@ from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.certainty import Groups, Votes, cluster_stability
 from quorate.ensemble import Clusterings, Ensemble, member_indicator, one_row
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sums, shared_rows
 
 _OPPONENTS_SHOWN = 3

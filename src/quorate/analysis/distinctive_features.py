@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from quorate._utils.array_types import Bools, Floats, Ints
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 
 _MOST_FEATURES = 5
 _NEARLY_ALONE = 0.9  # share of the distance between two clusters

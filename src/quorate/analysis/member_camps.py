@@ -22,7 +22,7 @@ from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.algorithms.registry import ConsensusResult, consensus
 from quorate.analysis.compare import EarlierPartition, PartitionComparison, listed
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble, find_patterns, member_codes
-from quorate.reliability import agreement, ratio, shared_information
+from quorate.numerics.mutual_information import agreement, ratio, shared_information
 
 _FEWEST_MEMBERS = 2
 _SMALLEST_SHARE = 0.15  # of the members, for a camp of its own

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError
-from quorate.reliability import normalized_mutual_information
+from quorate.numerics.mutual_information import normalized_mutual_information
 
 
 @dataclass(frozen=True)

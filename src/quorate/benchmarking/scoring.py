@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from quorate._utils.array_types import Floats
 from quorate.ensemble import Ensemble
-from quorate.reliability import normalized_mutual_information
+from quorate.numerics.mutual_information import normalized_mutual_information
 
 SCORES = ("sqrt", "max")
 """The normalizations of NMI: sqrt (the equation of the paper) and max (the authors' program)."""

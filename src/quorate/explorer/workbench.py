@@ -22,7 +22,8 @@ from quorate.ensemble import Ensemble
 from quorate.errors import InputError
 from quorate.explorer.jobs import Job
 from quorate.explorer.requests import Query, parse_query
-from quorate.reliability import CrowdTrust, Normalize, agreement, crowd_trust, resolve_influence
+from quorate.numerics.mutual_information import Normalize, agreement
+from quorate.reliability import CrowdTrust, crowd_trust, resolve_influence
 from quorate.reporting.cut_views import Cut, cut_view
 from quorate.reporting.member_views import MemberRow, member_rows
 from quorate.reporting.plain_values import structure_values

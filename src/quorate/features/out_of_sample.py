@@ -17,8 +17,8 @@ from quorate.ensemble import Ensemble
 from quorate.features.labeling import Crew
 from quorate.features.outliers import Outliers
 from quorate.features.sampling import hash_rows
+from quorate.numerics.mutual_information import ratio
 from quorate.persistence.archive import Arrays
-from quorate.reliability import ratio
 
 _BLOCK = 1 << 17
 _TASK = 1 << 13

@@ -26,7 +26,7 @@ from quorate._runtime import threads
 from quorate._runtime.time_limit import Pace
 from quorate._utils.array_types import Floats, Ints
 from quorate.ensemble import Ensemble, pattern_clusters
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 
 _FIRST_ROUND = 0.6  # approximate share of the time of the first round of merges
 _FEW_GROUPS, _FEW_ENTRIES = 2048, 1 << 16  # smaller rounds take less time than starting threads

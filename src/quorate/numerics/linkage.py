@@ -35,7 +35,7 @@ from quorate.numerics.average_link import (
     report_merging,
     single_link,
 )
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import ThroughClusters, covering_weight, pattern_coassociation
 
 Link = Literal["average", "complete", "single"]

@@ -16,7 +16,7 @@ from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.member_camps import information_distances
 from quorate.ensemble import Ensemble, member_codes
-from quorate.reliability import agreement_with
+from quorate.numerics.mutual_information import agreement_with
 
 _BINS = 20
 _USUAL_KS = 20

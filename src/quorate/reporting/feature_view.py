@@ -18,7 +18,7 @@ from quorate.errors import InputError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import hash_rows
 from quorate.labels import as_narwhals
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.reporting.cut_views import Cut
 from quorate.reporting.fitted_input import Fitted, fitted_method
 

@@ -16,7 +16,7 @@ from quorate.algorithms.base import ConsensusMethod, Solution
 from quorate.ensemble import Ensemble
 from quorate.errors import InputError, Setting
 from quorate.numerics.linkage import Dendrogram
-from quorate.reliability import ratio
+from quorate.numerics.mutual_information import ratio
 from quorate.reporting.cut_views import answer_at, contingency, member_contingency
 from quorate.reporting.member_views import seriate
 from quorate.row_similarity import covering_weight

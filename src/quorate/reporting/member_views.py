@@ -11,7 +11,8 @@ from scipy.spatial.distance import squareform
 
 from quorate._utils.array_types import Floats, Ints
 from quorate.ensemble import Clusterings
-from quorate.reliability import CrowdTrust, Measure, Normalize, agreement, cai, crowd_trust, member_reliability
+from quorate.numerics.mutual_information import Measure, Normalize, agreement
+from quorate.reliability import CrowdTrust, cai, crowd_trust, member_reliability
 from quorate.reporting.fitted_input import ensemble_of
 
 _MOST_OPTIMAL = 300  # items whose leaf order is optimized, in cubic time

@@ -23,7 +23,7 @@ from quorate.analysis.spatial import check_points
 from quorate.errors import InputError
 from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.integrations.anndata import is_annotated
-from quorate.reliability import Measure, Normalize
+from quorate.numerics.mutual_information import Measure, Normalize
 from quorate.reporting.cut_views import answer_at, cut_view, sweep_view
 from quorate.reporting.figure_views import flow_view, matrix_view, resolution_tree_view, tree_view
 from quorate.reporting.fitted_input import Fitted, ensemble_of, fitted_method

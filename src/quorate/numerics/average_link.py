@@ -1,7 +1,8 @@
 """Average and single link of patterns, with co-association as an inner product of histograms.
 
 Average link works in rounds: all pairs of groups that are each other's nearest are merged together. The kernels in
-`_kernels/nearest_groups.py` find the nearest groups; this module chooses between their variants by size.
+`_kernels/nearest_groups.py` find the nearest groups, those in `join_groups.py` merge them; this module chooses between
+their variants by size.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quorate._kernels.nearest_groups import Groups, Near, Touching, Tree
+    from quorate._kernels.linked_groups import Groups, Near, Touching, Tree
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ class ActiveGroups:
     @classmethod
     def of_leaves(cls, leaves: PatternGroups) -> ActiveGroups:
         """Return all leaves, each a group, without known nearest groups."""
-        kernels, n, n_entries = _kernels.nearest_groups, len(leaves), len(leaves.indices)
+        kernels, n, n_entries = _kernels.linked_groups, len(leaves), len(leaves.indices)
         # Positions in lists that grow to at most four times the entries; 32 bits halve the memory where they suffice.
         spot = np.empty(n_entries, dtype=np.int32 if n_entries < np.iinfo(np.int32).max // 4 else np.int64)
         first, last = leaves.indptr[:-1].copy(), leaves.indptr[1:].copy()
@@ -143,7 +144,7 @@ class ActiveGroups:
 
     def join_nearest(self, on_progress: Callable[[float], None]) -> Merges:
         """Merge all groups that are each other's nearest; `on_progress` receives the fraction of searches done."""
-        kernels = _kernels.nearest_groups
+        kernels = _kernels.join_groups
         self._find_nearest(on_progress)
         pairs, n_entries = kernels.mutual(self.groups, self.tree)
         if len(pairs) == 0:  # in a tie, the nearest group may be one that was created after the search
@@ -171,7 +172,7 @@ class ActiveGroups:
 
     def _keep_groups(self, n_entries: int = 0) -> None:
         """Remove merged groups, without the lists of near groups, which the caller no longer needs."""
-        kernels, left = _kernels.nearest_groups, self._left
+        kernels, left = _kernels.linked_groups, self._left
         self.tree = kernels.keep_tree(self.tree, left)
         self.groups = kernels.keep_groups(self.groups, left, n_entries)
         self.end = int(self.groups.last[-1])
@@ -181,7 +182,7 @@ class ActiveGroups:
     def join_while_many(self, few: int) -> Merges:
         """Merge groups that are each other's nearest while more than `few` are left, without threads."""
         state = (self.groups, self.touching, self.near, self.tree, self.end)
-        pairs, heights, *state = _kernels.nearest_groups.join_while_many(*state, self.n_nodes, few)
+        pairs, heights, *state = _kernels.join_groups.join_while_many(*state, self.n_nodes, few)
         self.groups, self.touching, self.near, self.tree, self.end = state
         self.n_left -= len(pairs)
         self.n_nodes += len(pairs)
@@ -190,7 +191,7 @@ class ActiveGroups:
     def join_few(self) -> Merges:
         """Merge groups that are each other's nearest until none are left, using the matrix of all similarities."""
         self._keep_groups()
-        kernels, groups, touching = _kernels.nearest_groups, self.groups, self.touching
+        kernels, groups, touching = _kernels.join_groups, self.groups, self.touching
         amount = groups.values[touching.entry]
         products = np.empty((self.n_left, self.n_left))
         run_in_parts(lambda todo: kernels.products(todo, groups, touching, amount, products), np.arange(self.n_left))

@@ -41,6 +41,7 @@ myst_heading_anchors = 3
 
 default_role = "code"  # as in Markdown
 autosummary_generate = True
+autosummary_context = {"hidden_members": {name: pages.hidden_members(name) for name in quorate.__all__}}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

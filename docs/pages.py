@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import quorate as qt
-from quorate.algorithms.base import PROMISES
+from quorate.algorithms.base import PROMISES, ConsensusMethod
 
-__all__ = ["escape_docstring", "write_all"]
+__all__ = ["escape_docstring", "hidden_members", "write_all"]
 
 HERE = Path(__file__).resolve().parent
+_FIELDS = ("Parameters", "Attributes")  # sections of docstrings that describe members
 
 REFERENCE = {
     "Combine clusterings": [
@@ -89,6 +90,10 @@ REFERENCE = {
     "Consensus functions": [info.estimator.__name__ for info in qt.methods()],
     "Errors": ["QuorateError", "QuorateWarning"],
 }
+METHODS_OF_ESTIMATORS = {"fit", "fit_predict", "predict", "solve", "sweep", "layers", "save", "to_sql"}
+"""What users call on a consensus method; its other public names are texts, or serve subclasses and other modules."""
+INTERNAL = {"derived", "fit_sample", "labeler", "restore", "to_arrays"}
+"""Public names of other classes that serve other modules only."""
 MODULES = {
     "plot": "quorate.reporting.plot",
     "features": "quorate.features",
@@ -259,6 +264,23 @@ def _escape(text: str) -> str:
     parts = text.split("`")
     parts[::2] = [re.sub(r"([*|]|(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)
+
+
+def hidden_members(name: str) -> str:
+    """Return the members that the page of a class does not list after its docstring, separated by commas.
+
+    These are the parameters and attributes that the docstring describes, and what only other modules use.
+    """
+    thing = getattr(qt, name, None)
+    if not inspect.isclass(thing):
+        return ""
+    sections = re.split(r"\n\n(\w+)\n-+\n", inspect.getdoc(thing) or "")
+    described = [text for title, text in zip(sections[1::2], sections[2::2], strict=True) if title in _FIELDS]
+    heads = re.findall(r"^(\w[\w, ]*?)(?: :|$)", "\n".join(described), re.MULTILINE)
+    hidden = {field for head in heads for field in head.split(", ")} | INTERNAL
+    if issubclass(thing, ConsensusMethod):
+        hidden |= {member for member in dir(thing) if not member.startswith("_")} - METHODS_OF_ESTIMATORS
+    return ", ".join(sorted(hidden & set(dir(thing))))
 
 
 def reference_page() -> str:

@@ -40,6 +40,15 @@ def jaccard(ens: Any) -> Floats:
     Returns
     -------
     (n_clusters, n_clusters) array in [0, 1], symmetric, with unit diagonal; clusters of one member share no rows.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.jaccard([[0, 0, 1, 1], [0, 1, 1, 1]]).round(2)
+    array([[1.  , 0.  , 0.5 , 0.25],
+           [0.  , 1.  , 0.  , 0.67],
+           [0.5 , 0.  , 1.  , 0.  ],
+           [0.25, 0.67, 0.  , 1.  ]])
     """
     ens = as_ensemble(ens)
     require_matrix(ens.n_clusters, "The matrix of Jaccard coefficients")

@@ -63,6 +63,23 @@ def cai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
 
     With missing labels, each agreement counts by the share n_ij / n of rows that both members label. The index of a
     single member is 1.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `agreement`.
+
+    Returns
+    -------
+    (M,) array in [0, 1].
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> qt.cai(members).round(4)
+    array([0.5043, 0.6454, 0.6202])
     """
     ens = as_clusterings(ens)
     similarity = agreement(ens, normalize)
@@ -78,6 +95,15 @@ def ncai(ens: Any, normalize: Normalize = "sqrt") -> Floats:
     """Return the normalized crowd agreement index: CAI over the largest CAI, in [0, 1] (equation 4, Definition 2).
 
     It is 1 for every member if no two members agree at all.
+
+    Parameters
+    ----------
+    ens, normalize
+        As in `cai`.
+
+    Returns
+    -------
+    (M,) array in [0, 1].
 
     Examples
     --------
@@ -110,6 +136,13 @@ def member_weights(ens: Any, beta: float = 2.0, normalize: Normalize = "sqrt") -
     Returns
     -------
     (M,) array that sums to 1.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> members = [[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]
+    >>> qt.member_weights(members).round(4)
+    array([0.241 , 0.3946, 0.3644])
     """
     beta = check_number("beta", beta, low=0)
     weight = influence(ncai(ens, normalize), beta)
@@ -185,6 +218,29 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     Copies of a member count far less than their number (`families`, which also explains `groups`). Under chance, n
     times mutual information is treated as gamma distributed with its exact mean; for clusters of many rows that is the
     usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
+        As in `agreement`.
+    groups : sequence, mapping or str, optional
+        Known families of members, as in `families`. Default: found from the labels.
+
+    Returns
+    -------
+    CrowdTrust
+        `trust` returns its `index` alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rows = np.arange(300)
+    >>> dice = np.random.default_rng(0).integers(100, size=300)
+    >>> crowd = qt.crowd_trust([rows // 100, rows // 75, rows // 50, dice])
+    >>> crowd.verdict, crowd.agrees.tolist()
+    ('beyond chance', [True, True, True, False])
     """
     ens = as_clusterings(ens)
     check_choice("normalize", normalize, tuple(NORMALIZERS))
@@ -323,6 +379,29 @@ def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[Me
 
     Where no two members agree more than chance would, no member is reliable. Where rows are too few to tell, members
     are "not tested".
+
+    Parameters
+    ----------
+    ens : Ensemble or anything `Ensemble` takes
+    crowd : CrowdTrust
+        Of the same members, from `crowd_trust`.
+    weights : (M,) array
+        The weight of each member in the result, such as `ConsensusResult.member_weights`.
+
+    Returns
+    -------
+    tuple of MemberReliability, one for each member
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quorate as qt
+    >>> rows = np.arange(300)
+    >>> dice = np.random.default_rng(0).integers(100, size=300)
+    >>> result = qt.consensus([rows // 100, rows // 75, rows // 50, dice], 3)
+    >>> described = qt.member_reliability(result, qt.crowd_trust(result), result.member_weights)
+    >>> [(member.word, member.reason) for member in described][2:]
+    [('reliable', 'agrees'), ('ignored', 'no agreement')]
     """
     ens = as_clusterings(ens)
     labeled = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members)

@@ -188,6 +188,14 @@ def coassociation(ens: Any, weights: Any = None, rows: bool = False) -> Floats:
     Returns
     -------
     (m, m) array over patterns, or (n, n) array over rows; symmetric, in [0, 1], with unit diagonal.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> qt.coassociation([[0, 0, 1], [0, 1, 1], [0, 0, 1]]).round(2)
+    array([[1.  , 0.67, 0.  ],
+           [0.67, 1.  , 0.33],
+           [0.  , 0.33, 1.  ]])
     """
     ens = as_ensemble(ens)
     share = resolve_influence(ens, "equal" if weights is None else weights, beta=2.0)

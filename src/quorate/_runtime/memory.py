@@ -44,8 +44,19 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 @contextmanager
 def memory_limit(limit: int | float | str | None) -> Iterator[None]:
-    """Raise an error, inside the `with` block, for computations forecast to need more than `limit` (bytes, or
-    "2GB").
+    """Raise an error, inside the `with` block, for computations forecast to need more memory.
+
+    Parameters
+    ----------
+    limit : int, float, str or None
+        The largest number of bytes, or text such as "2GB" or "500 MiB". None: the available memory alone decides.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> with qt.memory_limit("2GB"):
+    ...     qt.consensus([[0, 0, 1, 1], [0, 0, 0, 1], [1, 1, 0, 0]], 2).labels
+    array([0, 0, 1, 1])
     """
     token = _limit.set(None if limit is None else parse_bytes(limit))
     try:

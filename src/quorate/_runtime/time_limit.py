@@ -18,7 +18,20 @@ _SHORTEST_TIME = 1.0  # seconds; in shorter times a brief delay would dominate
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise an error, inside the `with` block, for computations forecast to take longer (default: 3,600 seconds)."""
+    """Raise an error, inside the `with` block, for computations forecast to take longer.
+
+    Parameters
+    ----------
+    seconds : float > 0
+        The longest time. Outside of such a block it is 3,600 seconds.
+
+    Examples
+    --------
+    >>> import quorate as qt
+    >>> with qt.time_limit(60):
+    ...     qt.consensus([[0, 0, 1, 1], [0, 0, 0, 1], [1, 1, 0, 0]], 2).labels
+    array([0, 0, 1, 1])
+    """
     token = _limit.set(check_number("seconds", seconds, above=0))
     try:
         yield

@@ -33,6 +33,16 @@ def save(fitted: Ensemble | Saved, path: str | Path) -> None:
         archives of plain arrays; loading them executes nothing.
     path : str or Path
         The folder or file to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import quorate as qt
+    >>> result = qt.consensus([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]], 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qt.save(result, f"{folder}/model.npz")
+    ...     qt.load(f"{folder}/model.npz").predict([[1, 2], [1, 3], [1, 2]])
+    array([0, 1])
     """
     if isinstance(fitted, Ensemble):
         write_ensemble(path, fitted)
@@ -48,6 +58,11 @@ def save(fitted: Ensemble | Saved, path: str | Path) -> None:
 
 def load(path: str | Path) -> Any:
     """Return the ensemble that was saved in a folder, or the fitted object that was saved in a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder or file that `save` wrote.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
@@ -26,6 +27,15 @@ def _one_thread_of_linear_algebra():
 def running_example():
     """The example E1: six rows, three members, seven clusters."""
     return np.array([[1, 1, 1, 2, 2, 2], [1, 1, 2, 2, 3, 3], [1, 1, 1, 1, 2, 2]]).T
+
+
+@pytest.fixture
+def frame():
+    """Sixty rows: ids, known classes, three good members."""
+    rng = np.random.default_rng(3)
+    truth = np.repeat([0, 1, 2], 20)
+    members = {f"m{j}": np.where(rng.random(60) < 0.15, rng.integers(0, 3, 60), truth) for j in range(3)}
+    return pd.DataFrame({"cell": [f"c{i}" for i in range(60)], "class": truth, **members})
 
 
 @pytest.fixture(scope="session")

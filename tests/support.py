@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quorate.algorithms.weac import WEAC
 from quorate.ensemble import Ensemble
 from quorate.errors import QuorateError, QuorateWarning
 
@@ -62,3 +63,12 @@ def assert_same_ensemble(first, second, rows=True):
 def mixed_ensemble(labels, rows, **options):
     """Return the ensemble of some rows of mixed labels."""
     return Ensemble([vector[rows] for vector in labels], names=MIXED_MEMBERS, **options)
+
+
+def noisy_consensus(n_clusters, n_members, n_rows=800, method=WEAC):
+    """Return classes and a fitted method: members that know the classes of most rows, and a random one."""
+    rng = np.random.default_rng(n_clusters)
+    truth = rng.integers(0, n_clusters, n_rows)
+    labels = [np.where(rng.random(n_rows) < 0.15, rng.integers(0, n_clusters, n_rows), truth) for _ in range(n_members)]
+    labels[-1] = rng.integers(0, n_clusters, n_rows)
+    return truth, method(n_clusters).fit(np.stack(labels, axis=1))

@@ -14,15 +14,6 @@ from support import raises, warns
 MEMBERS = ["m0", "m1", "m2"]
 
 
-@pytest.fixture
-def frame():
-    """Sixty rows: ids, known classes, three good members."""
-    rng = np.random.default_rng(3)
-    truth = np.repeat([0, 1, 2], 20)
-    members = {f"m{j}": np.where(rng.random(60) < 0.15, rng.integers(0, 3, 60), truth) for j in range(3)}
-    return pd.DataFrame({"cell": [f"c{i}" for i in range(60)], "class": truth, **members})
-
-
 def test_columns_of_a_frame_with_another_role(frame):
     with warns("id-column", "class-columns"):
         assert qt.Ensemble(frame).names == tuple(MEMBERS)

@@ -15,16 +15,6 @@ from quorate.cli import main
 from quorate.tables.io import reading
 from support import raises, warns
 
-
-@pytest.fixture
-def frame():
-    """Sixty rows: ids, known classes, three fair members."""
-    rng = np.random.default_rng(3)
-    truth = np.repeat([0, 1, 2], 20)
-    members = {f"m{j}": np.where(rng.random(60) < 0.15, rng.integers(0, 3, 60), truth) for j in range(3)}
-    return pd.DataFrame({"cell": [f"c{i}" for i in range(60)], "class": truth, **members})
-
-
 MEMBERS = ["m0", "m1", "m2"]
 
 

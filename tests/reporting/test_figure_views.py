@@ -7,19 +7,7 @@ import quorate as qt
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.reporting.cut_views import sweep_view
 from quorate.reporting.figure_views import MATRIX_SAMPLES, flow_view, matrix_view, tree_view
-
-
-def fitted(n_clusters, n_members, n_rows=800, method=qt.WEAC):
-    rng = np.random.default_rng(n_clusters)
-    truth = rng.integers(0, n_clusters, n_rows)
-    labels = [np.where(rng.random(n_rows) < 0.15, rng.integers(0, n_clusters, n_rows), truth) for _ in range(n_members)]
-    labels[-1] = rng.integers(0, n_clusters, n_rows)
-    return truth, method(n_clusters).fit(np.stack(labels, axis=1))
-
-
-@pytest.fixture(scope="module", params=[(3, 5), (40, 100)], ids=["3 clusters, 5 members", "40 clusters, 100 members"])
-def answer(request):
-    return fitted(*request.param)
+from support import noisy_consensus
 
 
 def test_the_matrix_is_the_coassociation_of_its_patterns(answer):
@@ -63,7 +51,7 @@ def test_a_tree_whose_leaves_are_rows_is_drawn_over_patterns():
 
 
 def test_flows_keep_all_rows():
-    _, method = fitted(5, 4)
+    _, method = noisy_consensus(5, 4)
     view = flow_view(method, "member_1")
     assert view.table.sum() == 800
     assert view.table.sum(axis=0).tolist() == [cluster.size for cluster in method.clusters_]
@@ -74,7 +62,7 @@ def test_flows_keep_all_rows():
 
 
 def test_results_by_k_are_those_of_sweep():
-    _, method = fitted(6, 6)
+    _, method = noisy_consensus(6, 6)
     view = sweep_view(Diagnosis(method.solution_, method.n_clusters_), [2, 4, 6])
     swept = method.sweep([2, 4, 6])
     for cut, labels in zip(view.cuts, swept.T, strict=True):

@@ -12,23 +12,10 @@ from quorate.reporting import plot
 from quorate.reporting.figure_views import matrix_view, resolution_tree_view
 from quorate.reporting.fitted_input import fitted_method
 from quorate.reporting.member_views import agreement_view, member_rows
-from support import raises
+from support import noisy_consensus, raises
 
 mpl.use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
-
-
-def fitted(n_clusters, n_members, n_rows=800, method=qt.WEAC):
-    rng = np.random.default_rng(n_clusters)
-    truth = rng.integers(0, n_clusters, n_rows)
-    labels = [np.where(rng.random(n_rows) < 0.15, rng.integers(0, n_clusters, n_rows), truth) for _ in range(n_members)]
-    labels[-1] = rng.integers(0, n_clusters, n_rows)
-    return truth, method(n_clusters).fit(np.stack(labels, axis=1))
-
-
-@pytest.fixture(scope="module", params=[(3, 5), (40, 100)], ids=["3 clusters, 5 members", "40 clusters, 100 members"])
-def answer(request):
-    return fitted(*request.param)
 
 
 DRAWINGS = {
@@ -73,7 +60,7 @@ def collisions(boxes):
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_figures_accept_axes_and_return_them(name):
-    truth, method = fitted(3, 5, n_rows=60)
+    truth, method = noisy_consensus(3, 5, n_rows=60)
     figure, ax = pyplot.subplots()
     before = pyplot.get_fignums()
     try:
@@ -84,7 +71,7 @@ def test_figures_accept_axes_and_return_them(name):
 
 
 def test_a_graph_has_no_dendrogram():
-    _, method = fitted(3, 5, n_rows=60, method=qt.GPMGLA)
+    _, method = noisy_consensus(3, 5, n_rows=60, method=qt.GPMGLA)
     with raises("no-dendrogram"):
         plot.dendrogram(method)
 
@@ -116,7 +103,7 @@ def test_constant_columns_do_not_rank_first():
 
 
 def test_figures_take_results_and_estimators_from_features():
-    _, method = fitted(3, 5)
+    _, method = noisy_consensus(3, 5)
     result = qt.consensus(method.ensemble_, 3, "weac")
     for draw in (
         plot.consensus_matrix,
@@ -151,7 +138,7 @@ def test_the_tree_puts_finer_clusters_below_their_own_and_shows_the_mixed_ones()
 
 @pytest.mark.parametrize("color", ["entropy", "confidence", "margin", "cluster"])
 def test_maps_have_a_point_per_row_with_its_value(color):
-    _, method = fitted(3, 5, n_rows=90)
+    _, method = noisy_consensus(3, 5, n_rows=90)
     ax = plot.spatial(method, np.arange(180).reshape(90, 2), color=color)
     points = ax.collections[0]
     assert points.get_offsets().tolist() == np.arange(180).reshape(90, 2).tolist()
@@ -164,7 +151,7 @@ def test_maps_have_a_point_per_row_with_its_value(color):
 
 
 def test_maps_refuse_wrong_coordinates():
-    _, method = fitted(3, 5, n_rows=90)
+    _, method = noisy_consensus(3, 5, n_rows=90)
     with raises("length", "xy"):
         plot.spatial(method, np.zeros((5, 2)))
     with raises("two-columns", "xy"):

@@ -2,6 +2,7 @@
 
 import ctypes
 import doctest
+import inspect
 import os
 import re
 import shutil
@@ -66,6 +67,21 @@ def test_the_template_of_the_reference_exists():
     templates = set(re.findall(r":template: (.+)", pages.reference_page()))
     assert templates
     assert [name for name in templates if not (ROOT / "docs" / "_templates" / name).exists()] == []
+
+
+def test_pages_of_classes_list_attributes_once_and_no_hooks():
+    hidden = set(pages.hidden_members("WEAC").split(", "))
+    assert {"labels_", "dendrogram_", "linkage", "idea", "why_all_patterns"} <= hidden
+    assert hidden.isdisjoint(pages.METHODS_OF_ESTIMATORS)
+    assert {"n_members", "row_pattern", "derived"} <= set(pages.hidden_members("Ensemble").split(", "))
+    assert pages.hidden_members("consensus") == ""
+
+
+@pytest.mark.parametrize("name", [name for name in qt.__all__ if inspect.isfunction(getattr(qt, name))])
+def test_public_functions_describe_their_parameters_and_have_an_example(name):
+    text, parameters = inspect.getdoc(getattr(qt, name)), inspect.signature(getattr(qt, name)).parameters
+    assert "Parameters\n" in text or not parameters
+    assert ">>> " in text or name == "explore"  # which opens a browser
 
 
 def test_the_tests_of_guarantees_exist():

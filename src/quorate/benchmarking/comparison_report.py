@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,15 +36,14 @@ def write_report(comparison: Comparison, folder: Path) -> None:
         write_text(folder / "report.html", _html(comparison, sections, folder))
 
 
-class Section:
+class Section(NamedTuple):
     """One setting of the comparison: tables, and a figure of the ranks if matplotlib is installed."""
 
-    def __init__(self, name: str, title: str, text: str, shown: list[Table], figure: Figure | None) -> None:
-        self.name = name
-        self.title = title
-        self.text = text
-        self.tables = shown
-        self.figure = figure
+    name: str
+    title: str
+    text: str
+    tables: list[Table]
+    figure: Figure | None
 
 
 def _sections(comparison: Comparison) -> Iterator[Section]:

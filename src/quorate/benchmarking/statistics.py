@@ -82,8 +82,8 @@ def wilcoxon_holm(scores: Floats) -> Floats:
     return table
 
 
-def wins_ties_losses(scores: Floats, margin: float = 0.0) -> Ints:
+def wins_ties_losses(scores: Floats) -> Ints:
     """Return (methods, methods, 3): on how many pools the first method wins, ties and loses against the second."""
     difference = np.round(scores[:, :, None] - scores[:, None, :], _DECIMALS)
-    ahead, behind = (difference > margin).sum(axis=0), (difference < -margin).sum(axis=0)
+    ahead, behind = (difference > 0).sum(axis=0), (difference < 0).sum(axis=0)
     return np.stack([ahead, len(scores) - ahead - behind, behind], axis=-1).astype(np.int64)

@@ -1,5 +1,6 @@
 """From features to a consensus in one call."""
 
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -87,6 +88,7 @@ def warn_of_labels(sample: Floats, what: str, instead: str) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Cluster features by the consensus of many clusterings.
 
@@ -185,30 +187,17 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        members: Any = DIVERSE,
-        n_members: int = 20,
-        method: str | ConsensusMethod = AUTO,
-        scale: str = "auto",
-        fit_rows: int | str | None = "auto",
-        k_range: tuple[int, int] | str = "auto",
-        outliers: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.members = members
-        self.n_members = n_members
-        self.method = method
-        self.scale = scale
-        self.fit_rows = fit_rows
-        self.k_range = k_range
-        self.outliers = outliers
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | str = "auto"
+    _: KW_ONLY
+    members: Any = DIVERSE
+    n_members: int = 20
+    method: str | ConsensusMethod = AUTO
+    scale: str = "auto"
+    fit_rows: int | str | None = "auto"
+    k_range: tuple[int, int] | str = "auto"
+    outliers: bool = False
+    random_state: int | np.random.RandomState | None = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the members to X, of shape (n_rows, n_features), and find their consensus; y is ignored."""

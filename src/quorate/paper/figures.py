@@ -44,21 +44,21 @@ def _new_figure(width: float, height: float) -> Figure:
     return module.Figure(figsize=(width, height), layout="constrained")
 
 
-def draw_figures(summaries: dict[str, list[Summary]], score: str = "max") -> Iterator[tuple[str, Figure]]:
+def draw_figures(summaries: dict[str, list[Summary]]) -> Iterator[tuple[str, Figure]]:
     """Yield the figures by name, for the experiments that were run."""
     if summaries["base"]:
-        yield "figure2", draw_base(summaries["base"], score)
+        yield "figure2", draw_base(summaries["base"])
     for k in ("best-k", "true-k"):
-        rows = [row for row in summaries["ill"] if row.k == k and row.score == score]
+        rows = [row for row in summaries["ill"] if row.k == k and row.score == "max"]
         if len({row.setting for row in rows}) > 1:
             yield f"figure3_{k}", draw_ill(rows)
     if summaries["time"]:
         yield "figure4", draw_time(summaries["time"])
 
 
-def draw_base(rows: list[Summary], score: str) -> Figure:
+def draw_base(rows: list[Summary]) -> Figure:
     """Draw Figure 2: the paper's methods at best-k and true-k, with the best, mean and worst member."""
-    rows = [row for row in rows if row.score == score and not row.method.endswith(MAX_PRESET)]
+    rows = [row for row in rows if row.score == "max" and not row.method.endswith(MAX_PRESET)]
     datasets = list(dict.fromkeys(row.dataset for row in rows))
     figure = _new_figure(10, 6)
     axes = figure.subplots(2, 1, sharex=True)
@@ -70,7 +70,7 @@ def draw_base(rows: list[Summary], score: str) -> Figure:
             at = [j + (i - (len(names) - 1) / 2) * 0.8 / len(names) for j, d in enumerate(datasets) if d in bars]
             heights = [bars[d].mean for d in datasets if d in bars]
             ax.bar(at, heights, 0.8 / len(names), label=name, color=COLORS[name])
-        ax.set_ylabel(f"NMI ({score}), {k}")
+        ax.set_ylabel(f"NMI (max), {k}")
         ax.set_xticks(range(len(datasets)), [title(d) for d in datasets])
     axes[0].legend(ncols=4, fontsize=8)
     return figure

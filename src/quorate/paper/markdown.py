@@ -30,6 +30,11 @@ def _find(rows: list[Summary], **facts: str) -> Summary | None:
     return next((row for row in rows if all(getattr(row, name) == value for name, value in facts.items())), None)
 
 
+def _mean(rows: list[Summary], **facts: str) -> str:
+    row = _find(rows, **facts)
+    return _number(None if row is None else row.mean)
+
+
 def _names(rows: Iterable[Summary], field: str) -> list[str]:
     return list(dict.fromkeys(getattr(row, field) for row in rows))
 
@@ -57,8 +62,7 @@ def compare_tables(rows: list[Summary], spec: Spec) -> str:
             line = [method + (SLOW_MARK if spec.method(method).slow else "")]
             for k in ("best-k", "true-k"):
                 line += _with_published(_find(mine, method=method, k=k, score="max"))
-                other = _find(mine, method=method, k=k, score="sqrt")
-                line.append(_number(other.mean if other else None))
+                line.append(_mean(mine, method=method, k=k, score="sqrt"))
             lines.append(line)
         text += f"\n**{title(dataset)}**\n\n" + markdown_table(header, lines)
     return text
@@ -106,11 +110,11 @@ def rank_table(agreements: list[Agreement]) -> str:
     return markdown_table(["column", *(f"NCAI {a.preset}" for a in judged)], lines)
 
 
-def parameter_tables(rows: list[Summary], score: str = "max") -> str:
+def parameter_tables(rows: list[Summary]) -> str:
     """Return Tables 2 and 3: one table per method and k; each cell is ours (published)."""
     text = ""
     for method in _names(rows, "method"):
-        mine = [row for row in rows if row.method == method and row.score == score]
+        mine = [row for row in rows if row.method == method and row.score == "max"]
         settings = _names(mine, "setting")
         for k in ("best-k", "true-k"):
             lines = []
@@ -126,25 +130,22 @@ def parameter_tables(rows: list[Summary], score: str = "max") -> str:
     return text
 
 
-def base_table(rows: list[Summary], score: str = "max") -> str:
+def base_table(rows: list[Summary]) -> str:
     """Return the numbers of Figure 2."""
-    rows = [row for row in rows if row.score == score]
+    rows = [row for row in rows if row.score == "max"]
     columns = list(dict.fromkeys((row.method, row.k) for row in rows))
-    lines = []
-    for dataset in _names(rows, "dataset"):
-        line = [title(dataset)]
-        for method, k in columns:
-            row = _find(rows, dataset=dataset, method=method, k=k)
-            line.append("–" if row is None else f"{row.mean:.3f}")
-        lines.append(line)
+    lines = [
+        [title(dataset), *(_mean(rows, dataset=dataset, method=method, k=k) for method, k in columns)]
+        for dataset in _names(rows, "dataset")
+    ]
     return markdown_table(["dataset", *(f"{method} {k}".strip() for method, k in columns)], lines)
 
 
-def win_tables(rows: list[Summary], score: str = "max") -> str:
+def win_tables(rows: list[Summary]) -> str:
     """Return Tables 4 and 5."""
     text = ""
     for k in ("best-k", "same-k"):
-        mine = [row for row in rows if row.score == score and row.k == k]
+        mine = [row for row in rows if row.score == "max" and row.k == k]
         methods = _names(mine, "method")
         header = ["dataset"]
         for method in methods:
@@ -160,9 +161,9 @@ def win_tables(rows: list[Summary], score: str = "max") -> str:
     return text
 
 
-def ill_table(rows: list[Summary], score: str = "max") -> str:
+def ill_table(rows: list[Summary]) -> str:
     """Return the numbers of Figure 3: means over the datasets of each method."""
-    rows = [row for row in rows if row.score == score]
+    rows = [row for row in rows if row.score == "max"]
     ratios = _names(rows, "setting")
     text = ""
     for k in ("best-k", "true-k"):
@@ -183,13 +184,10 @@ def ill_table(rows: list[Summary], score: str = "max") -> str:
 def time_table(rows: list[Summary]) -> str:
     """Return the numbers of Figure 4."""
     methods = _names(rows, "method")
-    lines = []
-    for n_rows in _names(rows, "setting"):
-        line = [f"{int(n_rows):,}"]
-        for method in methods:
-            row = _find(rows, setting=n_rows, method=method)
-            line.append("–" if row is None else f"{row.mean:.3f}")
-        lines.append(line)
+    lines = [
+        [f"{int(n_rows):,}", *(_mean(rows, setting=n_rows, method=method) for method in methods)]
+        for n_rows in _names(rows, "setting")
+    ]
     published = [_find([r for r in rows if r.published is not None], method=method) for method in methods]
     if any(published):
         lines.append(["paper, 20,000", *(_number(row.published, 2) if row else "–" for row in published)])

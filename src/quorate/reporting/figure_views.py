@@ -59,7 +59,7 @@ def sampled_matrix(ens: Ensemble, labels: Ints, weights: Floats) -> MatrixView:
     return MatrixView(matrix[np.ix_(order, order)], rows[order], labels[chosen], chosen)
 
 
-def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> tuple[Ints, Floats]:
+def sample_patterns(ens: Ensemble, labels: Ints) -> tuple[Ints, Floats]:
     """Return patterns at regular intervals over the rows of each cluster, and the number of rows each represents.
 
     Every cluster has at least one sample, and no pattern more than one.
@@ -71,7 +71,7 @@ def sample_patterns(ens: Ensemble, labels: Ints, size: int = MATRIX_SAMPLES) -> 
         raise InputError(
             "No row is labeled by a member of positive weight, so there is nothing to draw.", code="no-labeled-row"
         )
-    step = max(counts.sum() / size, 1e-300)
+    step = max(counts.sum() / MATRIX_SAMPLES, 1e-300)
     _, first, cluster = np.unique(labels[order], return_index=True, return_inverse=True)
     before = np.cumsum(counts) - counts
     within = before - before[first][cluster]
@@ -112,8 +112,8 @@ class TreeView:
     """A height between the last merge inside clusters and the first above them."""
 
 
-def tree_view(solution: Solution, n_clusters: int, *, branches: int = DENDROGRAM_LEAVES) -> TreeView:
-    """Return the top of the dendrogram of a linkage method, with at most `branches` branches (or one per cluster)."""
+def tree_view(solution: Solution, n_clusters: int) -> TreeView:
+    """Return the top of the dendrogram of a linkage method, with 60 branches, or one per cluster if these are more."""
     tree = solution.cuts
     if not isinstance(tree, Dendrogram):
         raise InputError(
@@ -125,7 +125,7 @@ def tree_view(solution: Solution, n_clusters: int, *, branches: int = DENDROGRAM
     k = min(n_clusters, tree.max_clusters)
     labels = solution.cut(k)
     n_leaves = tree.max_clusters
-    shown = min(max(branches, k), n_leaves)
+    shown = min(max(DENDROGRAM_LEAVES, k), n_leaves)
     first = n_leaves - shown  # merges before this one are inside the branches
     node_pattern, node_rows = _node_contents(tree)
     tops = _branch_nodes(tree, first)

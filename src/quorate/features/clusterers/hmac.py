@@ -1,5 +1,6 @@
 """Hierarchical mode association clustering (Li, Ray, Lindsay 2007): rows that climb to one mode form a cluster."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,6 +82,7 @@ def longest_lived(n_clusters: Ints, n_starts: int) -> int:
     return int(first[np.lexsort((values, -levels, trivial))[0]])
 
 
+@dataclass(eq=False, repr=False)
 class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Hierarchical mode association clustering.
 
@@ -140,18 +142,11 @@ class HMAC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        bandwidths: int | Any = 10,
-        *,
-        level: int | None = None,
-        max_points: int = 3000,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.bandwidths = bandwidths
-        self.level = level
-        self.max_points = max_points
-        self.random_state = random_state
+    bandwidths: int | Any = 10
+    _: KW_ONLY
+    level: int | None = None
+    max_points: int = 3000
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the hierarchy of X, of shape (n_rows, n_features); y is ignored."""

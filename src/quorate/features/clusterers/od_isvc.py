@@ -4,6 +4,7 @@ The paper's text is not public; what follows is the support vector description o
 by chunk, with bounded support vectors as outliers and labels from stable equilibrium points (Lee, Lee 2005).
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -144,6 +145,7 @@ def join_equilibria(equilibria: Floats, points: Floats, basin: Ints, sphere: Sph
     return np.unique(parent[:n_equilibria], return_inverse=True)[1]
 
 
+@dataclass(eq=False, repr=False)
 class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Incremental support vector clustering with outlier detection.
 
@@ -206,20 +208,12 @@ class ODISVC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     array([0., 2.])
     """
 
-    def __init__(
-        self,
-        q: float | None = None,
-        *,
-        outlier_fraction: float = 0.05,
-        chunk_size: int = 500,
-        max_points: int = 3000,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.q = q
-        self.outlier_fraction = outlier_fraction
-        self.chunk_size = chunk_size
-        self.max_points = max_points
-        self.random_state = random_state
+    q: float | None = None
+    _: KW_ONLY
+    outlier_fraction: float = 0.05
+    chunk_size: int = 500
+    max_points: int = 3000
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters and outliers of X, of shape (n_rows, n_features); y is ignored."""

@@ -1,5 +1,6 @@
 """Rival penalized competitive learning (Xu, Krzyzak, Oja 1993): k-means that drives surplus units away."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from quorate.features.clusterers.feature_checks import check_features, nearest, 
 FAR = 1e6  # data scales: a unit driven further away is held there; it can win nothing any more
 
 
+@dataclass(eq=False, repr=False)
 class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Rival penalized competitive learning.
 
@@ -70,22 +72,13 @@ class RPCL(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     3
     """
 
-    def __init__(
-        self,
-        n_units: int = 8,
-        *,
-        learning_rate: float = 0.05,
-        rival_rate: float = 0.002,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_units = n_units
-        self.learning_rate = learning_rate
-        self.rival_rate = rival_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_units: int = 8
+    _: KW_ONLY
+    learning_rate: float = 0.05
+    rival_rate: float = 0.002
+    max_iter: int = 50
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X, of shape (n_rows, n_features); y is ignored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -208,6 +208,7 @@ class LandmarkLabeler:
         return (shift, factor, landmarks) if scaling is None else (*scaling.before(shift, factor), landmarks)
 
 
+@dataclass(eq=False, repr=False)
 class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Ultra-scalable spectral clustering: groups of any shape, through landmarks, with labels for new rows.
 
@@ -260,24 +261,14 @@ class USPEC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     array([ True,  True])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_landmarks: int = 1000,
-        n_neighbors: int | str = "auto",
-        n_init: int = 3,
-        max_iter: int = 100,
-        fit_rows: int | None = 50_000,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_landmarks = n_landmarks
-        self.n_neighbors = n_neighbors
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.fit_rows = fit_rows
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_landmarks: int = 1000
+    n_neighbors: int | str = "auto"
+    n_init: int = 3
+    max_iter: int = 100
+    fit_rows: int | None = 50_000
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X, of shape (n_rows, n_features); y is ignored."""

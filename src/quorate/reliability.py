@@ -238,8 +238,8 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     >>> import quorate as qt
     >>> rows = np.arange(300)
     >>> dice = np.random.default_rng(0).integers(100, size=300)
-    >>> crowd = qt.crowd_trust([rows // 100, rows // 75, rows // 50, dice])
-    >>> crowd.verdict, crowd.agrees.tolist()
+    >>> result = qt.crowd_trust([rows // 100, rows // 75, rows // 50, dice])
+    >>> result.verdict, result.agrees.tolist()
     ('beyond chance', [True, True, True, False])
     """
     ens = as_clusterings(ens)

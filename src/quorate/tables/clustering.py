@@ -26,7 +26,7 @@ from quorate.features.consensus_clustering import ConsensusClustering
 from quorate.features.sampling import Sample
 from quorate.features.scaling import SCALES
 from quorate.persistence.feature_models import FeatureModel
-from quorate.tables.combining import refuse_answers
+from quorate.tables.combining import refuse_answers, refuse_same_names
 from quorate.tables.engines.frame_engine import BLOCK, NewProfile, arrow_values, open_frame
 from quorate.tables.engines.memory_engine import profile_array
 from quorate.tables.feature_profile import MISSING, FeatureProfile, fit_profile, sample_size
@@ -304,6 +304,7 @@ def cluster_table(
     The cells of the sample's rows in the columns `traced` are stored in the result.
     """
     refuse_answers(table.path, keep)
+    refuse_same_names(table.path, keep)
     profile = recipe.new_profile(names)()
     # First pass: profile of the columns, and a sample that depends on the content of rows alone.
     for _, values in read_blocks(table, names, ()):

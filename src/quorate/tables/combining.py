@@ -28,7 +28,7 @@ from quorate.analysis.core_rows import nested_cores
 from quorate.columns.column_messages import answer_exists
 from quorate.columns.column_roles import ANSWER_COLUMNS, ColumnRequest, ColumnRoles, FrameColumns, label_roles
 from quorate.ensemble import Ensemble, from_counted_labels
-from quorate.errors import MemoryLimitError, Setting
+from quorate.errors import InputError, MemoryLimitError, Setting
 from quorate.labels import CountedLabels, Noise, frame_vectors
 from quorate.row_similarity import group_sizes
 from quorate.soft_ensemble import SoftEnsemble, from_counted_memberships, memberships_of_columns
@@ -150,6 +150,7 @@ def combine_table(
     names = answer_names(n_clusters, with_confidence=with_confidence) + tuple(map(layer_name, layers))
     names += () if core is None else (CORE_COLUMN,)
     refuse_answers(table.path, columns.keep, names)
+    refuse_same_names(table.path, columns.keep)
     counted = CountedTable(table, columns.members, columns.truth, noise, columns.soft)
     if not columns.listed:
         counted.refuse_features()
@@ -185,10 +186,23 @@ def combine_table(
 
 
 def refuse_answers(path: str, columns: Sequence[str], names: Sequence[str] = ANSWER_COLUMNS) -> None:
-    """Refuse a table that already has a column of the answer among those that are kept."""
-    for name in names:
-        if name in columns:
-            raise answer_exists(name, path)
+    """Refuse a table that already has a column of the answer among those that are kept, in any case of letters."""
+    for column in columns:
+        # Some engines would write such a column under another name.
+        if column.lower() in names:
+            raise answer_exists(column, path)
+
+
+def refuse_same_names(path: str, columns: Sequence[str]) -> None:
+    """Refuse columns to be written whose names differ by case only, because DuckDB would change them."""
+    spelled: dict[str, str] = {}
+    for column in columns:
+        if spelled.setdefault(column.lower(), column) != column:
+            raise InputError(
+                f"The names of the columns {spelled[column.lower()]!r} and {column!r} of {path} differ by case only.",
+                code="repeated-column",
+                hint="Rename one of them, or do not keep both.",
+            )
 
 
 def fit_best(estimator: ConsensusMethod, ens: Ensemble, n_clusters: Sequence[int] = ()) -> ConsensusMethod:

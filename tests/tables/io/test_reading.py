@@ -9,6 +9,9 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 import quorate as qt
@@ -532,3 +535,20 @@ def test_links_to_nothing_and_names_that_are_too_long(tmp_path):
         with raises("no-file") as caught:
             qt.consensus_file(tmp_path / name, tmp_path / "out.csv")
         assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_names_that_differ_by_case_only_are_not_changed(tmp_path, kind):
+    """The columns a and consensus were written as a_1 and consensus_1."""
+    path, out, groups = tmp_path / f"t.{kind}", tmp_path / "out.csv", [0, 0, 1, 1, 2, 2]
+    write = {"csv": pa.csv.write_csv, "parquet": pa.parquet.write_table, "arrow": pa.feather.write_feather}[kind]
+    nested = {} if kind == "csv" else {"n": [{"x": 1, "y": {"z": 2}}] * 6}
+    write(pa.table({"A": groups, **nested, "a": groups, "b": groups}), str(path))
+    with raises("repeated-column"):
+        qt.consensus_file(path, out, ["a", "b"], 3)
+    answer = qt.consensus_file(path, out, ["a", "b"], 3, keep=["a"])
+    assert answer.n_clusters == 3
+    assert out.read_text().splitlines()[0].split(",")[:2] == ["a", "consensus"]
+    write(pa.table({"Consensus": groups, "a": groups, "b": groups}), str(path))
+    with raises("answer-exists"):
+        qt.consensus_file(path, out, ["a", "b"], 3, force=True)

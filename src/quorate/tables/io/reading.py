@@ -12,9 +12,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -445,7 +446,19 @@ def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
 def _parquet_view(source: _Source) -> list[Column]:
     relation = source.connection.read_parquet(source.patterns)
     relation.create_view(VIEW)
-    return _columns_of(relation)
+    return _columns_of(relation, _parquet_names(source))
+
+
+def _parquet_names(source: _Source) -> list[str]:
+    """Return the names of the columns of the first file, without those of nested fields."""
+    query = "SELECT name, coalesce(num_children, 0) FROM parquet_schema($file)"
+    (_, _), *fields = source.connection.execute(query, {"file": source.patterns[0]}).fetchall()
+    names, nested = [], 0
+    for name, n_children in fields:
+        if not nested:
+            names.append(name)
+        nested = max(nested - 1, 0) + n_children
+    return names
 
 
 def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
@@ -475,12 +488,17 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
 def _arrow_view(source: _Source) -> list[Column]:
     check_arrow(source.file, source.shown)
     dataset = import_extra("pyarrow.dataset", "Reading Arrow and Feather files")
-    source.connection.register(VIEW, dataset.dataset(str(source.file), format="feather"))
-    return _columns_of(source.connection.table(VIEW))
+    rows = dataset.dataset(str(source.file), format="feather")
+    source.connection.register(VIEW, rows)
+    return _columns_of(source.connection.table(VIEW), rows.schema.names)
 
 
-def _columns_of(relation: Any) -> list[Column]:
-    return [Column(name, name, str(kind)) for name, kind in zip(relation.columns, relation.types, strict=True)]
+def _columns_of(relation: Any, names: Sequence[str] = ()) -> list[Column]:
+    """Return the columns of a relation, with their names in the file: DuckDB changes names that differ by case only."""
+    in_file = zip_longest(names, relation.columns)
+    return [
+        Column(name or column, column, str(kind)) for (name, column), kind in zip(in_file, relation.types, strict=True)
+    ]
 
 
 def _npy_view(source: _Source) -> list[Column]:

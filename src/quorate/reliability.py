@@ -221,11 +221,8 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
 
     Parameters
     ----------
-    ens : Ensemble or anything `Ensemble` takes
-    normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
-        As in `agreement`.
-    groups : sequence, mapping or str, optional
-        Known families of members, as in `families`. Default: found from the labels.
+    ens, normalize, groups
+        As in `trust`.
 
     Returns
     -------

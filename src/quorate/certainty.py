@@ -12,7 +12,7 @@ from scipy import special
 
 from quorate import _kernels
 from quorate._runtime import threads
-from quorate._utils.array_types import Floats, Labels
+from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.ensemble import Clusterings, Ensemble, one_row
 from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sizes, histograms, shared_rows
@@ -72,23 +72,35 @@ class Votes:
     by_chance: Floats
     """(groups,) the confidence that rows picked at random would have in each group."""
 
+    @property
+    def shares(self) -> Floats:
+        """(groups, n_clusters) the vote of each cluster for each group, for a row that is not among those counted."""
+        return ratio(self.amounts, np.broadcast_to(self.reach, self.amounts.shape))
+
     @classmethod
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
         """Return the votes for some groups of patterns, under some weights (M,) of the members."""
-        # Votes need only how many rows groups and clusters share.
-        member, n_groups = ens.cluster_member, len(groups.sizes)
-        peaks, labeled, mean_vote = np.zeros((3, ens.n_members, n_groups))
+        return cls.of_clusters(ens.cluster_member, weights, groups.shared)
+
+    @classmethod
+    def of_clusters(cls, member: Ints, weights: Floats, shared: Floats) -> Votes:
+        """Return the votes of clusters, given the member (n_clusters,) of each, for groups of rows.
+
+        Votes need only how many rows groups and clusters share: `shared` (groups, n_clusters).
+        """
+        n_groups = len(shared)
+        peaks, labeled, mean_vote = np.zeros((3, len(weights), n_groups))
         # The counterpart of a group in a member: the cluster that shares most rows with it.
-        np.maximum.at(peaks, member, groups.shared.T)
-        np.add.at(labeled, member, groups.shared.T)
+        np.maximum.at(peaks, member, shared.T)
+        np.add.at(labeled, member, shared.T)
         held: Floats = ratio(peaks.sum(axis=1), labeled.sum(axis=1))
         # Relative to the rows of the group that the member labels: missing labels do not lower the vote.
-        recall = ratio(groups.shared, labeled[member].T)
+        recall = ratio(shared, labeled[member].T)
         reach = recall.sum(axis=0)
         # Members finer than the consensus hold a small part of each group; their support is relative to that.
         amounts = recall * np.sqrt(np.minimum(ratio(recall, np.broadcast_to(held[member], recall.shape)), 1.0))
         of_member = labeled.sum(axis=1)
-        share_of_rows = ratio(groups.shared.sum(axis=0), of_member[member])
+        share_of_rows = ratio(shared.sum(axis=0), of_member[member])
         np.add.at(mean_vote, member, (amounts * ratio(share_of_rows, reach)).T)
         voting = weights * (of_member > 0)
         return cls(amounts, reach, labeled, held, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
@@ -195,7 +207,7 @@ def vote_entropy(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups 
         As for `certainty`.
     """
     votes = Votes.of(ens, weights, Groups.of(ens, weights, labels) if groups is None else groups)
-    ballots = ratio(votes.amounts, np.broadcast_to(votes.reach, votes.amounts.shape)) * weights[ens.cluster_member]
+    ballots = votes.shares * weights[ens.cluster_member]
     entropy = np.zeros(ens.n_patterns)
     for rows in threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK):
         counted = ens.incidence[rows] @ ballots.T

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
 from quorate import ConsensusClustering
@@ -188,17 +190,31 @@ def test_refuses_what_cannot_be(parameters, code, parameter):
         ConsensusClustering(**{"n_clusters": 3, **parameters}).fit(blobs(300)[0])
 
 
+def test_confidence_on_a_sample_does_not_depend_on_how_fine_the_members_are():
+    """Rows of a pure cluster are certain, also where members cut it into many pieces."""
+    X, groups = make_blobs([1500, 600, 300], centers=[[0, 0], [20, 0], [0, 20]], cluster_std=[3, 1, 1], random_state=0)
+    fitted = ConsensusClustering(3, members="kmeans", k_range=(3, 30), fit_rows=400, random_state=0).fit(X)
+    assert adjusted_rand_score(groups, fitted.labels_) > 0.99
+    assert min(fitted.confidence_[fitted.labels_ == c].mean() for c in range(3)) > 0.5
+    assert (fitted.margin_ > 0).mean() > 0.99
+
+
 def test_votes_by_hand():
     codes = np.array([[0, 0, 0, 1], [0, 1, 1, 1]])
     weights, labels = np.array([1.0, 1.0, 2.0, 4.0]), np.array([1, 1, 1, 0])
     votes = Votes.of(codes, weights, labels, np.array([0.75, 0.25]))
     assert votes.first.tolist() == [0, 2, 4]
     np.testing.assert_allclose(votes.votes, [[0, 0.75], [0.75, 0], [0, 0.25], [0.25 * 4 / 7, 0.25 * 3 / 7]])
-    np.testing.assert_allclose(votes.evidence, [[0, 0.75], [0.75, 0], [0, 0.0625], [0.25, 0.1875]])
+    # The second member holds 7 of 8 rows in counterparts. Its first cluster has a quarter of cluster 1, its second
+    # cluster all of cluster 0 and three quarters of cluster 1.
+    quarter, whole, part = np.sqrt(0.25 / 0.875), 1 / 1.75, 0.75 / 1.75 * np.sqrt(0.75 / 0.875)
+    expected = [[0, 0.75], [0.75, 0], [0, 0.25 * quarter], [0.25 * whole, 0.25 * part]]
+    np.testing.assert_allclose(votes.evidence, expected, rtol=1e-6)
     found = votes.elect(np.array([[0, 1, -1, 5, -1], [0, 0, 1, 1, 9]]))
     assert found.labels.tolist() == [1, 0, 0, 0, -1]  # labels never seen say nothing
-    np.testing.assert_allclose(found.confidence, [0.8125, 0.75, 0.25, 0.25, 0])
-    np.testing.assert_allclose(found.margin, [0.8125, 0.6875, 0.0625, 0.0625, 0])
+    first, apart = 0.75 + 0.25 * quarter, 0.25 * (whole - part)
+    np.testing.assert_allclose(found.confidence, [first, 0.75, 0.25 * whole, 0.25 * whole, 0], rtol=1e-6)
+    np.testing.assert_allclose(found.margin, [first, 0.75 - 0.25 * quarter, apart, apart, 0], rtol=1e-5)
     assert found.runner_up.tolist() == [-1, 1, 1, 1, -1]
 
 

@@ -132,11 +132,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     labels_ : ndarray of shape (n_rows,)
         Cluster of each row; 0 is the largest. -1 for outliers, and where no member of positive weight labels the row.
     confidence_ : ndarray of shape (n_rows,)
-        Mean evidence of each row with the other rows of its cluster.
+        Share of the members' votes for the cluster of each row, in [0, 1].
     margin_ : ndarray of shape (n_rows,)
-        Confidence minus the mean evidence of the row with the rows of its runner-up.
+        Confidence minus the share of the votes for the runner-up; negative if the runner-up has more votes.
     runner_up_ : ndarray of shape (n_rows,)
-        Of the other clusters, the one the row has most evidence for; -1 where none has any.
+        Of the other clusters, the one with most votes for the row; -1 where none has any.
     n_clusters_ : int
         Clusters found.
     members_ : list of clusterers
@@ -351,17 +351,17 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def confidence_(self) -> Floats:
-        """(n_rows,) mean evidence of each row with the other rows of its cluster, in [0, 1]."""
+        """(n_rows,) share of the members' votes for the cluster of each row, in [0, 1]."""
         return self.consensus_.confidence_ if self._assigned is None else self._assigned.confidence.astype(np.float64)
 
     @property
     def margin_(self) -> Floats:
-        """(n_rows,) confidence of each row minus its mean evidence with the rows of its runner-up."""
+        """(n_rows,) confidence of each row minus the share of the votes for its runner-up."""
         return self.consensus_.margin_ if self._assigned is None else self._assigned.margin.astype(np.float64)
 
     @property
     def runner_up_(self) -> Ints:
-        """(n_rows,) of the other clusters, the one each row has most evidence for; -1 where none has any."""
+        """(n_rows,) of the other clusters, the one with most votes for each row; -1 where none has any."""
         return self.consensus_.runner_up_ if self._assigned is None else self._assigned.runner_up.astype(np.int64)
 
     @property

@@ -13,6 +13,7 @@ from quorate import _kernels
 from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints
 from quorate.algorithms.base import ConsensusMethod
+from quorate.certainty import Votes as CertaintyVotes
 from quorate.ensemble import Ensemble
 from quorate.features.labeling import Crew
 from quorate.features.outliers import Outliers
@@ -31,11 +32,11 @@ class Assigned(NamedTuple):
     labels: NDArray[np.int32]
     """-1 for a row about which no member knows anything."""
     confidence: NDArray[np.float32]
-    """Mean evidence of the row with the rows of its cluster that the consensus was found on."""
+    """Share of the members' votes for its cluster, counted on the rows that the consensus was found on."""
     margin: NDArray[np.float32]
-    """Confidence minus the mean evidence of the row with the rows of its runner-up; votes may go another way."""
+    """Confidence minus the share of the votes for the runner-up; the winner is elected by other votes."""
     runner_up: NDArray[np.int32]
-    """Of the other clusters, the one the row has most evidence for; -1 where none has any."""
+    """Of the other clusters, the one with the largest share of the votes; -1 where none has any."""
 
     @classmethod
     def empty(cls, n_rows: int) -> Assigned:
@@ -73,22 +74,22 @@ class Votes:
     votes: NDArray[np.float32]
     """(lines, k) of the rows of a member's cluster, the share in each consensus cluster, times the member's weight."""
     evidence: NDArray[np.float32]
-    """(lines, k) of the rows of a consensus cluster, the share in the member's cluster, times the member's weight."""
+    """(lines, k) the vote of a member's cluster for a consensus cluster, as in `certainty`, times its weight."""
 
     @classmethod
     def of(cls, codes: NDArray[Any], weights: Floats, labels: Ints, member_weights: Floats) -> Votes:
         """Count the votes of rows: codes (M, n) by the members, weights (n,), and consensus labels (n,)."""
-        clear = labels >= 0
         shared = shared_weights(codes, weights, labels)
-        k = shared[0].shape[1]
-        sizes = np.bincount(labels[clear], weights=weights[clear], minlength=k).astype(np.float64)
         # A cluster's votes are shares of its rows, so that large clusters do not outvote small ones.
         votes = [
             w * counts * ratio(1.0, counts.sum(axis=1))[:, None]
             for counts, w in zip(shared, member_weights, strict=True)
         ]
-        evidence = [w * counts * ratio(1.0, sizes) for counts, w in zip(shared, member_weights, strict=True)]
-        return cls.stacked(votes, evidence)
+        lengths = [len(counts) for counts in shared]
+        member = np.repeat(np.arange(len(shared)), lengths)
+        certain = CertaintyVotes.of_clusters(member, member_weights, np.concatenate(shared).T)
+        evidence = (certain.shares * member_weights[member]).T
+        return cls.stacked(votes, np.split(evidence, np.cumsum(lengths)[:-1]))
 
     @classmethod
     def by_likelihood(cls, codes: NDArray[Any], weights: Floats, labels: Ints) -> Votes:

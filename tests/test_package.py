@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tools import imports
+from tools import code_statistics, imports
 
 import quorate
 from quorate.errors import Setting
@@ -118,6 +118,11 @@ def test_the_top_level_holds_the_data_and_the_mathematics_of_the_paper():
 
 def test_modules_do_not_use_private_names_of_others():
     assert imports.private_uses() == []
+
+
+def test_results_are_kept_in_two_ways_only():
+    used = {name for name, n in code_statistics.count_caches().items() if n}
+    assert used == {"cached_property", "RecentCache"}
 
 
 def test_errors_keep_their_parts_between_processes():

@@ -1,10 +1,11 @@
-"""Print figures of the code base: lines, comments, repeated module names, private uses, caches, tests that match prose.
+"""Print figures of the code base: lines by kind, repeated module names, private uses, caches, tests that match prose.
 
     python -m tools.code_statistics
 
 Lines and comments are those of `src`; comments are counted by token, without `type:` and `noqa`.
 """
 
+import ast
 import re
 import tokenize
 from collections import Counter
@@ -32,6 +33,29 @@ def count_comments(path: Path) -> int:
     return sum(not token.startswith(("# type:", "# noqa")) for token in tokens)
 
 
+def count_kinds(path: Path) -> Counter[str]:
+    """Return the number of lines of docstrings, imports, comments, blank lines and code."""
+    text = path.read_text()
+    kinds = [
+        "comments" if line.lstrip().startswith("#") else "code" if line.strip() else "blank"
+        for line in text.splitlines()
+    ]
+    for node in ast.walk(ast.parse(text)):
+        is_text = (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+            n_lines = node.end_lineno - node.lineno + 1
+            kinds[node.lineno - 1 : node.end_lineno] = ["docstrings" if is_text else "imports"] * n_lines
+    return Counter(kinds)
+
+
+def count_caches() -> dict[str, int]:
+    """Return how often each way to keep a result occurs."""
+    text = "\n".join(path.read_text() for path in sorted(SOURCE.rglob("*.py")))
+    return {name: len(re.findall(pattern, text)) for name, pattern in CACHES.items()}
+
+
 def main() -> None:
     """Print the figures."""
     files = sorted(SOURCE.rglob("*.py"))
@@ -40,13 +64,15 @@ def main() -> None:
         lines[path.relative_to(SOURCE).parts[0]] += len(path.read_text().splitlines())
     comments, total = sum(map(count_comments, files)), lines.total()
     names = Counter(path.stem for path in files if not path.stem.startswith("__"))
-    text = "\n".join(path.read_text() for path in files)
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
     print(f"lines in src: {total:,}; comments: {comments:,} ({comments / total:.2%})")
+    print(
+        "by kind:", ", ".join(f"{kind} {n:,}" for kind, n in sum(map(count_kinds, files), Counter[str]()).most_common())
+    )
     print("by package:", ", ".join(f"{name} {n:,}" for name, n in lines.most_common()))
     print("modules of the same name:", [name for name, n in names.items() if n > 1])
     print("private uses:", private_uses())
-    print("caches:", ", ".join(f"{name} {len(re.findall(pattern, text))}" for name, pattern in CACHES.items()))
+    print("caches:", ", ".join(f"{name} {n}" for name, n in count_caches().items()))
     print("match= in tests:", len(re.findall(r"\bmatch=", tests)))
 
 

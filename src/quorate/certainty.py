@@ -12,12 +12,14 @@ from scipy import special
 
 from quorate import _kernels
 from quorate._runtime import threads
+from quorate._runtime.memory import require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.ensemble import Clusterings, Ensemble, one_row
 from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sizes, histograms, shared_rows
 
 _PATTERNS_PER_TASK = 1 << 12
+_TABLES = 8  # (groups, n_clusters), that the description of clusters holds simultaneously
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ class Groups:
     def of(cls, ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Groups:
         """Return the groups of some labels of patterns; label -1 is no group."""
         n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
+        # Many tiny clusters, as in entity resolution, have labels but no description.
+        require_memory(
+            8.0 * _TABLES * n_groups * ens.n_clusters,
+            f"The description of {n_groups:,} clusters by {ens.n_clusters:,} clusters of the members",
+            "Take the labels only: result.labels, or `quorate combine -o` without --confidence and --report.",
+        )
         return cls(
             group_sizes(ens, labels, n_groups),
             histograms(ens, weights, labels, n_groups),

@@ -16,6 +16,7 @@ import quorate as qt
 from quorate.cli import main
 from quorate.cli.app import app
 from quorate.columns.column_roles import ANSWER_COLUMNS
+from quorate.errors import MemoryLimitError
 
 SOURCE = str(Path(qt.__file__).parents[1])
 
@@ -134,6 +135,20 @@ def test_rows_of_memberships_that_do_not_sum_to_1_are_refused_with_their_number(
     frame["gmm_0"] = "text"
     frame.to_csv(tmp_path / "text.csv", index=False)
     assert "'gmm_0'" in run("combine", tmp_path / "text.csv", "--soft", "gmm_*", code=2, capsys=capsys).err
+
+
+def test_labels_are_written_where_the_clusters_cannot_be_described(labels, tmp_path, monkeypatch, capsys):
+    def refuse(*_):
+        raise MemoryLimitError("The description needs too much.", code="memory")
+
+    monkeypatch.setattr("quorate.certainty.require_memory", refuse)
+    out = tmp_path / "consensus.csv"
+    command = ["combine", labels, "--method", "majority", "-o", out]
+    printed = run(*command, capsys=capsys)
+    assert "by majority from 5 members of 60 rows" in printed.out
+    assert "The description needs too much." in printed.err
+    assert pd.read_csv(out)["consensus"].tolist()
+    assert "too much" in run(*command, "--force", "--report", tmp_path / "r.html", code=2, capsys=capsys).err
 
 
 def test_weigh(labels):

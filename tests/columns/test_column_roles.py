@@ -414,3 +414,13 @@ def test_columns_named_by_numbers():
     assert qt.consensus_frame(labels, n_clusters=3)["consensus"].tolist() == expected
     features = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))
     assert qt.cluster_frame(features, n_clusters=2, n_members=3).columns.tolist()[:3] == [0, 1, "consensus"]
+
+
+@pytest.mark.parametrize(("every", "code"), [(1000, "no-members"), (4, "features")])
+def test_frames_of_many_tiny_clusters_are_refused_with_what_to_do(every, code):
+    rows = np.arange(400)
+    frame = pd.DataFrame({f"tool_{j}": rows - (rows % every == 3) for j in range(3)})
+    with raises(code) as caught:
+        qt.consensus(frame, method="majority")
+    assert "dictionary" in str(caught.value)
+    assert qt.consensus(dict(frame), method="majority").n_clusters >= 300

@@ -22,12 +22,12 @@ from quorate.algorithms.registry import make_method, methods, resolve_method
 from quorate.algorithms.sql_export import DIALECTS
 from quorate.analysis.compare import integer_labels
 from quorate.cli.compare_tables import print_change
-from quorate.cli.output import bar, console, count, print_json, progress, table
+from quorate.cli.output import bar, console, count, note, print_json, progress, table
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import labels_command
 from quorate.cli.table_source import Source, note_roles
 from quorate.columns.column_roles import ColumnRoles
-from quorate.errors import InputError
+from quorate.errors import InputError, MemoryLimitError
 from quorate.features.generators import GENERATORS
 from quorate.reporting import KnownClasses, Origin, summarize
 from quorate.reporting.row_facts import RowFacts, facts_in_memory
@@ -98,7 +98,23 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
         if outputs.output is not None:
             consensus.write(outputs.output, format=outputs.output_format, force=outputs.force)
         printed = json or outputs.output is None or not quiet
-        summary = _summary(request, consensus, ks) if printed or outputs.described else None
+        summary = too_large = None
+        if printed or outputs.described:
+            try:
+                summary = _summary(request, consensus, ks)
+            except MemoryLimitError as error:
+                # Labels of many tiny clusters are written although the clusters cannot be described.
+                if json or outputs.described:
+                    raise
+                too_large = error
+    if too_large is not None:
+        ens = consensus.ensemble
+        console(stderr=STREAM in outputs.files).print(
+            f"{count(consensus.n_clusters, 'cluster')} by {estimator.name} from "
+            f"{size_line(ens.n_rows, ens.n_members, ens.n_clusters)}",
+            markup=False,
+        )
+        note(str(too_large), quiet=quiet)
     if summary is not None:
         outputs.describe(summary)
     if json:

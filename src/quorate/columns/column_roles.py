@@ -30,6 +30,7 @@ from quorate.columns.column_heuristics import (
     summarize_cells,
 )
 from quorate.columns.column_messages import (
+    USE_CLUSTER,
     both_roles,
     no_features,
     no_members,
@@ -247,7 +248,14 @@ def _summarize_vector(vector: NDArray[Any]) -> ColumnSummary:
 
 def choose_members(names: Sequence[str], vectors: Sequence[NDArray[Any]]) -> list[int]:
     """Return the places of the members among the columns of a frame in memory, and warn of the others."""
-    roles = replace(label_roles(VectorColumns(names, vectors), ColumnRequest()), by_name=False)
+    try:
+        roles = replace(label_roles(VectorColumns(names, vectors), ColumnRequest()), by_name=False)
+    except InputError as error:
+        if error.code not in ("features", "no-members"):
+            raise
+        # The caller cannot list the members here, but a dictionary of columns is taken as it is.
+        hint = f"If all columns are clusterings, pass a dictionary of them, or use ensemble_from_frame. {USE_CLUSTER}"
+        raise InputError(error.problem, code=error.code, hint=hint) from None
     roles.warn()
     return [list(names).index(name) for name in roles.members]
 

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -101,6 +102,18 @@ def test_damage_is_detected(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"value", b"valse"))
     with raises("not-a-checkpoint"):
         Store(path, ABOUT)
+
+
+def test_a_piece_without_content_is_detected(tmp_path):
+    """It ended in an AttributeError."""
+    with Store(tmp_path / "work.sqlite", ABOUT) as store:
+        store.add("a", "value")
+    with closing(sqlite3.connect(tmp_path / "work.sqlite")) as connection:
+        connection.executescript("DROP TABLE pieces; CREATE TABLE pieces (key, content, checksum);")
+        connection.execute("INSERT INTO pieces VALUES ('a', NULL, 0)")
+        connection.commit()
+    with raises("not-a-checkpoint"):
+        Store(tmp_path / "work.sqlite", ABOUT)
 
 
 def test_one_writer_at_a_time_and_readers_at_any_time(tmp_path):

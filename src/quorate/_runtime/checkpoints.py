@@ -188,7 +188,8 @@ def _content(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any]
         rows = connection.execute("SELECT key, content, checksum FROM pieces ORDER BY rowid").fetchall()
     except (sqlite3.DatabaseError, ValueError):
         raise _not_a_store(path) from None
-    if any(_checksum(content) != checksum for _, content, checksum in rows):
+    texts = [about, *(content for _, content, _ in rows)]
+    if not all(isinstance(text, str) for text in texts) or any(_checksum(text) != check for _, text, check in rows):
         raise _not_a_store(path)
     return json.loads(about), {key: json.loads(content) for key, content, _ in rows}
 

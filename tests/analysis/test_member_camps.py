@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import quorate as qt
+from support import raises
 
 
 def noisy(random, classes, share):
@@ -109,3 +110,12 @@ def test_the_ball_holds_the_share_of_the_weight():
 def test_distances_are_the_variation_of_information():
     result = qt.consensus([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]], 2)
     np.testing.assert_allclose(qt.credible_ball(result).distances, [0, 0, 2])  # H = 1 bit each, nothing shared
+
+
+def test_the_ball_needs_a_result_and_a_share():
+    members = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]]
+    with raises("not-a-result", "result"):
+        qt.credible_ball(members)
+    for level in (0, 1.5):
+        with raises("number", "level"):
+            qt.credible_ball(qt.consensus(members, 2), level)

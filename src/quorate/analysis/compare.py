@@ -412,7 +412,11 @@ def common_rows(
     position = np.minimum(np.searchsorted(old, new), max(len(old) - 1, 0))  # both sorted: one sweep through memory
     common = old[position] == new
     if not common.any():
-        raise InputError("The partitions have no row id in common.", code="no-common-rows", parameter=ids[1])
+        raise InputError(
+            "must have a row id in common with the old partition; there is none.",
+            code="no-common-rows",
+            parameter=ids[1],
+        )
     return old_order[position[common]], new_order[common]
 
 

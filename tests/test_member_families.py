@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
 from quorate.member_families import given_families, sameness
@@ -63,6 +64,82 @@ def test_the_effective_number_of_members():
     assert given.effective_members == pytest.approx(3)
     hundred = qt.families([members[0]] * 100 + members[1:])
     assert hundred.effective_members == pytest.approx(100**0.2 + 2)
+
+
+def runs_of_one_clusterer(n_runs, seed=5):
+    """Return eight nested clusterings of one structure, and noisy runs of another one."""
+    random = np.random.default_rng(seed)
+    rows, other = np.arange(800), np.random.default_rng(seed + 1).integers(6, size=800)
+    good = [redraw(rows // size, 0.05, 800 // size, random) for size in (400, 200, 160, 100, 80, 50, 40, 25)]
+    return good, [redraw(other, 0.15, 6, random) for _ in range(n_runs)]
+
+
+def test_runs_of_one_clusterer_are_a_family():
+    good, runs = runs_of_one_clusterer(40)
+    ens = qt.Ensemble([*good, *runs])
+    found = qt.families(ens)
+    # They are no copies of each other.
+    same = sameness(ens)
+    assert same[8:, 8:][~np.eye(40, dtype=bool)].max() < 0.8
+    assert found.similar == tuple(range(8, 48))
+    assert found.groups == (found.similar,)
+    assert found.kind(found.similar) == "similar"
+    diversity, of_others = (1 / np.mean(part**2) for part in (same[8:, 8:], same[:8, :8]))
+    assert of_others > 1.1 * diversity
+    assert found.counts[8:] == pytest.approx(np.full(40, 40**-0.8))
+    assert found.counts[:8].tolist() == [1.0] * 8
+    assert qt.families(ens, [*range(8), *[8] * 40]).counts[8:].sum() == pytest.approx(1)
+
+
+def test_families_do_not_depend_on_order_names_or_duplicated_rows():
+    good, runs = runs_of_one_clusterer(12)
+    labels = np.stack([*good, *runs])
+    counts = qt.families(list(labels)).counts
+    assert counts.min() < 0.5
+    random = np.random.default_rng(6)
+    order = random.permutation(len(labels))
+    renamed = [random.permutation(labels[j].max() + 1)[labels[j]] for j in order]
+    assert qt.families(renamed).counts == pytest.approx(counts[order], rel=1e-9)
+    weight = random.integers(1, 4, size=labels.shape[1])
+    weighted = qt.Ensemble(list(labels), row_weights=weight)
+    assert qt.families(weighted).counts == pytest.approx(qt.families(list(np.repeat(labels, weight, axis=1))).counts)
+
+
+def test_random_or_poor_members_do_not_make_a_family_of_the_good_ones():
+    random = np.random.default_rng(7)
+    truth = random.integers(4, size=600)
+    good = [redraw(truth, 0.15, 4, random) for _ in range(8)]
+    coarse = random.integers(3, size=600)
+    for others in (
+        [random.integers(5, size=600) for _ in range(4)],
+        [redraw(coarse, 0.7, 3, random) for _ in range(4)],
+    ):
+        found = qt.families([*good, *others])
+        assert found.similar == ()
+        assert found.counts.tolist() == [1.0] * 12
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [[0, 0, 1, 1], [0, 1, 0, 1]],
+        [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 0, 1]],
+        [[-1, -1, -1, -1], [0, 0, 1, 1], [0, 1, -1, -1], [-1, -1, 0, 1], [0, 1, 1, 1]],
+        [[0, 1, 2, 3]],
+    ],
+)
+def test_degenerate_members_have_counts(members):
+    found = qt.families(members)
+    assert found.similar == ()
+    assert np.all((found.counts > 0) & (found.counts <= 1))
+
+
+def test_many_runs_of_a_poor_clusterer_do_not_move_the_default():
+    good, runs = runs_of_one_clusterer(60)
+    alone, together = (qt.consensus(some, 8).labels for some in (good, [*good, *runs]))
+    assert adjusted_rand_score(alone, together) > 0.98
+    undiscounted = qt.consensus([*good, *runs], 8, groups=list(range(68))).labels
+    assert adjusted_rand_score(alone, undiscounted) < 0.5
 
 
 def test_trust_without_copies_is_the_mean_agreement():

@@ -204,18 +204,18 @@ class CrowdTrust:
     among_agreeing: Floats = field(repr=False)
     """(M,) the mean as in `index`, over those others alone that agree with any: random members do not lower it."""
     families: Families = field(repr=False)
-    """Which members are copies of each other, and how much each counts."""
+    """Which members are copies of each other or runs of one clusterer, and how much each counts."""
 
     @property
     def copies(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of members that are (nearly) the same clustering, two or more each."""
+        """Families of members (`families`), two or more members each."""
         return self.families.groups
 
 
 def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> CrowdTrust:
     """Return how far members agree beyond chance, with how likely chance alone would agree as well.
 
-    Copies of a member count far less than their number (`families`, which also explains `groups`). Under chance, n
+    Many copies of a member count far less than their number (`families`, which also explains `groups`). Under chance, n
     times mutual information is treated as gamma distributed with its exact mean; for clusters of many rows that is the
     usual chi-squared test. The best of all pairs decides, at a level of 1e-4 over all pairs.
 
@@ -256,7 +256,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     elif not np.any(best_possible < level):
         verdict = "too few rows to tell"
     family = families(ens, groups)
-    # Copies of a member count little when it is compared with the others.
+    # Families count little when members are compared with the others.
     tested = family.witnesses() * information.common
     index = _mean_agreement(ami, tested)
     # Random members lower every mean; without them the scale is comparable between ensembles.
@@ -308,7 +308,7 @@ def trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> Floats
     """Return how reliable each member is: its mean chance-corrected agreement with the others.
 
     It is the mean adjusted mutual information with the other members, each counting by the rows both label, clipped at
-    0. Copies and near-copies count far less than their number (`families`). The scale is absolute: 0 for a member that
+    0. Families count far less than their number (`families`). The scale is absolute: 0 for a member that
     agrees with the others no more than chance would, 1 only where all others are the same clustering. It is a mean over
     all others, so each random one among them lowers it: compare members of one ensemble with each other. The index of
     an only member is 1.
@@ -346,8 +346,9 @@ NO_AGREEMENT = "The members do not agree: no two agree more than random clusteri
 def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
     """Return the weight of each member in [0, 1]: its trust over the largest, to the power beta, times its count.
 
-    The count of a member is less than 1 if it has copies (`families`). A member that agrees with none beyond chance has
-    weight 0. Where no two agree, trust gives no reason to weigh members differently: only copies do, with a warning.
+    The count of a member is less than 1 if it has a family (`families`). A member that agrees with none beyond
+    chance has weight 0. Where no two agree, trust gives no reason to weigh members differently: only families do, with
+    a warning.
     """
     # Members that agree with no other have no weight, if any two agree at all.
     index = np.where(crowd.agrees, crowd.index, 0.0) if crowd.verdict == "beyond chance" else crowd.index

@@ -21,6 +21,7 @@ from quorate.errors import QuorateWarning
 from quorate.member_families import families
 from quorate.numerics.mutual_information import Normalize, agreement_with
 from quorate.numerics.transfer_cut import TransferCut
+from quorate.reliability import cluster_certainty
 from quorate.row_similarity import shared_rows
 
 _LEAST_WEIGHT = 1e-12
@@ -40,7 +41,7 @@ class CandidateAnswer:
 
     method: str
     agreement: float
-    """Root mean square of its chance-corrected agreement (AMI) with the members; copies count little."""
+    """Root mean square of its chance-corrected agreement (AMI) with the members; families count little."""
     n_clusters: int
     chosen: bool
     """Whether the consensus comes from it."""
@@ -171,21 +172,28 @@ class PortfolioCuts:
         return number_by_size(labels if agreement > before + _WORTH_MOVING else unmoved, self.ensemble.counts)
 
 
+class FamilyLWGP(LWGP, abstract=True):
+    """LWGP in which many copies of a member do not make its clusters certain: families count as in `families`."""
+
+    def _certainty(self, ens: Clusterings, influence: Floats) -> Floats:
+        return cluster_certainty(ens, self.theta, families(ens, self.groups).counts * (influence > 0))
+
+
 class Portfolio(ConsensusMethod):
     """The default of `consensus`: several methods of different kinds, of which the members choose one.
 
     A graph cut (LWGP) with members weighted by `trust` and a mixture model with equal members are solved on the same
     ensemble. The answer that agrees better with the members is taken, by the root mean square of the adjusted mutual
-    information. Members count equally, but copies of a member little (`families`) and members that agree with no other
-    not at all. Then rows for which another cluster has more votes are moved, if that raises the agreement. Graph cuts
-    prefer clusters of similar size and fail on rare groups, mixture models do not. Mixture models fail on copies and
-    random members, graph cuts with weights by trust do not.
+    information. Members count equally, but families of copies or of runs of one clusterer little (`families`),
+    and members that agree with no other not at all. Then rows for which another cluster has more votes are moved, if
+    that raises the agreement. Graph cuts prefer clusters of similar size and fail on rare groups, mixture models do
+    not. Mixture models fail on copies and random members, graph cuts with weights by trust do not.
     Soft members (`SoftEnsemble`) enter both; their agreement with the answers is that of the most likely clusters.
 
     Parameters
     ----------
     groups : sequence, mapping or str, optional
-        Known families of members, as in `families`. Default: copies are found from the labels.
+        Known families of members, as in `families`. Default: found from the labels.
 
     Examples
     --------
@@ -200,7 +208,7 @@ class Portfolio(ConsensusMethod):
 
     name = "portfolio"
     idea = "Solve a graph cut and a mixture model, and take the answer that agrees better with the members."
-    equation = "max over candidates P of mean AMI(P, P_l)^2, copies of a member counting little"
+    equation = "max over candidates P of mean AMI(P, P_l)^2, families counting little"
     strength = "Holds on rare groups, near-copies and random members, where single methods fail."
     weakness = "Takes up to three times as long as one graph cut."
     when = "Always, unless a particular method is required; it is the default."
@@ -218,7 +226,8 @@ class Portfolio(ConsensusMethod):
 
     def in_blocks(self) -> LWGP:
         """Return the graph cut alone: trees and mixtures keep all patterns in memory."""
-        graph = LWGP(self.n_clusters, theta=_THETA, weights=self.weights, beta=self.beta, normalize=self.normalize)
+        method = FamilyLWGP if self._counts_families else LWGP
+        graph = method(self.n_clusters, theta=_THETA, weights=self.weights, beta=self.beta, normalize=self.normalize)
         graph.groups = self.groups
         return graph
 
@@ -238,10 +247,12 @@ class Portfolio(ConsensusMethod):
         return PortfolioCuts(ens, graph, partition, self._counts(ens, influence), self.normalize)
 
     def _counts(self, ens: Clusterings, influence: Floats) -> Floats:
-        """(M,) how much each member counts in the choice: equally but for copies, or by weights that are given."""
-        if isinstance(self.weights, str) and self.weights != "equal":
-            return families(ens, self.groups).counts * (influence > 0)
-        return influence
+        """(M,) how much each member counts in the choice: equally but for families, or by weights that are given."""
+        return families(ens, self.groups).counts * (influence > 0) if self._counts_families else influence
+
+    @property
+    def _counts_families(self) -> bool:
+        return isinstance(self.weights, str) and self.weights != "equal"
 
     @property
     def candidates_(self) -> tuple[CandidateAnswer, ...]:

@@ -78,9 +78,9 @@ class MemberRow:
     reason_code: str
     """The reason for the status (`quorate.reliability.MemberReliability`)."""
     family: int | None
-    """The number of its family of copies (`quorate.families`), counted from 1; None without copies."""
+    """The number of its family (`quorate.families`), counted from 1; None for a member on its own."""
     counts: float
-    """How many members it counts for: 1 without copies."""
+    """How many members it counts for: 1 for a member on its own."""
 
 
 def member_rows(

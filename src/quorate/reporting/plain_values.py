@@ -29,7 +29,7 @@ from quorate.reporting.member_views import MemberRow
 from quorate.reporting.sentences import (
     ball_sentence,
     camp_sentence,
-    copy_sentences,
+    family_sentences,
     lowered_agreement_sentence,
     member_sentence,
     outlook_sentences,
@@ -272,7 +272,11 @@ def reliability_values(agreement: CrowdTrust, names: Sequence[str], weights: Flo
         "too few rows to tell": "There are too few rows to distinguish the members' agreement from chance.",
     }
     copies = [
-        {"members": [names[j] for j in group], "weight": round(float(weights[list(group)].sum()), 6)}
+        {
+            "members": [names[j] for j in group],
+            "weight": round(float(weights[list(group)].sum()), 6),
+            "kind": agreement.families.kind(group),
+        }
         for group in agreement.copies
     ]
     n_alone = int(np.sum(~agreement.agrees)) if agreement.verdict == "beyond chance" else 0
@@ -281,7 +285,7 @@ def reliability_values(agreement: CrowdTrust, names: Sequence[str], weights: Flo
         "verdict": agreement.verdict,
         "sentence": sentences[agreement.verdict],
         "copies": copies,
-        "notes": [*notes, *copy_sentences(copies, given=agreement.families.given)],
+        "notes": [*notes, *family_sentences(copies)],
         "families_given": agreement.families.given,
         "effective_members": round(agreement.families.effective_members, 2),
     }

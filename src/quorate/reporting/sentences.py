@@ -32,7 +32,7 @@ _REASONS = {
     "agrees in part": "Partly agrees with the others",
     "agrees little": "Low agreement with the others",
     "no agreement": "Agrees with no other member more than a random clustering would",
-    "agrees with copies only": "Agrees only with its own copies",
+    "agrees with copies only": "Agrees only with its own family",
     "no labels": "Labels no row",
     "one cluster": "Has a single cluster, so it carries no information",
     "too few rows": "Too few rows to test its agreement",
@@ -130,10 +130,17 @@ def member_sentence(row: MemberRow) -> str:
     return f"{reason}; {weight}."
 
 
-def copy_sentences(copies: Sequence[dict[str, Any]], *, given: bool = False) -> list[str]:
-    """Return one sentence per family, near-identical or `given` by the caller: members and summed weight."""
-    family = "one family" if given else "(nearly) identical"
-    return [f"{listed(group['members'])} are {family}; their weights sum to {group['weight']:.0%}." for group in copies]
+def family_sentences(families: Sequence[dict[str, Any]]) -> list[str]:
+    """Return one sentence per family of members: which members, why, and their summed weight."""
+    kinds = {
+        "given": "are one family",
+        "copies": "are (nearly) identical",
+        "similar": "agree more with each other than with the rest and are less diverse, as runs of one clusterer are",
+    }
+    return [
+        f"{listed(family['members'])} {kinds[family['kind']]}; their weights sum to {family['weight']:.0%}."
+        for family in families
+    ]
 
 
 def candidate_sentence(candidates: Sequence[dict[str, Any]]) -> str:

@@ -39,3 +39,17 @@ def test_leiden_resolutions(pyplot, capsys):
     columns = [name for name in adata.obs if name.startswith("leiden_")]
     alone = [qt.evaluate(adata.obs[name], adata.obs["cell_type"]).ari for name in columns]
     assert qt.evaluate(adata.obs["consensus"], adata.obs["cell_type"]).ari > max(alone)
+
+
+def test_three_analysts(pyplot, capsys):
+    names = runpy.run_path(str(EXAMPLES / "three_analysts.py"))
+    alone = [qt.evaluate(names["segments"][name].dropna(), names["segment"][names["segments"][name].notna()]).ari
+             for name in ("ana", "ben", "eva")]  # fmt: skip
+    assert qt.evaluate(names["result"].labels, names["segment"]).ari > max(alone)
+    agreed = names["agreed"].labels >= 0
+    assert qt.evaluate(names["result"].labels[agreed], names["segment"][agreed]).ari > 0.99
+
+
+def test_topic_models(pyplot, capsys):
+    names = runpy.run_path(str(EXAMPLES / "topic_models.py"))
+    assert qt.evaluate(names["result"].labels, names["theme"]).ari > max(names["alone"])

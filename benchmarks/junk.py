@@ -28,8 +28,11 @@ def random_table(number: int) -> dict[str, bool]:
     random = np.random.default_rng([SEED, number, 0])
     n = int(random.integers(150, 1001))
     ens = qt.Ensemble([random.integers(random.integers(2, n // 3 + 1), size=n) for _ in range(random.integers(10, 21))])
-    crowd = qt.crowd_trust(ens)
-    return {"called chance": crowd.verdict == "no more than chance", "one trusted": bool(crowd.agrees.any())}
+    member_trust = qt.ensemble_trust(ens)
+    return {
+        "called chance": member_trust.verdict == "no more than chance",
+        "one trusted": bool(member_trust.agrees.any()),
+    }
 
 
 def good_among_junk(number: int) -> dict[str, float | bool]:

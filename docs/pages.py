@@ -28,8 +28,8 @@ REFERENCE = {
     ],
     "Which members are reliable": [
         "trust",
-        "crowd_trust",
-        "CrowdTrust",
+        "ensemble_trust",
+        "EnsembleTrust",
         "member_reliability",
         "MemberReliability",
         "families",

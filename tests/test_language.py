@@ -55,7 +55,6 @@ PATTERNS = {re.compile(rf"\b(?:{expression})", re.IGNORECASE): instead for expre
 ALLOWED = {
     "src/quorate/paper": ["ill clustering", "ill clusterings"],  # the term of the paper
     "docs/reproduction.md": ["ill clustering", "ill clusterings"],
-    "src/quorate/reliability.py": ["crowd"],  # the parameter of `member_reliability`
 }
 
 # Names of variables, parameters and functions that say nothing about their content.

@@ -47,7 +47,7 @@ def test_near_copies_are_found_and_named(k, fidelity, of_random):
     family = (5, 6, 7, 8) if of_random else (0, 5, 6, 7)
     assert found.groups == (family,)
     assert found.counts[list(family)].sum() == pytest.approx(4**0.25, abs=0.15)
-    assert qt.crowd_trust([*members, *sources, *copies]).copies == (family,)
+    assert qt.ensemble_trust([*members, *sources, *copies]).copies == (family,)
 
 
 def test_the_effective_number_of_members():
@@ -173,7 +173,7 @@ def test_families_can_be_given():
     ens = qt.Ensemble(list(labels.values()), names=names)
     assert qt.families(ens, "{tool}_*").counts.tolist() == [0.5, 0.5, 1, 1]
     fitted = qt.consensus(ens, 3, groups="{tool}_*").estimator
-    assert fitted.crowd_.families.counts.tolist() == [0.5, 0.5, 1, 1]
+    assert fitted.ensemble_trust_.families.counts.tolist() == [0.5, 0.5, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -88,12 +88,12 @@ def good_and_junk(rng, n_rows, n_good):
 def test_junk_is_not_trusted_however_many_clusters_it_has(seed):
     rng = np.random.default_rng(seed)
     truth, good, junk = good_and_junk(rng, 240, 4)
-    crowd = qt.crowd_trust(good + junk)
-    assert crowd.verdict == "beyond chance"
+    member_trust = qt.ensemble_trust(good + junk)
+    assert member_trust.verdict == "beyond chance"
     # Good members that agree on nearly all rows count as near-copies, so the random ones count more in the mean.
-    assert crowd.index[:4].min() > 0.12 > 0.05 > crowd.index[4:].max()
-    assert crowd.among_agreeing[:4].min() > 0.5
-    assert crowd.agrees.tolist() == [True] * 4 + [False] * 4
+    assert member_trust.index[:4].min() > 0.12 > 0.05 > member_trust.index[4:].max()
+    assert member_trust.among_agreeing[:4].min() > 0.5
+    assert member_trust.agrees.tolist() == [True] * 4 + [False] * 4
     found = qt.consensus(good + junk, 3, weights="trust")
     assert found.member_weights[4:].tolist() == [0.0] * 4
     alone = qt.consensus(good, 3, weights="trust")
@@ -104,13 +104,13 @@ def test_junk_is_not_trusted_however_many_clusters_it_has(seed):
 def test_chance_alone_is_called_so(seed):
     rng = np.random.default_rng(100 + seed)
     labels = [rng.integers(0, rng.integers(2, 60), 200) for _ in range(12)]
-    crowd = qt.crowd_trust(labels)
-    assert crowd.verdict == "no more than chance"
-    assert crowd.index.max() < 0.1
+    member_trust = qt.ensemble_trust(labels)
+    assert member_trust.verdict == "no more than chance"
+    assert member_trust.index.max() < 0.1
     with support.warns("no-agreement"):
         fitted = qt.HBGF(3, weights="trust").fit(labels)
     assert fitted.member_weights_ == pytest.approx([1 / 12] * 12)
-    assert fitted.trust_ == pytest.approx(crowd.index)
+    assert fitted.trust_ == pytest.approx(member_trust.index)
 
 
 def test_with_large_clusters_chance_is_that_of_chi_squared():
@@ -118,7 +118,7 @@ def test_with_large_clusters_chance_is_that_of_chi_squared():
     a, b, c = (rng.integers(0, k, 4000) for k in (4, 3, 5))
     b = np.where(rng.random(4000) < 0.03, a % 3, b)
     c = np.where(a == 0, -1, c)  # who says nothing of a whole cluster of the first
-    p_values = qt.crowd_trust([a, b, c]).p_values
+    p_values = qt.ensemble_trust([a, b, c]).p_values
     assert np.diagonal(p_values).tolist() == [1, 1, 1]
     for i, j, x, y in ((0, 1, a, b), (0, 2, a, c), (1, 2, b, c)):
         both = (x >= 0) & (y >= 0)
@@ -136,18 +136,20 @@ def test_chance_is_left_behind_below_one_in_ten_thousand_over_all_pairs():
     for n_others in range(20, 45):
         other = np.where(rows * 7 % 100 < n_others, 1 - half, half)
         for n_strangers, n_pairs in enumerate((1, 3, 6, 10)):
-            crowd = qt.crowd_trust([half, other, *strangers[:n_strangers]])
-            p_value = crowd.p_values[0, 1]
-            assert (crowd.verdict == "beyond chance") == bool(crowd.agrees[0]) == (p_value < 1e-4 / n_pairs)
+            member_trust = qt.ensemble_trust([half, other, *strangers[:n_strangers]])
+            p_value = member_trust.p_values[0, 1]
+            assert (
+                (member_trust.verdict == "beyond chance") == bool(member_trust.agrees[0]) == (p_value < 1e-4 / n_pairs)
+            )
             seen.append(p_value * n_pairs)
     assert any(7e-5 < p_value < 1e-4 for p_value in seen)
     assert any(1e-4 < p_value < 1.4e-4 for p_value in seen[1:])
 
 
 def test_what_any_labels_would_share_with_names_of_rows_proves_nothing():
-    crowd = qt.crowd_trust([[0, 0, 1, 1], [0, 1, 2, 3]])
-    assert crowd.p_values.min() > 0.1
-    assert crowd.verdict == "too few rows to tell"
+    member_trust = qt.ensemble_trust([[0, 0, 1, 1], [0, 1, 2, 3]])
+    assert member_trust.p_values.min() > 0.1
+    assert member_trust.verdict == "too few rows to tell"
 
 
 def test_certainty_of_many_clusters_by_hand():
@@ -160,14 +162,14 @@ def test_certainty_of_many_clusters_by_hand():
 
 def test_a_member_without_agreement_has_weight_zero_for_any_beta():
     _, good, junk = good_and_junk(np.random.default_rng(7), 240, 3)
-    crowd = qt.crowd_trust(good + junk)
-    assert trusted_influence(crowd, 0.0)[3:].tolist() == [0, 0, 0]
-    expected = crowd.families.counts[:3] / crowd.families.counts[:3].max()
-    assert trusted_influence(crowd, 0.0)[:3] == pytest.approx(expected)
-    crowd = qt.crowd_trust(good)
-    weight = (crowd.index / crowd.index.max()) ** 2 * crowd.families.counts
-    assert trusted_influence(crowd, 2.0) == pytest.approx(weight / weight.max())
-    alone = qt.crowd_trust(good[:1])
+    member_trust = qt.ensemble_trust(good + junk)
+    assert trusted_influence(member_trust, 0.0)[3:].tolist() == [0, 0, 0]
+    expected = member_trust.families.counts[:3] / member_trust.families.counts[:3].max()
+    assert trusted_influence(member_trust, 0.0)[:3] == pytest.approx(expected)
+    member_trust = qt.ensemble_trust(good)
+    weight = (member_trust.index / member_trust.index.max()) ** 2 * member_trust.families.counts
+    assert trusted_influence(member_trust, 2.0) == pytest.approx(weight / weight.max())
+    alone = qt.ensemble_trust(good[:1])
     assert (alone.agrees.tolist(), alone.verdict) == ([True], "beyond chance")
 
 
@@ -183,9 +185,9 @@ def test_influence_is_named_or_given(running_example):
 
 
 def test_few_rows_are_not_called_chance(running_example):
-    crowd = qt.crowd_trust(running_example)
-    assert crowd.verdict == "too few rows to tell"
-    index = crowd.index / crowd.index.max()
+    member_trust = qt.ensemble_trust(running_example)
+    assert member_trust.verdict == "too few rows to tell"
+    index = member_trust.index / member_trust.index.max()
     assert qt.WEAC(2, weights="trust").fit(running_example).member_weights_ == pytest.approx(index**2 / sum(index**2))
 
 
@@ -203,7 +205,7 @@ def test_trust_does_not_sink_with_coverage():
 def test_copies_are_named():
     rng = np.random.default_rng(4)
     _, good, _ = good_and_junk(rng, 300, 3)
-    assert qt.crowd_trust([good[0], good[1], good[0] + 5, good[2], good[1]]).copies == ((0, 2), (1, 4))
+    assert qt.ensemble_trust([good[0], good[1], good[0] + 5, good[2], good[1]]).copies == ((0, 2), (1, 4))
 
 
 def test_equal_row_weights_change_nothing_beyond_chance():
@@ -233,9 +235,9 @@ def test_labels_and_classes_of_different_rows_are_not_scored():
 def words(members, weights=None):
     """Return the word and the reason of each member, by trust and weight."""
     ens = qt.Ensemble(members)
-    crowd = qt.crowd_trust(ens)
+    member_trust = qt.ensemble_trust(ens)
     weights = qt.consensus(ens, 3).member_weights if weights is None else np.asarray(weights, dtype=float)
-    return [(found.word, found.reason) for found in qt.member_reliability(ens, crowd, weights)]
+    return [(found.word, found.reason) for found in qt.member_reliability(ens, member_trust, weights)]
 
 
 def test_members_of_weight_0_are_ignored_with_the_reason():
@@ -269,5 +271,5 @@ def test_copies_of_a_random_member_are_not_reliable():
     assert {word for word, _ in found[:6]} <= {"reliable", "partly reliable"}
     assert {word for word, _ in found[6:]} == {"unreliable"}
     ens = qt.Ensemble(good + copies)
-    first = qt.member_reliability(ens, qt.crowd_trust(ens), np.ones(13))[6]
+    first = qt.member_reliability(ens, qt.ensemble_trust(ens), np.ones(13))[6]
     assert first.copies == tuple(range(7, 13))

@@ -188,7 +188,7 @@ def cluster_certainty(ens: Any, theta: float = 0.4, members: Bools | Floats | No
 
 
 @dataclass(frozen=True)
-class CrowdTrust:
+class EnsembleTrust:
     """How far the members of an ensemble agree beyond chance, and so how far each can be trusted."""
 
     index: Floats
@@ -212,7 +212,7 @@ class CrowdTrust:
         return self.families.groups
 
 
-def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> CrowdTrust:
+def ensemble_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> EnsembleTrust:
     """Return how far members agree beyond chance, with how likely chance alone would agree as well.
 
     Many copies of a member count far less than their number (`families`, which also explains `groups`). Under chance, n
@@ -226,7 +226,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
 
     Returns
     -------
-    CrowdTrust
+    EnsembleTrust
         `trust` returns its `index` alone.
 
     Examples
@@ -235,7 +235,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     >>> import quorate as qt
     >>> rows = np.arange(300)
     >>> dice = np.random.default_rng(0).integers(100, size=300)
-    >>> result = qt.crowd_trust([rows // 100, rows // 75, rows // 50, dice])
+    >>> result = qt.ensemble_trust([rows // 100, rows // 75, rows // 50, dice])
     >>> result.verdict, result.agrees.tolist()
     ('beyond chance', [True, True, True, False])
     """
@@ -261,7 +261,7 @@ def crowd_trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> 
     index = _mean_agreement(ami, tested)
     # Random members lower every mean; without them the scale is comparable between ensembles.
     among_agreeing = _mean_agreement(ami, tested * agrees if agrees.any() else tested)
-    return CrowdTrust(index, ami, p_values, verdict, agrees, among_agreeing, family)
+    return EnsembleTrust(index, ami, p_values, verdict, agrees, among_agreeing, family)
 
 
 def _level(n_members: int) -> float:
@@ -337,13 +337,13 @@ def trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> Floats
     >>> qt.ncai(members).round(2)
     array([0.88, 0.88, 1.  , 0.41])
     """
-    return crowd_trust(ens, normalize, groups).index
+    return ensemble_trust(ens, normalize, groups).index
 
 
 NO_AGREEMENT = "The members do not agree: no two agree more than random clusterings of their sizes would."
 
 
-def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
+def trusted_influence(member_trust: EnsembleTrust, beta: float) -> Floats:
     """Return the weight of each member in [0, 1]: its trust over the largest, to the power beta, times its count.
 
     The count of a member is less than 1 if it has a family (`families`). A member that agrees with none beyond
@@ -351,14 +351,18 @@ def trusted_influence(crowd: CrowdTrust, beta: float) -> Floats:
     a warning.
     """
     # Members that agree with no other have no weight, if any two agree at all.
-    index = np.where(crowd.agrees, crowd.index, 0.0) if crowd.verdict == "beyond chance" else crowd.index
-    if crowd.verdict == "no more than chance":
+    index = (
+        np.where(member_trust.agrees, member_trust.index, 0.0)
+        if member_trust.verdict == "beyond chance"
+        else member_trust.index
+    )
+    if member_trust.verdict == "no more than chance":
         warn(f"{NO_AGREEMENT} All members have equal weight.", code="no-agreement")
     elif index.max() > 0:
-        weight = np.where(index > 0, influence(index / index.max(), beta), 0.0) * crowd.families.counts
+        weight = np.where(index > 0, influence(index / index.max(), beta), 0.0) * member_trust.families.counts
         # Relative to the largest, because influence is in [0, 1].
         return weight / weight.max()
-    return crowd.families.counts / crowd.families.counts.max()
+    return member_trust.families.counts / member_trust.families.counts.max()
 
 
 @dataclass(frozen=True)
@@ -372,7 +376,7 @@ class MemberReliability:
     """The other members of its family (`families`)."""
 
 
-def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[MemberReliability, ...]:
+def member_reliability(ens: Any, member_trust: EnsembleTrust, weights: Floats) -> tuple[MemberReliability, ...]:
     """Return a word for each member by its trust and its weight (M,), with the reason.
 
     Where no two members agree more than chance would, no member is reliable. Where rows are too few to tell, members
@@ -381,8 +385,8 @@ def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[Me
     Parameters
     ----------
     ens : Ensemble or anything `Ensemble` takes
-    crowd : CrowdTrust
-        Of the same members, from `crowd_trust`.
+    member_trust : EnsembleTrust
+        Of the same members, from `ensemble_trust`.
     weights : (M,) array
         The weight of each member in the result, such as `ConsensusResult.member_weights`.
 
@@ -397,28 +401,28 @@ def member_reliability(ens: Any, crowd: CrowdTrust, weights: Floats) -> tuple[Me
     >>> rows = np.arange(300)
     >>> dice = np.random.default_rng(0).integers(100, size=300)
     >>> result = qt.consensus([rows // 100, rows // 75, rows // 50, dice], 3)
-    >>> described = qt.member_reliability(result, qt.crowd_trust(result), result.member_weights)
+    >>> described = qt.member_reliability(result, qt.ensemble_trust(result), result.member_weights)
     >>> [(member.word, member.reason) for member in described][2:]
     [('reliable', 'agrees'), ('ignored', 'no agreement')]
     """
     ens = as_clusterings(ens)
     labeled = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members)
-    copies = {j: tuple(i for i in group if i != j) for group in crowd.copies for j in group}
+    copies = {j: tuple(i for i in group if i != j) for group in member_trust.copies for j in group}
     # Agreement with copies is no evidence.
-    outside = np.where(crowd.families.redundancy > 0.5, 1.0, crowd.p_values)
-    alone = crowd.agrees & ~np.any(outside < _level(ens.n_members), axis=1)
+    outside = np.where(member_trust.families.redundancy > 0.5, 1.0, member_trust.p_values)
+    alone = member_trust.agrees & ~np.any(outside < _level(ens.n_members), axis=1)
 
     def describe(j: int) -> MemberReliability:
-        word, reason = _word_of_agreement(float(crowd.among_agreeing[j]))
+        word, reason = _word_of_agreement(float(member_trust.among_agreeing[j]))
         if ens.n_members == 1:
             word, reason = "reliable", "only member"
         elif labeled[j] == 0:
             word, reason = "unreliable", "no labels"
         elif len(ens.levels[j]) == 1:
             word, reason = "unreliable", "one cluster"
-        elif crowd.verdict == "too few rows to tell":
+        elif member_trust.verdict == "too few rows to tell":
             word, reason = "not tested", "too few rows"
-        elif not crowd.agrees[j]:
+        elif not member_trust.agrees[j]:
             word, reason = "unreliable", "no agreement"
         elif alone[j] and word == "unreliable":
             reason = "agrees with copies only"
@@ -456,7 +460,7 @@ def resolve_influence(
     if isinstance(weights, str):
         check_choice("weights", weights, names)
         if weights == "trust":
-            return trusted_influence(crowd_trust(ens, normalize, groups), beta)
+            return trusted_influence(ensemble_trust(ens, normalize, groups), beta)
         if weights == "ncai":
             return influence(ncai(ens, normalize), beta)
         return np.ones(ens.n_members)

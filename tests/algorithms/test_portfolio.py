@@ -44,7 +44,7 @@ def test_copies_do_not_take_over(n_members, n_copies, fidelity, of_random):
     result = qt.consensus([*members, *copies], 5)
     assert adjusted_rand_score(truth, result.labels) >= alone - 0.02
     family = tuple(range(len(members) - 1, len(members) + n_copies))
-    assert family in result.estimator.crowd_.copies
+    assert family in result.estimator.ensemble_trust_.copies
     if of_random:
         assert result.member_weights[list(family)].sum() < 0.1
 

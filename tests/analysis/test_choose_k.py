@@ -167,7 +167,7 @@ def test_members_whose_agreement_does_not_fit_count_the_same(blobs, monkeypatch)
     def refuse(*_):
         raise qt.QuorateError("no memory", code="memory")
 
-    monkeypatch.setattr(choose_k, "crowd_trust", refuse)
+    monkeypatch.setattr(choose_k, "ensemble_trust", refuse)
     chosen = qt.choose_k(blobs.patterns[blobs.row_pattern])
     eigenvalues = qt.HBGF(4).fit(blobs).eigenvalues_
     assert chosen.n_clusters == 4

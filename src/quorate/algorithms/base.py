@@ -32,7 +32,7 @@ from quorate.numerics.linkage import Dendrogram
 from quorate.numerics.mutual_information import NORMALIZERS, Normalize
 from quorate.persistence.archive import write_archive
 from quorate.persistence.method_arrays import pack_method
-from quorate.reliability import CrowdTrust, cluster_certainty, crowd_trust, ncai, resolve_influence
+from quorate.reliability import EnsembleTrust, cluster_certainty, ensemble_trust, ncai, resolve_influence
 from quorate.soft_ensemble import refuse_soft
 
 FACTS = ("name", "idea", "equation", "strength", "weakness", "when", "citation", "cost", "exact")
@@ -282,7 +282,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         answer = solution.answer(self.n_clusters)
         # The answer first: if it fails, the estimator keeps its former state.
         self._solution: Solution | None = solution
-        self._trust: CrowdTrust | None = None
+        self._trust: EnsembleTrust | None = None
         self.answer_ = answer
         for warning in answer.warnings:
             issue(warning)
@@ -397,14 +397,14 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def trust_(self) -> Floats:
         """(M,) chance-corrected agreement of each member with the others, on an absolute scale in [0, 1]."""
-        return self.crowd_.index
+        return self.ensemble_trust_.index
 
     @property
-    def crowd_(self) -> CrowdTrust:
+    def ensemble_trust_(self) -> EnsembleTrust:
         """Chance-corrected agreement of the members."""
         ens = self.ensemble_
         if self._trust is None:
-            self._trust = crowd_trust(ens, self.normalize, self.groups)
+            self._trust = ensemble_trust(ens, self.normalize, self.groups)
         return self._trust
 
     @property

@@ -31,7 +31,7 @@ from quorate.errors import QuorateError
 from quorate.graphs import bipartite_graph
 from quorate.numerics.linkage import Dendrogram, link_coassociation
 from quorate.numerics.transfer_cut import leading_spectrum
-from quorate.reliability import crowd_trust, trusted_influence
+from quorate.reliability import ensemble_trust, trusted_influence
 from quorate.row_similarity import canonical_order, covered_patterns
 
 MOST_CLUSTERS = 32
@@ -397,7 +397,7 @@ def _choose_from_labels(ens: Clusterings) -> Choice:
 def member_influence(ens: Clusterings) -> Floats:
     """(M,) trust, squared; equal weights if the agreement of all members exceeds the memory."""
     try:
-        return trusted_influence(crowd_trust(ens), _BETA)
+        return trusted_influence(ensemble_trust(ens), _BETA)
     except QuorateError:
         return np.ones(ens.n_members)
 

@@ -8,7 +8,7 @@ from quorate.analysis.structure.label_structure import label_structure
 from quorate.cli.combine import member_table, print_structure, size_line
 from quorate.cli.output import console, print_json, progress
 from quorate.cli.table_source import Source, note_roles
-from quorate.reliability import crowd_trust, resolve_influence
+from quorate.reliability import ensemble_trust, resolve_influence
 from quorate.reporting.member_views import member_rows
 from quorate.reporting.plain_values import camp_sentences, member_values, reliability_values, structure_values
 
@@ -22,7 +22,7 @@ def run_weigh(source: Source, beta: float | None, *, quiet: bool, json: bool) ->
         influence = resolve_influence(ens, "trust", beta)
         weights = influence / influence.sum()
         rows = member_rows(ens, weights)
-        reliability = reliability_values(crowd_trust(ens), ens.names, weights)
+        reliability = reliability_values(ensemble_trust(ens), ens.names, weights)
         structure = structure_values(label_structure(ens))
         groups = camp_sentences(ens)
     note_roles(columns, quiet=quiet)

@@ -23,7 +23,7 @@ from quorate.errors import InputError
 from quorate.explorer.jobs import Job
 from quorate.explorer.requests import Query, parse_query
 from quorate.numerics.mutual_information import Normalize, agreement
-from quorate.reliability import CrowdTrust, crowd_trust, resolve_influence
+from quorate.reliability import EnsembleTrust, ensemble_trust, resolve_influence
 from quorate.reporting.cut_views import Cut, cut_view
 from quorate.reporting.member_views import MemberRow, member_rows
 from quorate.reporting.plain_values import structure_values
@@ -206,16 +206,16 @@ class Workbench:
         return self._cuts.get(
             ("members", query.solved_by, answer.cut.n_clusters),
             lambda: member_rows(
-                answer.solution.ensemble, answer.cut.weights, normalize=normalize, crowd=self.trust(query)
+                answer.solution.ensemble, answer.cut.weights, normalize=normalize, member_trust=self.trust(query)
             ),
         )
 
-    def trust(self, query: Query) -> CrowdTrust:
+    def trust(self, query: Query) -> EnsembleTrust:
         """Return the agreement of the enabled members, with the families that the query names or that were found."""
         params = dict(query.params)
         key = ("trust", query.members, params.get("normalize"), params.get("groups"))
         return self._cuts.get(
-            key, lambda: crowd_trust(self.selected(query), params.get("normalize", "sqrt"), params.get("groups"))
+            key, lambda: ensemble_trust(self.selected(query), params.get("normalize", "sqrt"), params.get("groups"))
         )
 
     def solution(self, query: Query, job: Job | None = None) -> Solution:

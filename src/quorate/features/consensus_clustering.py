@@ -42,7 +42,7 @@ from quorate.features.scaling import SCALES, Moments, Scaling, choose_scaling
 from quorate.persistence.archive import plain_parameters, write_archive
 from quorate.persistence.member_arrays import pack_members
 from quorate.persistence.method_arrays import pack_method
-from quorate.reliability import crowd_trust
+from quorate.reliability import ensemble_trust
 
 DIVERSE = "diverse"
 """Members of different kinds: k-means, Genie, spectral, Gaussian mixtures and HDBSCAN."""
@@ -78,7 +78,7 @@ def warn_of_labels(sample: Floats, what: str, instead: str) -> None:
     ):
         return
     # Columns of labels agree with each other far more than integer features do.
-    alike = float(np.median(crowd_trust(Ensemble(list(sample.T), noise="cluster")).index))
+    alike = float(np.median(ensemble_trust(Ensemble(list(sample.T), noise="cluster")).index))
     if alike >= _AS_CLUSTERINGS_DO:
         warn(
             f"{what} look like labels, not features: small whole numbers with a chance-corrected agreement of "

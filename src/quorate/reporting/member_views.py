@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 from quorate._utils.array_types import Floats, Ints
 from quorate.ensemble import Clusterings
 from quorate.numerics.mutual_information import Measure, Normalize, agreement
-from quorate.reliability import CrowdTrust, cai, crowd_trust, member_reliability
+from quorate.reliability import EnsembleTrust, cai, ensemble_trust, member_reliability
 from quorate.reporting.fitted_input import ensemble_of
 
 _MOST_OPTIMAL = 300  # items whose leaf order is optimized, in cubic time
@@ -84,7 +84,7 @@ class MemberRow:
 
 
 def member_rows(
-    ens: Any, weights: Floats | None = None, *, normalize: Normalize = "sqrt", crowd: CrowdTrust | None = None
+    ens: Any, weights: Floats | None = None, *, normalize: Normalize = "sqrt", member_trust: EnsembleTrust | None = None
 ) -> tuple[MemberRow, ...]:
     """Return the figures of each member, in the ensemble's order; weights default to NCAI squared.
 
@@ -95,7 +95,7 @@ def member_rows(
     largest = mean_agreement.max()
     index = mean_agreement / largest if largest > 0 else np.ones(ens.n_members)  # NCAI, without a second pass
     weights = index**2 / np.sum(index**2) if weights is None else weights
-    corrected = crowd_trust(ens, normalize) if crowd is None else crowd
+    corrected = ensemble_trust(ens, normalize) if member_trust is None else member_trust
     untestable = corrected.verdict == "too few rows to tell"
     coverage = np.bincount(ens.cluster_member, weights=ens.cluster_sizes, minlength=ens.n_members) / ens.total_weight
     reliability = member_reliability(ens, corrected, weights)

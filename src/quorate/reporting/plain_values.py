@@ -24,7 +24,7 @@ from quorate.analysis.structure.label_structure import LabelStructure
 from quorate.analysis.structure.wording import FEATURE_LIMITS
 from quorate.ensemble import Clusterings
 from quorate.features.kinds import KindCandidate
-from quorate.reliability import NO_AGREEMENT, CrowdTrust
+from quorate.reliability import NO_AGREEMENT, EnsembleTrust
 from quorate.reporting.member_views import MemberRow
 from quorate.reporting.sentences import (
     ball_sentence,
@@ -264,7 +264,7 @@ def member_values(row: MemberRow) -> dict[str, Any]:
     return {**figures, "reason": member_sentence(row)}
 
 
-def reliability_values(agreement: CrowdTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:
+def reliability_values(agreement: EnsembleTrust, names: Sequence[str], weights: Floats) -> dict[str, Any]:
     """Return whether members agree more than random clusterings would, and which are near-identical."""
     sentences = {
         "beyond chance": None,

@@ -24,7 +24,7 @@ from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import score_table
 from quorate.analysis.structure.label_structure import label_structure
 from quorate.ensemble import Clusterings, Ensemble
-from quorate.reliability import CrowdTrust, crowd_trust
+from quorate.reliability import EnsembleTrust, ensemble_trust
 from quorate.reporting.cut_views import Cut, SweepView, sweep_view, transition
 from quorate.reporting.feature_view import view_features
 from quorate.reporting.figure_views import sample_coassociation, sample_patterns
@@ -101,10 +101,10 @@ def summarize(
     if ens.n_members * sum(sweep.ks) <= _MOST_SEPARATED:
         for answer, cut in zip(answers, sweep.cuts, strict=True):
             answer["separated"] = _separated(ens, cut)
-    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize, crowd=fitted.crowd_)
+    members = member_rows(ens, fitted.member_weights_, normalize=fitted.normalize, member_trust=fitted.ensemble_trust_)
     written = next(cut for cut in sweep.cuts if cut.n_clusters == fitted.n_clusters_)
     summary = {
-        **_outline(ens, origin, fitted, members, fitted.crowd_),
+        **_outline(ens, origin, fitted, members, fitted.ensemble_trust_),
         "camps": camp_values(diagnosis.camps, None if is_large else written.labels, _cluster_ids(written, origin)),
         "structure": structure_values(diagnosis.structure),
         "choice": _choice(fitted, sweep, origin),
@@ -134,12 +134,12 @@ def summarize_blocks(consensus: BlockedConsensus, origin: Origin, class_table: F
         The number of rows of each cluster in each known class, if there are any.
     """
     ens, method, k = consensus.ensemble, consensus.estimator, consensus.n_clusters
-    crowd = crowd_trust(ens, method.normalize, method.groups)
-    members = member_rows(ens, consensus.member_weights, normalize=method.normalize, crowd=crowd)
+    member_trust = ensemble_trust(ens, method.normalize, method.groups)
+    members = member_rows(ens, consensus.member_weights, normalize=method.normalize, member_trust=member_trust)
     total, automatic = sum(cluster.size for cluster in consensus.clusters), consensus.choice is not None
     scores = None if class_table is None else _rounded(asdict(score_table(class_table)))
     summary = {
-        **_outline(ens, origin, method, members, crowd),
+        **_outline(ens, origin, method, members, member_trust),
         "structure": structure_values(label_structure(ens, k)),
         "choice": {
             "k": k,
@@ -189,7 +189,7 @@ _EMPTY_ANSWER: dict[str, Any] = {
 
 
 def _outline(
-    ens: Clusterings, origin: Origin, method: ConsensusMethod, members: Sequence[MemberRow], agreement: CrowdTrust
+    ens: Clusterings, origin: Origin, method: ConsensusMethod, members: Sequence[MemberRow], agreement: EnsembleTrust
 ) -> dict[str, Any]:
     """Return the parts that every summary has; those that need all patterns are empty."""
     weights = np.array([row.weight for row in members])

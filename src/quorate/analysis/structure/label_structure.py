@@ -25,7 +25,7 @@ from quorate.analysis.structure.wording import describe_label_structure, label_l
 from quorate.ensemble import Clusterings, as_clusterings
 from quorate.errors import QuorateError
 from quorate.numerics.linkage import Dendrogram
-from quorate.reliability import crowd_trust
+from quorate.reliability import ensemble_trust
 
 WEAK = 0.3
 """Split-half stability from which there is weak evidence of clusters."""
@@ -101,7 +101,7 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     solved = ens.derived.get("solved halves", lambda: _solved_halves(ens))
     reason = "one cluster" if k == 1 else solved if isinstance(solved, str) else None
     if isinstance(solved, str) or reason:
-        return LabelStructure(k, None, int(crowd_trust(ens).agrees.sum()), reason)
+        return LabelStructure(k, None, int(ensemble_trust(ens).agrees.sum()), reason)
     return LabelStructure(k, solved.stability(k), solved.n_members)
 
 
@@ -127,13 +127,13 @@ class _SolvedHalves:
 
 def _solved_halves(ens: Clusterings) -> _SolvedHalves | str:
     """Return the halves of the members that agree with any other, or why there are none."""
-    crowd = crowd_trust(ens)
-    if crowd.verdict == "too few rows to tell":
+    member_trust = ensemble_trust(ens)
+    if member_trust.verdict == "too few rows to tell":
         return "too few rows"
     if split_in_halves(ens) is None:
         return "too few members"
-    if crowd.verdict == "beyond chance" and not crowd.agrees.all():
-        agreeing = np.flatnonzero(crowd.agrees)
+    if member_trust.verdict == "beyond chance" and not member_trust.agrees.all():
+        agreeing = np.flatnonzero(member_trust.agrees)
         ens = without_rows(sample_rows(ens)).select(agreeing.tolist())
     halves = split_in_halves(ens)
     if halves is None:

@@ -77,3 +77,8 @@ def test_wrong_neighbors_are_refused(domains):
         qt.smooth_labels(result, xy, weight=2)
     with raises("integer", "n_neighbors"):
         qt.smooth_labels(result, xy, n_neighbors=0)
+
+
+def test_labels_instead_of_a_result_are_refused():
+    with raises("not-a-result", "result"):
+        qt.smooth_labels(np.array([0, 1]), [[0], [1]])

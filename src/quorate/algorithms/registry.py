@@ -319,6 +319,14 @@ class ConsensusResult:
         return self.estimator.answer_.to_html(f"Consensus by {self.method}", self.trust)
 
 
+def check_result(result: Any) -> None:
+    """Refuse anything but a result of `consensus`."""
+    if not isinstance(result, ConsensusResult):
+        raise InputError(
+            f"must be a result of consensus; got {type(result).__name__}.", code="not-a-result", parameter="result"
+        )
+
+
 @overload
 def consensus(
     labels: Any,

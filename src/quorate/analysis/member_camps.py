@@ -20,10 +20,9 @@ from scipy.spatial.distance import squareform
 
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate._utils.checks import check_number
-from quorate.algorithms.registry import ConsensusResult, consensus
+from quorate.algorithms.registry import ConsensusResult, check_result, consensus
 from quorate.analysis.compare import EarlierPartition, PartitionComparison, listed
 from quorate.ensemble import Clusterings, Ensemble, as_ensemble, find_patterns, member_codes
-from quorate.errors import InputError
 from quorate.numerics.mutual_information import agreement, ratio, shared_information
 
 _FEWEST_MEMBERS = 2
@@ -287,10 +286,7 @@ def credible_ball(result: ConsensusResult, level: float = 0.95) -> CredibleBall:
     >>> qt.credible_ball(result, 0.5).inside
     ('member_0', 'member_1')
     """
-    if not isinstance(result, ConsensusResult):
-        raise InputError(
-            f"must be a result of consensus; got {type(result).__name__}.", code="not-a-result", parameter="result"
-        )
+    check_result(result)
     check_number("level", level, above=0, high=1)
     ens = result.ensemble
     distances = information_distances(ens, result.estimator.answer_.groups.shared)

@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from quorate._utils.array_types import Floats, Labels
 from quorate._utils.checks import check_integer, check_number
-from quorate.algorithms.registry import ConsensusResult
+from quorate.algorithms.registry import ConsensusResult, check_result
 from quorate.errors import InputError
 
 
@@ -45,6 +45,7 @@ def smooth_labels(result: ConsensusResult, neighbors: Any, *, n_neighbors: int =
     >>> qt.smooth_labels(result, [[0], [1], [2], [10], [11], [12]], n_neighbors=2).tolist()
     [1, 1, 1, 0, 0, 0]
     """
+    check_result(result)
     weight = check_number("weight", weight, low=0, high=1)
     labels = result.labels
     graph = _neighbor_graph(neighbors, len(labels), n_neighbors)

@@ -1,6 +1,6 @@
 // Rules for the JavaScript of the report and the explorer; `make lint` runs them (tools/lint_js.sh).
 const browser = [
-  "AbortController", "Blob", "Event", "Image", "PAGE", "Response", "URL", "URLSearchParams", "XMLSerializer", "clearInterval", "clearTimeout",
+  "AbortController", "Blob", "CustomEvent", "Event", "Image", "MutationObserver", "PAGE", "Response", "URL", "URLSearchParams", "XMLSerializer", "clearInterval", "clearTimeout",
   "crypto", "document", "fetch", "getComputedStyle", "history", "location", "performance", "setInterval", "setTimeout", "window",
 ];
 

@@ -188,8 +188,8 @@ def combine_table(
 def refuse_answers(path: str, columns: Sequence[str], names: Sequence[str] = ANSWER_COLUMNS) -> None:
     """Refuse a table that already has a column of the answer among those that are kept, in any case of letters."""
     for column in columns:
-        # Some engines would write such a column under another name.
-        if column.lower() in names:
+        # Some engines would write such a column under another name. Columns of a frame may be named by numbers.
+        if str(column).lower() in names:
             raise answer_exists(column, path)
 
 

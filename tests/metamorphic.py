@@ -161,16 +161,17 @@ def _same_partition(seed: int, rng: np.random.Generator, labels: Any, changed: A
     one, other = fit(labels, weights), fit(changed, weights, order)
     # WCC learns its weights until they change by less than its tolerance, which magnifies rounding errors to 1e-7.
     atol = fit.info.parameters["tolerance"] if fit.name == "wcc" else 1e-9
-    assert np.allclose(one.member_weights_[order], other.member_weights_, rtol=0, atol=atol), f"weights of {fit.name}"
-    if oracles.partition(one.labels_) == oracles.partition(other.labels_):
+    equal_weights = np.allclose(one.member_weights_[order], other.member_weights_, rtol=0, atol=atol)
+    if equal_weights and oracles.partition(one.labels_) == oracles.partition(other.labels_):
         return
-    nearby = (weights * (1 + 1e-5 * rng.standard_normal(len(weights))) for _ in range(4))
+    # A case on the edge between two answers changes with some of these, not with each.
+    nearby = (weights * (1 + 1e-5 * rng.standard_normal(len(weights))) for _ in range(16))
     if _tied(one, other) or any(
         oracles.partition(fit(labels, other_weights).labels_) != oracles.partition(one.labels_)
         for other_weights in nearby
     ):
         raise Excluded("tie")
-    raise AssertionError(f"partition of {fit.name} {fit.params}")
+    raise AssertionError(f"{'partition' if equal_weights else 'weights'} of {fit.name} {fit.params}")
 
 
 def _tied(one: Any, other: Any) -> bool:

@@ -64,3 +64,12 @@ def test_columns_of_votes_are_merged_by_least_loss(labels):
         }
         assert losses[i, j] == pytest.approx(min(losses.values()), abs=1e-11)
         columns[i] = columns[i] + columns.pop(j)
+
+
+def test_a_row_that_shares_no_cluster_joins_the_largest_group_whatever_its_name():
+    # Row 0 has only a label of its own, in the second member: it has no vote and no neighbor.
+    second = [9, 0, 0, 0, 0, 0, 0, 0, 0]
+    for names in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        first = [-1, *np.array(names)[[0, 0, 0, 1, 1, 1, 1, 2]]]
+        labels = qt.CumulativeVoting(n_clusters=3, weights="equal").fit_predict([first, second])
+        assert labels[0] == labels[4]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 import field_oracles
+import oracles
 import quorate as qt
 
 pytestmark = pytest.mark.filterwarnings("ignore::quorate.QuorateWarning")
@@ -87,3 +88,14 @@ def test_records_of_many_entities_are_joined_better_than_by_the_best_member():
     alone = [np.where(np.isnan(labels), 1e6 + np.arange(len(labels)), labels) for labels in members]
     best = max(qt.evaluate(labels, entity).ari for labels in alone)
     assert qt.evaluate(result.labels, entity).ari > best
+
+
+def test_the_order_of_two_members_does_not_matter():
+    # Two members that differ join a pair by exactly half of the weight, which is no majority.
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        labels, row_weights = rng.integers(0, 4, (30, 2)), rng.random(30) + 0.5
+        labels[rng.random(labels.shape) < 0.15] = -1
+        tables = (labels, labels[:, ::-1])
+        one, other = (qt.Majority().fit_predict(qt.Ensemble(table, row_weights=row_weights)) for table in tables)
+        assert oracles.partition(one) == oracles.partition(other)

@@ -87,12 +87,13 @@ def move_patterns(patterns, weights, start, member_patterns, counts, group, cove
                 coverage[home, j] -= counts[p]
                 for i in range(n_candidates):
                     gain[candidates[i]] -= weights[j] * coverage[candidates[i], j]
-        best = home
-        best_gain = gain[home] + 1e-9 * (1.0 + abs(gain[home]))  # ties and rounding do not move a pattern
+        best, slack = home, 1e-9 * (1.0 + abs(gain[home]))
+        best_gain = gain[home] + slack  # ties and rounding do not move a pattern
         for i in range(1, n_candidates):
             if gain[candidates[i]] > best_gain:
                 best, best_gain = candidates[i], gain[candidates[i]]
-        if best_gain < 0.0:
+        # Alone rather than where as much weight separates it as joins it: exactly half is not a majority.
+        if best_gain < 0.0 or (best != home and best_gain <= slack):
             best = next_empty
             next_empty += 1
         for i in range(n_candidates):

@@ -15,6 +15,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory import USE_LINKAGE, require_memory
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import check_flag
+from quorate._utils.numbering import number_by_size
 from quorate.algorithms.partition import GroupCuts, Partition, SoftMethod, first_largest
 from quorate.ensemble import Ensemble
 from quorate.graphs import row_degrees, row_links, sum_by_label
@@ -212,8 +213,13 @@ class VoteCuts(GroupCuts):
         if silent.any() and not silent.all():
             voted = np.full(self.ensemble.n_patterns, -1, dtype=np.int64)
             voted[self.covered] = np.where(silent, -1, groups)
+            # By size: a row that shares no cluster with any other ties everywhere, and names must not place it.
+            by_size = number_by_size(voted, self.ensemble.counts)
+            group_of = np.empty(by_size.max() + 1, dtype=np.int64)
+            group_of[by_size[by_size >= 0]] = voted[by_size >= 0]
             ids = self.ensemble.patterns[self.covered[silent]]
-            groups[silent] = nearest_group(self.ensemble, self.influence / self.influence.sum(), voted, ids)
+            nearest = nearest_group(self.ensemble, self.influence / self.influence.sum(), by_size, ids)
+            groups[silent] = group_of[nearest]
         return Partition(groups, memberships=votes)
 
 

@@ -19,7 +19,7 @@ result = qt.consensus(members, 4)
 
 order = np.argsort(result.margin)
 for cluster in result.clusters:
-    merge = f"nearest {cluster.nearest}, cost to merge {cluster.merge_cost:.0%}"
+    merge = f"nearest {cluster.nearest}, merge cost {cluster.merge_cost:.0%}"
     print(f"cluster {cluster.label}: {cluster.size:.0f} rows, stability {cluster.stability:.2f}; {merge}")
 least = order[0]
 print(f"row {least}: cluster {result.labels[least]}, runner-up {result.runner_up[least]}")

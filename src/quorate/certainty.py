@@ -156,7 +156,7 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
 
 
 def cluster_stability(ens: Clusterings, weights: Floats, groups: Groups, squared: Floats) -> Floats:
-    """(groups,) how well the members know each consensus cluster, in [0, 1].
+    """(groups,) how well the members reproduce each consensus cluster, in [0, 1].
 
     The mean over the members, by weight, of the product of two figures:
 

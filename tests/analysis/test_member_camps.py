@@ -38,6 +38,12 @@ def test_two_planted_camps_are_found(sizes):
     assert len(groups.differences[0].split) == 2
 
 
+def test_camps_with_equal_numbers_of_clusters_are_distinguished():
+    rows = np.arange(120)
+    groups = qt.camps([rows // 40] * 3 + [(rows + 12) % 120 // 40] * 3)
+    assert groups.sentence.endswith("3 support 3 clusters, 3 support 3 clusters with other boundaries.")
+
+
 def test_single_members_between_two_camps_do_not_hide_them():
     random = np.random.default_rng(3)
     for n_between in (1, 2) * 5:

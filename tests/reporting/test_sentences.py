@@ -85,7 +85,7 @@ def test_the_parts_of_a_split_fit_into_their_cluster():
     split = {"cluster": 1, "sizes": [200.0, 192.0], "cost": 0.2}
     first, second = outlook_sentences(merge, split, [600.0, 564.0])
     assert first == (
-        "Clusters 0 and 1 would merge first: pairs across the two clusters are grouped 70% less often than pairs "
+        "Clusters 0 and 1 would merge first: members group rows across the two clusters 70% less often than rows "
         "within the less cohesive one."
     )
     assert second.startswith("Cluster 1 (564 rows) would split first; its two largest parts have 200 and 192 rows: ")
@@ -138,7 +138,7 @@ def test_the_command_prints_structure_and_candidates(files, capsys):
         assert facts["reliability"]["sentence"] in printed
     facts = json.loads(run("combine", files["members"], "--json", capsys=capsys))
     assert facts["choice"]["candidates"][0]["k"] == 3
-    assert "split-half ARI" in run("combine", files["members"], capsys=capsys)
+    assert "eigengap  split-half stability" in run("combine", files["members"], capsys=capsys)
 
 
 def test_patterns_in_blocks_get_choice_and_structure_too(files, capsys, monkeypatch):

@@ -34,7 +34,7 @@ class ConsensusCluster:
     size: float
     """Number of rows, or their weight."""
     stability: float
-    """How well the members know the cluster, in [0, 1]: near 0 for rows picked at random (`cluster_stability`)."""
+    """How well the members reproduce the cluster, in [0, 1]: near 0 for rows picked at random (`cluster_stability`)."""
     opponents: tuple[tuple[str, float], ...]
     """The members that oppose it most, with the share of its pairs of rows that each separates."""
     cohesion: float

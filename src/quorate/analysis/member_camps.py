@@ -106,8 +106,12 @@ class Camps:
 
     def sentence_about(self, changes: Sequence[str]) -> str:
         """Return how many members support which number of clusters, each camp with its difference in words."""
-        described = zip(self.camps, changes, strict=True)
-        parts = [_support(camp) + (f" that {change}" if change else "") for camp, change in described]
+        parts: list[str] = []
+        for camp, change in zip(self.camps, changes, strict=True):
+            # Equal numbers of clusters, none split or merged, would read as if the partitions were the same.
+            shifted = any(_has_other_boundaries(camp, other) for other in self.camps[: len(parts)])
+            how = f" that {change}" if change else " with other boundaries" if shifted else ""
+            parts.append(_support(camp) + how)
         return f"The members fall into {_NUMBERS[len(self.camps)]} groups: {', '.join(parts)}."
 
 
@@ -238,6 +242,11 @@ def _spread_within(distance: Floats, groups: Ints) -> float:
 def _support(camp: Camp) -> str:
     k = camp.consensus.n_clusters
     return f"{len(camp.members)} support {k} cluster{'s' * (k != 1)}"
+
+
+def _has_other_boundaries(camp: Camp, other: Camp) -> bool:
+    same_number = camp.consensus.n_clusters == other.consensus.n_clusters
+    return same_number and not np.array_equal(camp.pattern_labels, other.pattern_labels)
 
 
 def difference(change: PartitionComparison) -> str:

@@ -58,7 +58,9 @@ def combine(
     files: opt.Tables,
     n_clusters: Annotated[
         str,
-        typer.Option("--clusters", "-k", metavar="K", help="Number of clusters: 3, or 2:20, or 2,5,9, or auto."),
+        typer.Option(
+            "--clusters", "-k", metavar="K", help="Number of clusters: 3, a range 2:20, a list 2,5,9, or auto."
+        ),
     ] = "auto",
     method: opt.Method = "auto",
     set_: Annotated[
@@ -211,7 +213,7 @@ def compare(
     label: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="Column of cluster labels, or those of OLD and NEW: a,b. Default: consensus."
+            metavar="COLUMN", help="Column of cluster labels, or one for OLD and one for NEW: a,b. Default: consensus."
         ),
     ] = None,
     id: opt.Id = None,
@@ -219,7 +221,7 @@ def compare(
     json: opt.Json = False,
     **reading: Any,
 ) -> None:
-    """Compare two clusterings: which clusters persist, split or merged, and which rows moved.
+    """Compare two clusterings: which clusters persist, split or merge, and which rows moved.
 
     Rows are matched by the ID column, so they may come and go. Without one, rows must be in the same order.
     """
@@ -239,7 +241,7 @@ def compare(
 )
 @opt.reads_table
 def generate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Table of features, or an included dataset.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Table of features, or the name of an included dataset.")],
     n_members: opt.NMembers = 20,
     members: opt.Generators = None,
     features: opt.Features = None,
@@ -313,7 +315,7 @@ def cluster(
     fit_rows: opt.FitRows = None,
     k_range: opt.KRange = None,
     outliers: Annotated[
-        bool, typer.Option("--outliers", help="Leave rows that are not placed firmly without a cluster (-1).")
+        bool, typer.Option("--outliers", help="Write -1 for outliers: rows that fit no cluster well.")
     ] = False,
     id: opt.Id = None,
     truth: opt.KnownClasses = None,
@@ -397,7 +399,10 @@ def assign(
 def bench(
     pools: Annotated[
         list[str],
-        typer.Argument(metavar="POOLS...", help="Tables of clusterings with known classes, folders of them, datasets."),
+        typer.Argument(
+            metavar="POOLS...",
+            help="Tables of clusterings with known classes, folders of such tables, or names of included datasets.",
+        ),
     ],
     method: Annotated[
         list[str] | None,

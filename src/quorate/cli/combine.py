@@ -349,7 +349,7 @@ def print_structure(out: Any, structure: dict[str, Any]) -> None:
 def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
     """Return the table of the best-supported numbers of clusters."""
     largest = max(candidate["score"] for candidate in candidates) or 1.0
-    parts = {"eigengap": "eigengap", "stability": "split-half ARI"}
+    parts = {"eigengap": "eigengap", "stability": "split-half stability"}
     if candidates[0]["agreement"] is not None:
         parts = {"agreement": "agreement of kinds (ARI)", "density": "with HDBSCAN (ARI)"}
     rows = [
@@ -380,12 +380,12 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
     ]
     left = len(answer["clusters"]) - len(rows)
     title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
-    columns = ["cluster", "rows", "share", "stability", "nearest", "cost to merge"]
+    columns = ["cluster", "rows", "share", "stability", "nearest", "merge cost"]
     return table(title, [*columns, "label"] if named else columns, rows)
 
 
 def _name(label_shares: Sequence[tuple[str, float]]) -> str:
-    """Return the commonest text label of a cluster's rows with its share."""
+    """Return the most frequent text label of a cluster's rows with its share."""
     return f"{label_shares[0][0]} {label_shares[0][1]:.0%}" if label_shares else ""
 
 

@@ -44,4 +44,4 @@ def print_change(out: Any, change: dict[str, Any]) -> None:
         for pair in change["matches"]
         if pair["relation"] != "overlaps"
     ]
-    out.print(table("Clusters", ("old", "new", "shared rows", "Jaccard", "old cluster is"), rows))
+    out.print(table("Clusters", ("old", "new", "shared rows", "Jaccard", "relation"), rows))

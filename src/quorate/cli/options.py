@@ -32,8 +32,8 @@ Soft = Annotated[
     _reading(
         "--soft",
         metavar="A,B,...",
-        help="Columns of memberships of one soft member, which sum to 1: names or a pattern such as 'gmm_*'; "
-        "repeat for further members.",
+        help="Membership columns of one soft member: names or a pattern such as 'gmm_*'. Each row must sum to 1. "
+        "Repeat the option for further members.",
     ),
 ]
 Id = Annotated[
@@ -114,7 +114,7 @@ FitRows = Annotated[
         "--fit-rows",
         metavar="N",
         min=4,
-        help="Rows used to fit each member. Default: all, or 10,000 of more than 20,000.",
+        help="Rows used to fit each member. Default: all rows, or a sample of tables of more than 20,000 rows.",
     ),
 ]
 KRange = Annotated[
@@ -122,7 +122,7 @@ KRange = Annotated[
     typer.Option(
         "--k-range",
         metavar="LOW:HIGH",
-        help="Range of the number of clusters of each member. Default: 2 to 2 sqrt(rows), 2:100 on samples.",
+        help="Range of the number of clusters of each member. Default: 2 to 2 sqrt(rows), or 2:100 on samples.",
     ),
 ]
 Output = Annotated[str | None, _writing("--output", "-o", metavar="FILE", help="Output file; - for standard output.")]
@@ -138,12 +138,12 @@ Like = Annotated[
     typer.Option(
         "--like",
         metavar="FILE",
-        help="Earlier result whose cluster ids to keep (column consensus); rows are matched by the ID column.",
+        help="Keep the cluster ids of an earlier result (its column consensus). Rows are matched by the ID column.",
     ),
 ]
 Abstain = Annotated[
     float | None,
-    typer.Option("--abstain", metavar="SHARE", help="Write -1 for rows with a lower confidence, such as 0.9."),
+    typer.Option("--abstain", metavar="SHARE", help="Write -1 for rows with a confidence below this, such as 0.9."),
 ]
 Layers = Annotated[
     str | None,
@@ -158,7 +158,8 @@ Core = Annotated[
     typer.Option(
         "--core",
         metavar="SHARE",
-        help="Also write consensus_core: -1 unless members of this share of the weight agree exactly on a row.",
+        help="Also write consensus_core: the cluster of rows on which members with this share of the weight agree "
+        "exactly, -1 for other rows.",
     ),
 ]
 Groups = Annotated[
@@ -166,7 +167,7 @@ Groups = Annotated[
     typer.Option(
         "--groups",
         metavar="PATTERN",
-        help="Families of members, each of which counts once: a pattern such as '{tool}_*', or a=tool1,b=tool1,...",
+        help="Families of members; each counts as one member. A pattern such as '{tool}_*', or a=tool1,b=tool1,...",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress, notes and warnings.")]

@@ -15,7 +15,7 @@ from quorate.errors import InputError
 
 COMMANDS = {
     "all": "Run all experiments, one after the other.",
-    "compare": "Tables 6 and 7: 18 methods at best-k and at true-k.",
+    "compare": "Tables 6 and 7: 18 methods at the best and at the true number of clusters.",
     "parameters": "Tables 2 and 3: WEAC and GP-MGLA with other parameters.",
     "base": "Figure 2: the consensus compared with its members.",
     "wins": "Tables 4 and 5: how many members the consensus beats.",

@@ -329,7 +329,7 @@ def _sentence(best: Sequence[KindCandidate]) -> str:
     if others:
         text += f" The choice is close: consider {' and '.join(others)} as well."
     elif len(best) > 1:
-        text += f" Next is {best[1].n_clusters} ({best[1].agreement:.2f}; {best[1].density:.2f})."
+        text += f" Next: {best[1].n_clusters} (mean ARI {best[1].agreement:.2f}; with HDBSCAN {best[1].density:.2f})."
     return text
 
 

@@ -44,7 +44,7 @@ class Cut:
     """(m,) the second-best cluster, -1 for none."""
     sizes: Floats
     stability: Floats
-    """(k,) how well the members know each cluster."""
+    """(k,) how well the members reproduce each cluster."""
     opponents: tuple[tuple[tuple[str, float], ...], ...]
     """For each cluster, the members that separate its rows most, with the share of pairs they separate."""
     clusters: tuple[ConsensusCluster, ...]

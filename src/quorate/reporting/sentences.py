@@ -135,7 +135,7 @@ def family_sentences(families: Sequence[dict[str, Any]]) -> list[str]:
     kinds = {
         "given": "are one family",
         "copies": "are (nearly) identical",
-        "similar": "agree more with each other than with the rest and are less diverse, as runs of one clusterer are",
+        "similar": "look like runs of one clusterer (they agree more with each other, and are less diverse)",
     }
     return [
         f"{listed(family['members'])} {kinds[family['kind']]}; their weights sum to {family['weight']:.0%}."
@@ -215,19 +215,19 @@ def outlook_sentences(
 
 
 def _pairs(which: str, cost: float) -> str:
-    """Return how much less often pairs of rows are grouped than pairs within the less cohesive side."""
+    """Return how much less often members group such pairs of rows than pairs within the less cohesive side."""
     if cost >= 0.995:
-        return f"pairs {which} are almost never grouped"
+        return f"members almost never group rows {which}"
     if cost < 0.005:
-        return f"pairs {which} are grouped as often as pairs within the less cohesive one"
-    return f"pairs {which} are grouped {cost:.0%} less often than pairs within the less cohesive one"
+        return f"members group rows {which} as often as rows within the less cohesive one"
+    return f"members group rows {which} {cost:.0%} less often than rows within the less cohesive one"
 
 
 def confidence_sentence(mean_confidence: float, chance_confidence: float) -> str:
     """Return what the mean confidence means, compared with random rows."""
     return (
-        f"On average {mean_confidence:.0%} of the members' weighted votes are for the cluster of a row; for random "
-        f"rows it would be {chance_confidence:.0%}."
+        f"On average, the cluster of a row gets {mean_confidence:.0%} of the members' weighted votes "
+        f"({chance_confidence:.0%} for random rows)."
     )
 
 

@@ -79,7 +79,7 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
 
     Clusters are "clear" from a stability of 1 - 1.5 / M for M members (0.85 for 10), because halves of few members are
     less stable; evidence is "weak" from 0.3 on. Labels show whether members repeat one another, not why: members that
-    cut one elongated group alike are stable too.
+    cut one elongated group in the same way are stable too.
 
     Parameters
     ----------

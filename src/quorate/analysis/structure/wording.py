@@ -44,8 +44,8 @@ def _separation(nodes: Sequence[Any]) -> str:
 
 def _pairs(pairs: Sequence[tuple[Any, Any]]) -> str:
     ordered = sorted((min(pair), max(pair)) for pair in pairs)
-    named = ", ".join(f"{first} and {second}" for first, second in ordered[:_SHOWN])
-    return named + (f" and {len(ordered) - _SHOWN} more pairs" if len(ordered) > _SHOWN else "")
+    named = "; ".join(f"{first} and {second}" for first, second in ordered[:_SHOWN])
+    return named + (f"; and {len(ordered) - _SHOWN} more pairs" if len(ordered) > _SHOWN else "")
 
 
 _FINDINGS = {
@@ -75,4 +75,4 @@ def label_limits(structure: Any) -> str | None:
         return None
     if structure.verdict == "none":
         return "Clusters that the members miss, or cut much finer, do not show in labels."
-    return "Members that cut one elongated group alike are stable too; features can show the difference."
+    return "Members that cut one elongated group in the same way are stable too; only features show the difference."

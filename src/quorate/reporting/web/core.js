@@ -1,4 +1,4 @@
-// The core: rows on which members of a required share of the weight agree exactly with the result.
+// The core: rows on which members with a required share of the weight agree exactly with the result.
 import { hover, press, shape, svgOf } from "./dom.js";
 import { css, INKS } from "./colors.js";
 import { count, percent, shorten } from "./words.js";
@@ -12,7 +12,7 @@ export function coreSentence(curve, required) {
   const step = coreAt(curve, required);
   const aside = curve.slice(0, curve.indexOf(step) + 1).flatMap((one) => one.set_aside);
   const which = aside.length ? ` Not counted: ${shorten(aside.join(", "), 160)}.` : "";
-  return `Members of ${percent(step.agreement)} of the weight agree exactly on ${percent(step.share, 1)} of the rows.${which}`;
+  return `Members with ${percent(step.agreement)} of the weight agree exactly on ${percent(step.share, 1)} of the rows.${which}`;
 }
 
 // The share of each cluster that the core keeps.

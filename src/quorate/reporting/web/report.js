@@ -37,7 +37,7 @@ function drawAnswer() {
   byId("headline").textContent = written ? S.headline : `${now.finding} The written result has ${many(S.choice.k, "cluster")}.`;
   byId("structure").hidden = !written;
   byId("choice").textContent = "Click a cluster to highlight it in all figures.";
-  byId("k-note").textContent = written ? "as written" : `written: ${S.choice.k}`;
+  byId("k-note").textContent = written ? "written result" : `written result: ${S.choice.k}`;
   byId("outlook").textContent = now.outlook.sentences.join(" ");
   byId("confidence-sentence").textContent = now.confidence_sentence;
   drawSizes(byId("sizes"), now.clusters, { cluster: state.cluster, pick });
@@ -48,7 +48,7 @@ function drawAnswer() {
     ["Share", (r) => r.share, (r) => share(r.share), "number"],
     ["Stability", (r) => r.stability, (r) => gauge(r.stability), "number"],
     ["Nearest", (r) => r.nearest, (r) => clusterName(r.nearest, pick), "number"],
-    ["Separation", (r) => r.merge_cost, (r) => (r.nearest === null ? "" : gauge(r.merge_cost, percent(r.merge_cost))), "number"],
+    ["Merge cost", (r) => r.merge_cost, (r) => (r.nearest === null ? "" : gauge(r.merge_cost, percent(r.merge_cost))), "number"],
     ["Opposed by", (r) => (r.opponents.length ? r.opponents[0][1] : 0),
       (r) => r.opponents.map(([name, part]) => `${shorten(name, 60)} (${percent(part)})`).join(", ") || "none", "text"],
   ], now.clusters, { chosen: (r) => r.label === state.cluster });

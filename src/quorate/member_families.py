@@ -112,7 +112,7 @@ def families(ens: Any, groups: Any = None) -> Families:
     groups : sequence, mapping or str, optional
         Families that are known: the family of each member in order; a mapping from member names to families, where
         members that are not named are families of their own; or a pattern such as "{tool}_*", in which the text at
-        "{...}" names the family. Each given family counts as one member. Default: found from the labels.
+        "{...}" names the family. Each given family counts as one member. Default: detected from the labels.
 
     Examples
     --------

@@ -319,7 +319,7 @@ def trust(ens: Any, normalize: Normalize = "sqrt", groups: Any = None) -> Floats
     normalize : {"sqrt", "max", "arithmetic", "min"}, default "sqrt"
         As in `agreement`.
     groups : sequence, mapping or str, optional
-        Known families of members, as in `families`. Default: found from the labels.
+        Known families of members, as in `families`. Default: detected from the labels.
 
     Returns
     -------

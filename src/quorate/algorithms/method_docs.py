@@ -36,7 +36,7 @@ PARAMETERS = {
     "beta": ("float", 'Exponent of the agreement in the weight of a member, for weights "ncai" and "trust".'),
     "normalize": (
         '{"sqrt", "max", "arithmetic", "min"}',
-        'How mutual information is normalized, as in `agreement`; "max" is the authors\' program.',
+        'How mutual information is normalized (see `agreement`); the authors\' program uses "max".',
     ),
 }
 """Type and meaning of the parameters that many methods share."""

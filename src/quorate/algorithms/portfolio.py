@@ -193,7 +193,7 @@ class Portfolio(ConsensusMethod):
     Parameters
     ----------
     groups : sequence, mapping or str, optional
-        Known families of members, as in `families`. Default: found from the labels.
+        Known families of members, as in `families`. Default: detected from the labels.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from quorate.reliability import WEIGHTS
 # On the page, families can only be given as a pattern.
 _GROUPS = (
     'A pattern such as "{tool}_*": members with the same text at "{tool}" are one family and count as one member. '
-    "Default: found from the labels."
+    "Default: detected from the labels."
 )
 
 

@@ -12,7 +12,7 @@ export function coreSentence(curve, required) {
   const step = coreAt(curve, required);
   const aside = curve.slice(0, curve.indexOf(step) + 1).flatMap((one) => one.set_aside);
   const which = aside.length ? ` Not counted: ${shorten(aside.join(", "), 160)}.` : "";
-  return `Members with ${percent(step.agreement)} of the weight agree exactly on ${percent(step.share, 1)} of the rows.${which}`;
+  return `Members with ${percent(step.agreement)} of the weight (required: ${percent(required)}) agree exactly on ${percent(step.share, 1)} of the rows.${which}`;
 }
 
 // The share of each cluster that the core keeps.

@@ -57,6 +57,15 @@ def test_a_column_of_numbers_is_shown_by_its_means():
     assert f"{split.means[1]:.4g}" in split.sentence
 
 
+def test_of_two_columns_only_one_with_two_values_is_named():
+    random = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 200)
+    beside = random.normal(size=(400, 2)) + np.outer(labels, [6, 0])
+    assert distinctive_features(beside, ("a", "b"), labels, 2).splits == ()
+    with_flag = np.column_stack([labels, beside[:, 1]])
+    assert [split.name for split in distinctive_features(with_flag, ("a", "b"), labels, 2).splits] == ["a"]
+
+
 def test_clusters_that_differ_in_several_columns_or_little_are_not_named():
     random = np.random.default_rng(0)
     labels = np.repeat([0, 1], 200)

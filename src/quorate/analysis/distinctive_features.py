@@ -95,7 +95,8 @@ def distinctive_features(
 
     Two clusters of which one is the nearest of the other differ almost only in one feature if it has 90 % of the
     squared distance between their means and they differ in it by at least one standard deviation. Distances are in
-    standard deviations of all rows, less what the variances within the clusters let expect by chance.
+    standard deviations of all rows, less what the variances within the clusters let expect by chance. Of two features,
+    only one with two values is named.
 
     Parameters
     ----------
@@ -149,6 +150,8 @@ def distinctive_features(
         j = int(np.argmax(beyond_noise))
         # Negative terms are kept, so that the noise of many features cancels out.
         share = ratio(beyond_noise[j], np.maximum(beyond_noise.sum(), beyond_noise[j]))
+        if len(names) == 2 and two_values[j] is None:
+            continue  # in the plane, clusters side by side are nothing to point out
         if share >= _NEARLY_ALONE and gap[j] >= _LEAST_DIFFERENCE**2:
             means = original(j, centers[a, j]), original(j, centers[b, j])
             distance = float(np.sqrt(gap[j]))

@@ -25,6 +25,7 @@ from quorate.soft_ensemble import SoftEnsemble
 _SMALLEST_LINK = 1e-6
 _MAX_ROTATIONS = 21
 _ALMOST_ZERO = 1e-20  # positive, so that a pattern without links can still be merged
+_NOTHING = 1e-10  # far above the rounding errors of a unit vector
 
 
 def row_links(ens: Ensemble, weights: Floats) -> sp.csr_array:
@@ -202,7 +203,8 @@ def discretize(vectors: Floats, start: int) -> Ints:
     """
     n, k = vectors.shape
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    rows = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    # A node of a component that none of the eigenvectors reaches has rounding errors here, which scaling would magnify.
+    rows = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > _NOTHING)
     rotation = np.empty((k, k))
     rotation[:, 0] = rows[start]
     similarity_to_chosen = np.zeros(n)

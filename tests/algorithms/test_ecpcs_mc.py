@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+import oracles
 import quorate as qt
 from baseline_oracles import quiet
 from quorate.algorithms.partition import meta_votes
@@ -68,3 +69,17 @@ def test_meta_clusters_agree_with_the_authors_programs(authors_reference):
         votes = meta_votes(ens.incidence, np.ones(ens.n_clusters), compact(answers["mcla_metis_meta"][:, j]), k)
         assert votes[ens.row_pattern[:20]] == pytest.approx(answers[f"mcla_vote_rows0_20_k{k}"], abs=1e-9)
         assert_voted(ens, votes, answers["mcla_metis_labels"][:, j], answers["mcla_metis_labels_tiefree"][:, j])
+
+
+def test_names_do_not_place_a_cluster_that_both_members_share():
+    # Nothing else overlaps with the shared cluster, so the eigenvectors of the cut have only rounding errors there.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        first = rng.integers(0, 4, 28)
+        second = np.where(rng.random(28) < 0.5, first, rng.integers(0, 4, 28))
+        labels, row_weights = np.stack([first, second], axis=1), rng.random(28) + 0.5
+        labels[:3] = 9
+        renamed = np.stack([rng.permutation(20)[column] for column in labels.T], axis=1)
+        tables = (qt.Ensemble(table, row_weights=row_weights) for table in (labels, renamed))
+        one, other = (qt.ECPCSMC(n_clusters=2).fit_predict(table) for table in tables)
+        assert oracles.partition(one) == oracles.partition(other)

@@ -182,11 +182,27 @@ def _tied(one: Any, other: Any) -> bool:
     if 1 < k < len(values) and values[k - 1] - values[k] < _EQUAL:
         return True
     if hasattr(one.solution_.cuts, "cluster_cut"):
+        if _tied_rotation(one):
+            return True
         votes, other_votes = _sorted_votes(one), _sorted_votes(other)
         return np.allclose(votes, other_votes, rtol=0, atol=_EQUAL) and bool(
             np.any(votes[:, -1] - votes[:, -2] < _EQUAL)
         )
     return hasattr(one, "objective_") and abs(one.objective_ - other.objective_) < _EQUAL
+
+
+def _tied_rotation(fitted: Any) -> bool:
+    """Whether several clusters are least similar to those that the discretization of a cut has chosen."""
+    cut, k = fitted.solution_.cuts.cluster_cut, fitted.n_clusters_
+    vectors = cut.spectrum(k)[1][:, :k]
+    rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _EQUAL)
+    chosen, similarity = int(np.argmax(cut.sizes)), np.zeros(len(rows))
+    for _ in range(k - 1):
+        similarity += np.abs(rows @ rows[chosen])
+        chosen = int(np.argmin(np.round(similarity, 10)))
+        if np.sum(similarity < similarity[chosen] + _EQUAL) > 1:
+            return True
+    return False
 
 
 def _sorted_votes(fitted: Any) -> Any:

@@ -240,7 +240,7 @@ def _drawn_rows(ens: Clusterings) -> tuple[NDArray[np.int32], Ints]:
     """
     index = _cluster_index(ens)
     members, rank = _member_order(ens, index), _ranks_in_members(ens, index)
-    # Ranges of equal labels in as many members as give at most so many ranges.
+    # Ranges of equal labels, in as many members as the limit on the number of ranges allows.
     sizes = np.diff(ens.cluster_offsets)[members] + 1
     n_first = np.searchsorted(np.cumprod(sizes, dtype=np.float64), _RANGES, side="right")
     steps = np.append(np.cumprod(sizes[:n_first][::-1])[::-1], 1)
@@ -300,7 +300,7 @@ def _ranks_in_members(ens: Clusterings, index: Floats) -> Ints:
 
 
 def _chunks(ens: Clusterings) -> Iterator[tuple[NDArray[np.int32], Ints | Floats]]:
-    """Yield the patterns and their counts, so many at a time that what is computed from them is small."""
+    """Yield the patterns and their counts, in chunks whose derived arrays are small."""
     for block in ensemble_blocks(ens):
         for rows in blocks_of(block.n_patterns, _PATTERNS_AT_ONCE):
             yield block.patterns[rows], block.counts[rows]

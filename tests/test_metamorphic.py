@@ -19,6 +19,11 @@ def test_relations(relation):
     assert sum("excluded" not in outcome for outcome in outcomes) > len(outcomes) / 2
 
 
+def test_equal_scores_of_k_are_recognized_at_a_rounding_edge():
+    """The automatic number of clusters changed with names of labels: two scores were equal to 1e-15."""
+    assert check_case(6_603_553)["relation"] == "label_names"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, CASES, 1000))
 def test_very_many_cases(first):

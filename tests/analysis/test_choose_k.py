@@ -57,6 +57,14 @@ def test_the_order_of_rows_does_not_matter(blobs):
     assert qt.choose_k(turned).n_clusters == qt.choose_k(blobs).n_clusters
 
 
+def test_rounding_errors_do_not_choose_among_equal_scores():
+    """Halfway between two numbers of 12 decimals, equal scores were rounded to different ones."""
+    edge = 0.25 + 4.5e-12
+    for error in (-1e-15, 0.0, 1e-15):
+        assert list(choose_k._largest(np.array([0.1, edge, edge + error, 0.2]))) == [1, 2, 3]
+    assert list(choose_k._largest(np.array([0.0, 1e-14]))) == [0, 1]
+
+
 def test_unavailable_scores_are_not_shown(blobs):
     few = qt.choose_k(blobs.select([0, 1, 2]))
     assert "at least 4 are needed" in few.sentence

@@ -107,13 +107,23 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
     curve = tuple(
         Candidate(int(k), float(s), float(g), float(t)) for k, s, g, t in zip(ks, scores, gaps, stability, strict=True)
     )
-    # Smallest k among equals, after rounding.
-    best = np.lexsort((ks, -np.round(scores, 12)))[:_CANDIDATES]
-    candidates = tuple(curve[i] for i in best)
+    candidates = tuple(curve[i] for i in _largest(scores))
     sentence = _sentence(candidates)
     if halves is not None and halves.sampled:
         sentence += f" Stability was computed on {MOST_ROWS:,} rows."
     return Choice(candidates[0].n_clusters, candidates, curve, sentence)
+
+
+def _largest(scores: Floats) -> Iterator[int]:
+    """Yield the positions of the three largest scores, largest first; of equal ones the first.
+
+    Equal scores differ by rounding errors. A tolerance recognizes them; rounded, they may differ by a whole step.
+    """
+    remaining = scores.copy()
+    for _ in scores[:_CANDIDATES]:
+        largest = int(np.argmax(remaining >= remaining.max() - _SMALLEST_GAP))
+        yield largest
+        remaining[largest] = -np.inf
 
 
 def _sentence(candidates: tuple[Candidate, ...]) -> str:

@@ -203,7 +203,7 @@ def load() -> Iterator[Result]:
         {"method": method, "k": k, "members": [j for j in range(20) if j != off]}
         for method, k, off in itertools.product(("gp-mgla", "hbgf"), (3, 5, 8), (0, 7, 20))
     ]
-    own = [qt.consensus(ens.select(query["members"]), query["k"], query["method"]) for query in queries]  # type: ignore[arg-type]
+    own = [qt.consensus(ens.select(query["members"]), query["k"], query["method"]) for query in queries]
     expected = [[cluster.size for cluster in result.clusters] for result in own]
     counts = {"sent": 0, "lost": 0, "mixed": 0}
     with Explorer(Workbench(ens)).start() as running:

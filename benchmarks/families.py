@@ -22,7 +22,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
-from benchmarks.default import SHARED
+from benchmarks.data import SHARED
 from benchmarks.measure import Result
 from benchmarks.mixtures import draw_mixture
 from benchmarks.robust import Case, before

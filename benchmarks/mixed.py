@@ -64,7 +64,7 @@ def member(kind: str, X: Floats, k: int, random: np.random.Generator) -> Ints:
     if kind == "k-means":
         return KMeans(k, n_init=1, random_state=seed).fit_predict(X)
     if kind == "some columns":
-        columns = random.random(X.shape[1]) < 0.6
+        columns: np.ndarray = random.random(X.shape[1]) < 0.6
         if not columns.any():
             columns[random.integers(len(columns))] = True
         return KMeans(k, n_init=3, random_state=seed).fit_predict(X[:, columns])

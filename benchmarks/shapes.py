@@ -145,7 +145,8 @@ def measure(shape: Shape, n_points: int) -> dict[str, float]:
     names = {f"uspec_{j}": "uspec" for j in range(N_MEMBERS)}
     crew = Crew(tuple(one.draw.model for one in fit_in_order(names, rows, 0, None)))
     times.append(now())
-    _, clusters = combine_sample(crew, list(names), *rows.together, qt.HBGF(len(shape.parts)))
+    sample, counts = rows.together
+    _, clusters = combine_sample(crew, list(names), sample, counts, qt.HBGF(len(shape.parts)))
     times.append(now())
     labels = clusters.assign(points).labels
     times.append(now())

@@ -1,5 +1,6 @@
 """The package as a whole: import direction, light imports, documented examples, public names."""
 
+import ast
 import doctest
 import graphlib
 import importlib
@@ -167,3 +168,23 @@ def test_the_conda_recipe_has_the_version_and_the_dependencies_of_the_package():
         name, _, bound = line.partition(">=")
         name = conda_names.get(name, name)
         assert bounds.get(name, bound) == bound, line
+
+
+def test_types_are_checked_without_packages_that_only_some_extras_install():
+    """`make types` in a plain clone installs `all`; mypy must ignore the import of any other package."""
+    settings = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())
+    extras = settings["project"]["optional-dependencies"]
+    (own,) = extras["all"]
+    names = [*own.partition("[")[2].rstrip("]").split(","), "tables", "report"]
+    lines = [*settings["project"]["dependencies"], *(line for name in names for line in extras[name])]
+    installed = {re.split(r"[\[>=]", line)[0].replace("-", "_") for line in lines}
+    ignored = {
+        module.removesuffix(".*")
+        for override in settings["tool"]["mypy"]["overrides"]
+        if override.get("ignore_missing_imports")
+        for module in override["module"]
+    }
+    trees = [ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")]
+    imported = {name.partition(".")[0] for tree in trees for name in imports.written_imports(tree)}
+    assert {"distributed", "pyspark"} <= imported
+    assert imported - set(sys.stdlib_module_names) - installed - ignored - {"quorate"} == set()

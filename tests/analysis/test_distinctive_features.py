@@ -46,6 +46,13 @@ def test_clusters_that_a_yes_no_column_cuts_are_named():
     assert splits[0].sentence_about([7, 3, 0, 1, 2]).startswith("Clusters 7 and 3 ")
 
 
+def test_columns_are_not_left_out_if_there_are_no_others():
+    rows = np.repeat(np.arange(4), 50)
+    described = distinctive_features(np.column_stack([rows // 2, rows % 2]).astype(float), ("a", "b"), rows, 4)
+    assert {split.name for split in described.splits} == {"a", "b"}
+    assert described.sentences == [split.sentence for split in described.splits]
+
+
 def test_a_column_of_numbers_is_shown_by_its_means():
     random = np.random.default_rng(0)
     labels = np.repeat([0, 1], 200)
@@ -115,4 +122,7 @@ def test_estimator_and_command_name_the_column(tmp_path, capsys):
     printed = capsys.readouterr().out
     for split in splits:
         assert split.sentence in printed
+    advice = "To cluster without column 'member',"
+    assert f"{splits[0].sentence} {advice} drop it from X." == fitted.distinctive_features_.sentences[0]
+    assert " ".join(printed.split()).count(f"{advice} use --features age,visits.") == 1
     assert "member = 1:" in printed

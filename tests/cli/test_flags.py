@@ -16,6 +16,7 @@ from quorate.errors import InputError, Setting
         (["combine"], Setting("beta"), "--set beta"),
         (["weigh"], Setting("beta"), "--beta"),
         (["combine"], Setting("members", ["a b", "c"]), "--members 'a b,c'"),
+        (["cluster"], Setting("features", ["a,b", "c"]), """--features '"a,b",c'"""),
         (["combine"], Setting("force", True), "--force"),
         (["combine"], Setting("header", False), "--no-header"),
         (["combine", "x.csv", "--quiet"], Setting("memory_limit", "2GB"), "--memory-limit 2GB"),

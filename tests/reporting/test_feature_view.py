@@ -49,7 +49,13 @@ def test_the_page_names_clusters_that_one_column_separates(tmp_path):
     with open_browser() as browser, Page(browser) as page:
         page.open(qt.report(fitted, tmp_path / "report.html"))
         page.page.wait_for_selector("html[data-drawn=true]")
-        assert page.run("document.getElementById('feature-splits').textContent") == split.sentence
+        assert page.run("document.getElementById('feature-splits').textContent") == " ".join(
+            fitted.distinctive_features_.sentences
+        )
+    # Where the members were not made from these features, there is nothing to leave out.
+    rows = rows_of(frame.to_numpy(), yes, names=tuple(frame.columns))
+    (alone,) = view_features(rows, [cut(2)])["splits"]["2"]
+    assert alone.endswith("(share of 1: 0% and 100%).")
 
 
 def test_principal_components_are_named_with_their_share_of_variance():

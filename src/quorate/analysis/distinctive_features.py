@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +74,31 @@ class DistinctiveFeatures:
     """For each cluster, up to five features in which it differs most from all other rows, most different first."""
     splits: tuple[SingleFeatureSplit, ...]
     """Neighboring clusters that differ almost only in one feature."""
+    n_features: int
+
+    def sentences_about(self, ids: Sequence[int], without: Callable[[list[str]], str] | None = None) -> list[str]:
+        """Return a sentence on each split, by the ids of all clusters.
+
+        `without` returns how to cluster without some columns, which is added if two-valued columns separate clusters.
+        It is None if the rows were not clustered by these features.
+        """
+        sentences = [split.sentence_about(ids) for split in self.splits]
+        two_valued = [i for i, split in enumerate(self.splits) if split.values is not None]
+        columns = list(dict.fromkeys(self.splits[i].name for i in two_valued))
+        if without is not None and 0 < len(columns) < self.n_features:
+            listed = f"column{'s' if len(columns) > 1 else ''} {', '.join(map(repr, columns))}"
+            sentences[two_valued[0]] += f" To cluster without {listed}, {without(columns)}."
+        return sentences
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which clusters differ almost only in one feature, and how to cluster without a two-valued one."""
+        return self.sentences_about(range(len(self.clusters)), drop_columns)
+
+
+def drop_columns(columns: Sequence[str]) -> str:
+    """Return how to fit an estimator without some columns."""
+    return f"drop {'it' if len(columns) == 1 else 'them'} from X"
 
 
 def _name(name: str, values: tuple[float, float] | None) -> str:
@@ -156,7 +181,9 @@ def distinctive_features(
             means = original(j, centers[a, j]), original(j, centers[b, j])
             distance = float(np.sqrt(gap[j]))
             splits.append(SingleFeatureSplit((a, b), names[j], float(share), distance, means, two_values[j]))
-    return DistinctiveFeatures(tuple(described(c) if apart[c] else () for c in range(n_clusters)), tuple(splits))
+    return DistinctiveFeatures(
+        tuple(described(c) if apart[c] else () for c in range(n_clusters)), tuple(splits), len(names)
+    )
 
 
 def moments(values: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from quorate.cli.combine import check_consensus_method, print_summary
 from quorate.cli.output import count, note, print_json
 from quorate.cli.output_files import Outputs
 from quorate.cli.repeat_command import cluster_command
-from quorate.cli.table_source import Source, split_names
+from quorate.cli.table_source import Source, column_flag, note_roles, split_names
 from quorate.columns.column_roles import ColumnRoles, feature_roles
 from quorate.errors import InputError
 from quorate.persistence.feature_models import load_model, save_model
@@ -52,7 +52,7 @@ def run_cluster(
     with source.open() as opened, row_progress(quiet=quiet) as progress:
         axes = None if plane is None else split_names([plane], opened)
         columns = source.choose_features(opened, drawn=axes or ())
-        columns.warn()
+        note_roles(columns, quiet=quiet)
         names = columns.members
         clusters = cluster_table(
             opened,
@@ -133,6 +133,7 @@ def _summary(
         plane=plane,
         command=shlex.join(["quorate", *sys.argv[1:]]) if sys.argv[1:] else None,
         command_at=lambda k: cluster_command(sys.argv[2:], k),
+        show=column_flag,
         n_clusters=None if outputs.described else [clusters.n_clusters],
     )
 

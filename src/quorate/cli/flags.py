@@ -50,8 +50,9 @@ def _as_flag(option: Any, value: object) -> str:
     """Return an option with its value; of two spellings the short one."""
     if option.is_flag:
         return str(option.secondary_opts[0] if value is False else option.opts[0])
+    from quorate.cli.table_source import join_names
+
     flag = min(option.opts, key=len)
     if value is None:
         return str(flag)
-    listed = isinstance(value, list | tuple)
-    return f"{flag} {shlex.quote(','.join(map(str, value)) if listed else str(value))}"  # type: ignore[call-overload]
+    return f"{flag} {shlex.quote(join_names(value) if isinstance(value, list | tuple) else str(value))}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import io
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +15,7 @@ from quorate._utils.checks import check_choice
 from quorate.cli.join_tables import join_tables
 from quorate.cli.output import note
 from quorate.columns.column_roles import ColumnRequest, ColumnRoles, feature_roles, label_roles
-from quorate.errors import issue
+from quorate.errors import Setting, issue
 from quorate.labels import Noise
 from quorate.soft_ensemble import cluster_names
 from quorate.tables.counted_table import CountedTable
@@ -106,9 +108,22 @@ def split_names(options: Sequence[str], table: LabelTable) -> list[str]:
     return names
 
 
+def join_names(names: Iterable[object]) -> str:
+    """Return names as the comma-separated list that `split_names` reads."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def column_flag(setting: Setting) -> str:
+    """Return a parameter that lists columns as the flag that sets it."""
+    columns = cast(Sequence[str] | None, setting.value)
+    return f"--{setting.parameter}" + ("" if columns is None else f" {shlex.quote(join_names(columns))}")
+
+
 def note_roles(columns: ColumnRoles, *, quiet: bool) -> None:
     """Print which roles the columns were given, and warn of what looks wrong."""
     for message in columns.messages(columns.decisions):
-        note(message.render(lambda setting: f"--{setting.parameter}"), quiet=quiet)
+        note(message.render(column_flag), quiet=quiet)
     for message in columns.messages(columns.doubts):
         issue(message)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from quorate._utils.array_types import Floats
+from quorate.errors import Setting
 from quorate.reporting.feature_view import FeatureRows
 from quorate.reporting.origin import Origin, known_classes
 from quorate.reporting.row_facts import facts_in_memory
 from quorate.reporting.sentences import found_clusters, headline, outlook_sentences
 from quorate.reporting.summary import summarize
 from quorate.tables.clustering import FileClusters
+
+_MOST_LISTED = 20
 
 
 def summarize_clusters(
@@ -25,6 +29,7 @@ def summarize_clusters(
     plane: Sequence[str] | None = None,
     command: str | None = None,
     command_at: Callable[[int], str] | None = None,
+    show: Callable[[Setting], str] = str,
     n_clusters: Iterable[int] | None = None,
 ) -> dict[str, Any]:
     """Return the summary of a clustered file, as plain values.
@@ -40,9 +45,18 @@ def summarize_clusters(
         Coordinates of the rows: features, or columns that were kept with the sample.
     command, command_at, n_clusters
         As in `Origin` and `summarize`.
+    show : callable
+        Writes parameters in advice, as in `QuorateError.render`.
     """
     ens = clusters.estimator.ensemble_
     names = _row_names(clusters, id_column)
+
+    def without(columns: list[str]) -> str:
+        others = [feature for feature in clusters.features if feature not in columns]
+        if len(others) > _MOST_LISTED:
+            return f"list the others in {show(Setting('features'))}"
+        return f"use {show(Setting('features', others))}"
+
     origin = Origin(
         name=name,
         id_column=id_column,
@@ -50,7 +64,7 @@ def summarize_clusters(
         command=command,
         command_at=command_at,
         row_facts=lambda patterns, most: facts_in_memory(ens, patterns, most, ids=names),
-        features=sampled_features(clusters, plane),
+        features=replace(sampled_features(clusters, plane), without=without),
         structure=clusters.estimator.structure_,
         choice=clusters.estimator.choice_,
         automatic=clusters.estimator.n_clusters == "auto",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate._utils.array_types import Floats, Ints
 from quorate._utils.checks import nearest_name
 from quorate.algorithms.base import ConsensusMethod
-from quorate.analysis.distinctive_features import DistinctiveFeature, distinctive_features, moments
+from quorate.analysis.distinctive_features import DistinctiveFeature, distinctive_features, drop_columns, moments
 from quorate.analysis.structure.feature_structure import thinned
 from quorate.errors import InputError
 from quorate.features.consensus_clustering import ConsensusClustering
@@ -43,6 +43,8 @@ class FeatureRows:
     plane: Floats | None = None
     """(n, 2) coordinates; None: the first two principal components of the standardized features."""
     axes: tuple[str, str] = ("PC1", "PC2")
+    without: Callable[[list[str]], str] | None = None
+    """Returns how to cluster without some columns; None if the rows were not clustered by these features."""
 
     def with_columns(self, names: Sequence[str], columns: Sequence[Floats]) -> FeatureRows:
         """Return the rows with further numeric columns."""
@@ -112,7 +114,7 @@ def view_features(
             str(k): [_feature_values(cluster) for cluster in features.clusters] for k, features in described.items()
         },
         "splits": {
-            str(k): [split.sentence_about(ids[k] if ids else range(k)) for split in features.splits]
+            str(k): features.sentences_about(ids[k] if ids else range(k), rows.without)
             for k, features in described.items()
         },
     }
@@ -178,7 +180,7 @@ def features_of(fitted: Fitted, features: Any = None) -> FeatureRows | None:
             return None
         values = fitted.examined_
         names = tuple(map(str, getattr(fitted, "feature_names_in_", _numbered(values.shape[1]))))
-        return _by_pattern(values, names, thinned(pattern), method)
+        return replace(_by_pattern(values, names, thinned(pattern), method), without=drop_columns)
     values, names = _given(features)
     if pattern is not None and len(values) == len(pattern):
         return _by_pattern(values, names, pattern, method)

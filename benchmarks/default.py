@@ -30,7 +30,7 @@ from quorate.benchmarking.public_pools import Pool, Recipe, gather_pools, make_p
 from quorate.datasets import NAMES
 
 FOLDER = Path(".cache/trust/default")
-GPMGLA, DEFAULT, BEFORE = "gp-mgla", "portfolio", "lwgp weights=trust beta=4 theta=0.8"
+GPMGLA, DEFAULT, BEFORE = "gp-mgla", "auto", "lwgp weights=trust beta=4 theta=0.8"
 METHODS = (
     GPMGLA,
     "gp-mgla init=heaviest",

@@ -27,7 +27,7 @@ from quorate._utils.array_types import Floats, Ints
 from quorate.benchmarking.comparison_tables import markdown_table
 from quorate.benchmarking.contestants import make_contestant
 
-METHODS = ("portfolio", "hbgf", "lwgp weights=trust beta=4 theta=0.8", "best-member")
+METHODS = ("auto", "hbgf", "lwgp weights=trust beta=4 theta=0.8", "best-member")
 KINDS = ("k-means", "some columns", "ward", "average", "complete", "mixture", "spectral", "DBSCAN", "HDBSCAN")
 MOST_ROWS = 1000
 

@@ -156,7 +156,7 @@ def methods_index() -> str:
     names = "\n".join(info.name for info in qt.methods())
     return f"""# Methods
 
-[Choose a method](../../how-to/which-method.md) has a table of when to use which. If you name none, `portfolio` runs.
+[Choose a method](../../how-to/which-method.md) has a table of when to use which. If you name none, `auto` runs.
 Every method takes the same ensembles, weights and numbers of clusters, and keeps the same promises; exceptions are
 listed on its page.
 

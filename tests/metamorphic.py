@@ -46,12 +46,12 @@ class Excluded(Exception):
 def variants() -> list[tuple[str, dict[str, Any]]]:
     """Return the default with the automatic number of clusters, and every method with every linkage it has."""
     import quorate as qt
-    from quorate.algorithms.registry import DEFAULT_METHOD
+    from quorate.algorithms.registry import AUTO
     from quorate.numerics.linkage import LINKS
 
     links = {info.name: LINKS if "linkage" in info.parameters else (None,) for info in qt.methods()}
     methods = [(name, {"linkage": link} if link else {}) for name in links for link in links[name]]
-    return [(DEFAULT_METHOD, {"n_clusters": "auto"}), *methods]
+    return [(AUTO, {"n_clusters": "auto"}), *methods]
 
 
 def draw(rng: np.random.Generator) -> Any:

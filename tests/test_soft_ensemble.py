@@ -38,7 +38,7 @@ def blurred(random, classes, k):
 
 
 def test_the_methods_that_take_memberships():
-    assert SOFT == ["cspa", "cumulative-voting", "gp-mgla", "hbgf", "lwgp", "mixture", "portfolio"]
+    assert SOFT == ["auto", "cspa", "cumulative-voting", "gp-mgla", "hbgf", "lwgp", "mixture"]
 
 
 @given(

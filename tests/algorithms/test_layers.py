@@ -67,7 +67,7 @@ def test_layers_of_a_tree_are_its_cuts(generated, method):
         np.testing.assert_array_equal(labels, fitted.sweep(k)[:, 0])
 
 
-@given(tables, st.randoms(use_true_random=False), st.sampled_from(["hbgf", "weac", "portfolio"]))
+@given(tables, st.randoms(use_true_random=False), st.sampled_from(["hbgf", "weac", "auto"]))
 def test_the_order_of_rows_does_not_matter(rows, random, method):
     order = list(range(len(rows)))
     random.shuffle(order)

@@ -9,6 +9,8 @@ from sklearn.mixture import GaussianMixture
 
 import quorate as qt
 from quorate.algorithms.portfolio import PortfolioCuts
+from quorate.algorithms.registry import AUTO
+from quorate.cli import main
 from quorate.numerics.mutual_information import agreement_with
 from quorate.row_similarity import shared_rows
 from test_member_families import redraw
@@ -120,7 +122,22 @@ def test_outvoted_rows_move_if_that_raises_the_agreement():
 def test_a_named_method_runs_alone():
     members, _ = uneven((0.96, 0.02, 0.01, 0.01), 500, 0.05, np.random.default_rng(6))
     assert np.array_equal(qt.consensus(members, 4, "lwgp").labels, qt.LWGP(4).fit_predict(members))
-    assert qt.consensus(members, 4).method == "portfolio"
+    assert qt.consensus(members, 4).method == "auto"
+
+
+def test_results_name_the_default_as_the_option_does(tmp_path, capsys):
+    members = [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 1]]
+    result = qt.consensus(members, 2)
+    report = qt.report(result, tmp_path / "report.html").read_text()
+    np.savetxt(tmp_path / "members.csv", np.transpose(members), "%d", ",", header="a,b,c", comments="")
+    assert main(["combine", str(tmp_path / "members.csv"), "-k", "2"]) == 0
+    assert f"method={AUTO!r}" in repr(result)
+    for shown, start in (
+        (result._repr_html_(), "Consensus"),
+        (report, "combined"),
+        (capsys.readouterr().out, "clusters"),
+    ):
+        assert f"{start} by the default method ({AUTO})" in " ".join(shown.split())
 
 
 def test_more_clusters_than_the_members_have_are_cut_by_the_tree():

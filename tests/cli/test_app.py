@@ -206,7 +206,7 @@ def test_generate(tmp_path):
 
 def test_methods():
     done = process("methods")
-    assert done.stdout.startswith("Default (--method auto): ")
+    assert done.stdout.startswith("Default: auto\n")
     assert done.returncode == 0, done.stderr
     for method in qt.methods():
         assert method.name in done.stdout
@@ -229,6 +229,14 @@ def test_every_command_has_help_with_examples(command):
     assert done.returncode == 0
     assert "Examples" in done.stdout
     assert f"quorate {command}" in done.stdout
+
+
+def test_flags_are_shown_without_a_type(capsys):
+    assert main(["cluster", "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert "bool" not in printed
+    assert "FILE" in printed  # of --output
+    assert {"--help", "-h"} <= set(next(line for line in printed.splitlines() if "--help" in line).split())
 
 
 def test_help_does_not_break_sentences_where_the_docstring_does():

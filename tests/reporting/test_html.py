@@ -44,7 +44,7 @@ def nasty():
 
 def test_the_summary_is_plain_json_and_the_same_every_time(nasty):
     assert json.loads(json.dumps(nasty, allow_nan=False)) == nasty
-    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 7)
+    assert (nasty["schema"], nasty["version"]) == ("quorate-summary", 8)
     _, ens = ensemble()
     first, second = (json.dumps(summarize(qt.WEAC(3).fit(ens))) for _ in range(2))
     assert first == second

@@ -206,7 +206,7 @@ class Portfolio(ConsensusMethod):
     ['lwgp', 'mixture']
     """
 
-    name = "portfolio"
+    name = "auto"
     idea = "Solve a graph cut and a mixture model, and take the answer that agrees better with the members."
     equation = "max over candidates P of mean AMI(P, P_l)^2, families counting little"
     strength = "Holds on rare groups, near-copies and random members, where single methods fail."

@@ -83,9 +83,7 @@ METHODS: dict[str, type[ConsensusMethod]] = {
     )
 }
 
-AUTO = "auto"
-"""The name that stands for the default."""
-DEFAULT_METHOD = Portfolio.name
+AUTO = Portfolio.name
 """The method that combines clusterings unless another one is named; how it was chosen: docs/trust.md."""
 
 
@@ -123,7 +121,7 @@ def methods() -> tuple[MethodInfo, ...]:
     --------
     >>> import quorate as qt
     >>> qt.methods()[0].name
-    'portfolio'
+    'auto'
     >>> {method.name: method.idea for method in qt.methods()}["lwea"]
     'Agglomerate rows by the certainty of the clusters that group them.'
     """
@@ -141,21 +139,21 @@ def _describe(method: type[ConsensusMethod]) -> MethodInfo:
     )
 
 
-def resolve_method(method: str) -> str:
-    """Return the name of a method; "auto" stands for the default one."""
-    return DEFAULT_METHOD if method == AUTO else method
+def method_title(name: str) -> str:
+    """Return a method as sentences name it."""
+    return f"the default method ({AUTO})" if name == AUTO else name
 
 
 def make_method(method: str, n_clusters: int | str, params: Mapping[str, Any]) -> ConsensusMethod:
-    """Return the estimator of a registered name, or of "auto", with parameters."""
-    name = resolve_method(check_choice("method", method, (AUTO, *METHODS)))
+    """Return the estimator of a registered name, with parameters."""
+    name = check_choice("method", method, tuple(METHODS))
     allowed = _describe(METHODS[name]).parameters
     for parameter in params:
         if parameter not in allowed:
             # Name the methods that do have the parameter: it may have been meant for one of them.
             others = [other for other in METHODS if parameter in _describe(METHODS[other]).parameters]
             raise InputError(
-                f"{'The default method' if method == AUTO else name} has no parameter {parameter!r}; it has "
+                f"{'The default method' if name == AUTO else name} has no parameter {parameter!r}; it has "
                 f"{', '.join(allowed)}.{nearest_name(parameter, allowed)}",
                 code="unknown-parameter",
                 hint=f"Methods with it: {', '.join(others)}." if others else (),
@@ -171,7 +169,7 @@ class ConsensusResult:
     """
 
     method: str
-    """The method that was used; "auto" is replaced by the name of the default."""
+    """The method that was used; "auto" is the default."""
     params: dict[str, Any]
     """Its parameters that were set."""
     estimator: ConsensusMethod = field(repr=False)
@@ -316,7 +314,7 @@ class ConsensusResult:
 
     def _repr_html_(self) -> str:
         """Return a card for notebooks: the clusters, and the weights of the members."""
-        return self.estimator.answer_.to_html(f"Consensus by {self.method}", self.trust)
+        return self.estimator.answer_.to_html(f"Consensus by {method_title(self.method)}", self.trust)
 
 
 def check_result(result: Any) -> None:
@@ -427,7 +425,7 @@ def _consensus_of_annotated(
 ) -> Any:
     """Combine columns of `obs` and write the result to `obs` and `uns`, of a copy if requested."""
     members = clusterings_of(data, keys)
-    name = resolve_method(check_choice("method", settings["method"], (AUTO, *METHODS)))
+    name = check_choice("method", settings["method"], tuple(METHODS))
     if "random_state" not in _describe(METHODS[name]).parameters:
         # Functions of scverse accept a seed whether they need it or not.
         settings.pop("random_state", None)

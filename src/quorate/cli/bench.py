@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate.algorithms.registry import AUTO, METHODS
+from quorate.algorithms.registry import METHODS
 from quorate.benchmarking.comparison import REPORT, bench
 from quorate.benchmarking.comparison_tables import SCORES, Comparison, score_table
 from quorate.benchmarking.public_pools import Recipe
@@ -56,7 +56,7 @@ def named_methods(methods: Sequence[str]) -> dict[str, str] | None:
         name, equals, rest = text.partition("=")
         first, space, _ = name.partition(" ")
         # "weac linkage=single" is a method, "single link=weac linkage=single" names one.
-        with_parameter = space and first in (AUTO, *METHODS)
+        with_parameter = space and first in METHODS
         has_name = bool(equals) and not with_parameter and not any(char in name for char in ":{/")
         key = name if has_name else text.rpartition(":")[2] if ".py:" in text else text
         if key in named:

@@ -18,7 +18,7 @@ from quorate._utils.array_types import Ints
 from quorate._utils.checks import check_choice, check_number
 from quorate._utils.optional_imports import require_extra
 from quorate.algorithms.base import ConsensusMethod
-from quorate.algorithms.registry import make_method, methods, resolve_method
+from quorate.algorithms.registry import make_method, method_title, methods
 from quorate.algorithms.sql_export import DIALECTS
 from quorate.analysis.compare import integer_labels
 from quorate.cli.compare_tables import print_change
@@ -110,7 +110,7 @@ def run_combine(request: Request, *, quiet: bool, json: bool) -> None:
     if too_large is not None:
         ens = consensus.ensemble
         console(stderr=STREAM in outputs.files).print(
-            f"{count(consensus.n_clusters, 'cluster')} by {estimator.name} from "
+            f"{count(consensus.n_clusters, 'cluster')} by {method_title(estimator.name)} from "
             f"{size_line(ens.n_rows, ens.n_members, ens.n_clusters)}",
             markup=False,
         )
@@ -202,7 +202,7 @@ def _parameters(request: Request) -> dict[str, Any]:
             parameters[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):
             parameters[name.strip()] = value.strip()
-    accepted = {method.name: method.parameters for method in methods()}.get(resolve_method(request.method), {})
+    accepted = {method.name: method.parameters for method in methods()}.get(request.method, {})
     if request.seed is not None and "random_state" in accepted:
         parameters.setdefault("random_state", request.seed)
     if request.groups is not None:
@@ -287,7 +287,7 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
     source, choice = summary["source"], summary["choice"]
     answer = next(answer for answer in summary["answers"] if answer["k"] == choice["k"])
     out.print(
-        f"{count(answer['k'], 'cluster')} by {summary['method']['name']} from "
+        f"{count(answer['k'], 'cluster')} by {summary['method']['title']} from "
         f"{size_line(source['rows'], source['members'], source['clusters'])}",
         markup=False,
     )

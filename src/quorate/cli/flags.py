@@ -16,11 +16,19 @@ from quorate.errors import Setting
 def command_tree() -> Any:
     """Return the command with its subcommands."""
     require_extra("typer", "The quorate command")
+    from typer import Context
     from typer.main import get_command
 
     from quorate.cli.app import app
 
-    return get_command(app)
+    tree: Any = get_command(app)
+    # typer shows the type of every option; a flag takes no value.
+    context = Context(tree, **tree.context_settings)
+    for command in (tree, *tree.commands.values()):
+        for param in command.get_params(Context(command, context)):
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+    return tree
 
 
 def flag_writer(arguments: Sequence[str]) -> Callable[[Setting], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quorate.algorithms.registry import DEFAULT_METHOD, methods
+from quorate.algorithms.registry import AUTO, methods
 from quorate.cli.output import console, print_json, table
 from quorate.features.generators import GENERATORS
 
@@ -34,7 +34,7 @@ def run_methods(*, json: bool) -> None:
         print_json({"combine": combining, "generate": generators})
         return
     out = console()
-    out.print(f"Default (--method auto): {DEFAULT_METHOD}", markup=False, highlight=False)
+    out.print(f"Default: {AUTO}", markup=False, highlight=False)
     out.print()
     rows = [(m.name, m.idea, "yes" if m.weighted else "no", _settings(m.parameters), m.citation) for m in infos]
     out.print(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from quorate._utils.checks import nearest_name
-from quorate.algorithms.registry import AUTO, DEFAULT_METHOD, MethodInfo, methods
+from quorate.algorithms.registry import AUTO, MethodInfo, methods
 from quorate.errors import InputError
 
 MOST_CLUSTERS = 200
@@ -39,14 +39,7 @@ class Query:
         return Query(self.method, None, self.members, self.weights, self.params)
 
 
-def _offered_methods() -> tuple[MethodInfo, ...]:
-    registered = methods()
-    default = next(info for info in registered if info.name == DEFAULT_METHOD)
-    # "auto" first: it is what most users want.
-    return (replace(default, name=AUTO), *registered)
-
-
-OFFERED_METHODS = _offered_methods()
+OFFERED_METHODS = methods()
 """The methods that a page offers, the default first."""
 
 

@@ -17,6 +17,7 @@ from quorate._utils.optional_imports import has_package
 from quorate.algorithms.base import ConsensusMethod
 from quorate.algorithms.graph import GraphMethod
 from quorate.algorithms.portfolio import Portfolio
+from quorate.algorithms.registry import method_title
 from quorate.algorithms.tree import LinkageMethod
 from quorate.analysis.clusters import Split, next_split, opposition
 from quorate.analysis.core_rows import nested_cores
@@ -56,7 +57,7 @@ from quorate.reporting.sentences import (
 from quorate.row_similarity import shared_rows
 from quorate.tables.out_of_core.block_consensus import BlockedConsensus
 
-SUMMARY_VERSION = 7
+SUMMARY_VERSION = 8
 """Increases when a field of the summary changes its meaning, is removed, or is new and needed by the report."""
 
 _UNCERTAIN_SHOWN = 12
@@ -200,6 +201,7 @@ def _outline(
         "source": _source(ens, origin),
         "method": {
             "name": method.name,
+            "title": method_title(method.name),
             "citation": method.citation,
             "parameters": _parameters(method),
             "candidates": candidates,

@@ -477,6 +477,20 @@ def grouped_page(two_groups, tmp_path_factory):
     return qt.report(two_groups, tmp_path_factory.mktemp("groups") / "report.html")
 
 
+def test_the_members_fit_into_a_narrow_window_with_all_columns(chromium, two_groups, tmp_path):
+    labels = dict(
+        zip(two_groups.ensemble.names, two_groups.ensemble.patterns[two_groups.ensemble.row_pattern].T, strict=True)
+    )
+    labels["coarse 0"] = [None if row % 17 == 0 else label for row, label in enumerate(labels["coarse 0"].tolist())]
+    path = qt.report(qt.consensus(labels, 3, "gp-mgla"), tmp_path / "report.html")
+    with Page(chromium, width=1000) as browser:
+        browser.open(path)
+        browser.page.click("#sizes [data-cluster='1']")
+        assert len(headings(browser, "members")) == 12
+        box = "document.getElementById('members').closest('.scroll')"
+        assert browser.run(f"{box}.scrollWidth") <= browser.run(f"{box}.clientWidth")
+
+
 def headings(browser, table):
     return browser.run(f"[...document.querySelectorAll('#{table} th')].map(h => h.textContent)")
 

@@ -3,9 +3,12 @@ import { el } from "./dom.js";
 import { clusterColor } from "./colors.js";
 import { clusterId, decimals, percent, shorten } from "./words.js";
 
+const MANY_COLUMNS = 8;
+
 export function drawTable(table, columns, rows, { chosen, faded } = {}) {
   if (!table) return;
   const sorted = table.dataset.sort ? JSON.parse(table.dataset.sort) : null;
+  table.classList.toggle("dense", columns.length > MANY_COLUMNS);
   const head = el("tr");
   const body = el("tbody");
   columns.forEach(([title, , , kind], j) => {

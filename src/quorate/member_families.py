@@ -50,6 +50,8 @@ class Families:
     similar: tuple[int, ...] = ()
     """Members that are no copies but one family, as runs of one clusterer are: they agree with each other clearly more
     than with the other members, and are less diverse than those. Empty if there are none."""
+    matched: Floats | None = field(default=None, repr=False)
+    """(M, M) the share of rows in matched clusters of two members (`sameness`); None if families are given."""
 
     @property
     def sizes(self) -> Floats:
@@ -79,6 +81,10 @@ class Families:
     def kind(self, group: Sequence[int]) -> Literal["given", "copies", "similar"]:
         """Return why the members of one of the `groups` are a family."""
         return "given" if self.given else "similar" if group[0] in self.similar else "copies"
+
+    def same_rows(self, group: Sequence[int]) -> float | None:
+        """Return the smallest share of rows on which two members of a group are the same; None for given families."""
+        return None if self.matched is None else float(self.matched[np.ix_(group, group)].min())
 
     def witnesses(self) -> Floats:
         """(M, M) how much member j counts when member i is compared with the others.
@@ -143,7 +149,8 @@ def _detect_families(ens: Clusterings, ami: Floats) -> Families:
     ami : (M, M)
         Chance-corrected agreement of the members.
     """
-    same = sameness(ens)
+    matched, by_chance = matched_rows(ens)
+    same = _corrected(matched, by_chance)
     redundancy = np.clip((same - _DIFFERENT) / (_SAME - _DIFFERENT), 0.0, 1.0)
     similar = _similar_group(ami, same)
     if similar.any():
@@ -151,7 +158,7 @@ def _detect_families(ens: Clusterings, ami: Floats) -> Families:
         inside, outside = similar.astype(np.float64), (~similar).astype(np.float64)
         redundancy = redundancy * np.outer(outside, outside) + np.outer(inside, inside)
     totals = redundancy.sum(axis=1) ** GROWTH
-    return Families(redundancy, totals, given=False, similar=tuple(np.flatnonzero(similar).tolist()))
+    return Families(redundancy, totals, given=False, similar=tuple(np.flatnonzero(similar).tolist()), matched=matched)
 
 
 def _similar_group(ami: Floats, same: Floats) -> Bools:
@@ -218,9 +225,17 @@ def _sums_of_pairs(matrix: Floats, groups: Floats) -> tuple[Floats, Floats, Floa
 def sameness(ens: Clusterings) -> Floats:
     """(M, M) the share of rows on which two members are the same clustering, corrected for chance, in [0, 1].
 
-    Each cluster of one member is matched with the cluster of the other that shares most rows with it. The share p of
-    rows in matched clusters, the smaller of both directions, is compared with the share p0 of the largest cluster:
-    (p - p0) / (1 - p0). Rows that only one of the two members labels count as different.
+    The share p of rows in matched clusters is compared with the share p0 of the largest cluster (`matched_rows`):
+    (p - p0) / (1 - p0).
+    """
+    return _corrected(*matched_rows(ens))
+
+
+def matched_rows(ens: Clusterings) -> tuple[Floats, Floats]:
+    """(M, M), (M, M) the share of rows in matched clusters of two members, and that of their largest cluster.
+
+    Each cluster of one member is matched with the cluster of the other that shares most rows with it; the share is the
+    smaller one of both directions. Rows that only one of the two members labels count as different.
     """
     n_members = ens.n_members
     matched = np.zeros((n_members, n_members))
@@ -235,7 +250,10 @@ def sameness(ens: Clusterings) -> Floats:
     rows = np.maximum(labeled.diagonal()[:, None], labeled.diagonal())
     rows = np.where(rows > 0, rows, 1.0)
     # The smaller direction, because a coarse clustering contains a fine one.
-    matched, by_chance = np.minimum(matched, matched.T) / rows, np.maximum(largest, largest.T) / rows
+    return np.minimum(matched, matched.T) / rows, np.maximum(largest, largest.T) / rows
+
+
+def _corrected(matched: Floats, by_chance: Floats) -> Floats:
     room = 1.0 - by_chance
     # Two clusterings of one cluster each are the same if they label the same rows.
     same = np.divide(matched - by_chance, room, out=(matched > 1.0 - 1e-12).astype(np.float64), where=room > 1e-12)

@@ -380,7 +380,8 @@ def member_reliability(ens: Any, member_trust: EnsembleTrust, weights: Floats) -
     """Return a word for each member by its trust and its weight (M,), with the reason.
 
     Where no two members agree more than chance would, no member is reliable. Where rows are too few to tell, members
-    are "not tested".
+    are "not tested". Where there are several families and members agree with their own family only, all of them are
+    "partly reliable".
 
     Parameters
     ----------
@@ -411,6 +412,8 @@ def member_reliability(ens: Any, member_trust: EnsembleTrust, weights: Floats) -
     # Agreement with copies is no evidence.
     outside = np.where(member_trust.families.redundancy > 0.5, 1.0, member_trust.p_values)
     alone = member_trust.agrees & ~np.any(outside < _level(ens.n_members), axis=1)
+    # Where each family agrees only with itself, the labels favor none of them.
+    divided = len(member_trust.copies) > 1 and bool(alone[member_trust.agrees].all())
 
     def describe(j: int) -> MemberReliability:
         word, reason = _word_of_agreement(float(member_trust.among_agreeing[j]))
@@ -424,6 +427,8 @@ def member_reliability(ens: Any, member_trust: EnsembleTrust, weights: Floats) -
             word, reason = "not tested", "too few rows"
         elif not member_trust.agrees[j]:
             word, reason = "unreliable", "no agreement"
+        elif divided:
+            word, reason = "partly reliable", "agrees with copies only"
         elif alone[j] and word == "unreliable":
             reason = "agrees with copies only"
         # The word says what the weight does; the reason says why.

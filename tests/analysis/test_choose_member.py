@@ -69,6 +69,9 @@ def test_too_few_members_or_clusters_raise(members):
         qt.choose_member([members["types"], members["groups"]])
     with raises("one-cluster"):
         qt.choose_member([[0, 0, 0]] * 3)
+    # Members of one resolution: none was chosen for a reason.
+    with raises("no-finer-member"):
+        qt.choose_member([np.arange(90) % 3, np.arange(90) // 30, np.arange(90) // 10 % 3])
 
 
 def test_the_table_and_the_figure_show_every_member(members):
@@ -80,4 +83,7 @@ def test_the_table_and_the_figure_show_every_member(members):
 
     ax = qt.plot.choose_member(choice)
     assert {text.get_text() for text in ax.texts} == set(members) - {"split_4"}
+    # Members can be passed as they are.
+    again = qt.plot.choose_member(qt.Ensemble(members))
+    assert again.get_title() == ax.get_title()
     plt.close("all")

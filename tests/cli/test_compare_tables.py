@@ -171,7 +171,7 @@ def test_combine_prints_groups_of_members(tmp_path, capsys):
     labels.write_text("\n".join(["a1,a2,a3,a4,b1,b2,b3", *lines]) + "\n")
     assert main(["combine", str(labels), "-k", "2"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "The members fall into two groups: 4 support 2 clusters, 3 support 4 clusters that split" in printed
+    assert "two groups: 4 support 2 clusters (ARI 1.00 with this result), 3 support 4 clusters that split" in printed
     assert main(["weigh", str(labels)]) == 0
     assert "groups of 4 and 3" in " ".join(capsys.readouterr().out.split())
 

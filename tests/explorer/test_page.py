@@ -422,7 +422,9 @@ def test_groups_of_members_can_be_used_alone(chromium):
     ens = qt.Ensemble([np.where(rng.random(260) < 0.05, rng.integers(0, m.max() + 1, 260), m) for m in members])
     groups = qt.camps(ens).camps
     with qt.explore(ens, open_browser=False) as running, Shown(chromium).start(running.url) as page:
-        assert "two groups: 8 support 3 clusters, 6 support 5" in page.page.inner_text("#camps-sentence")
+        sentence = page.page.inner_text("#camps-sentence")
+        assert "two groups: 8 support 3 clusters (ARI " in sentence
+        assert ", 6 support 5" in sentence
         assert [text.split(":")[0] for text in page.column("camps", 1)] == ["8", "6"]
         page.answered(lambda: page.page.click("[data-group='2']"))
         off = json.loads(page.run("new URLSearchParams(location.hash.slice(1)).get('off')"))

@@ -83,7 +83,9 @@ def test_one_group_is_one_cluster(shape, seed):
     assert not model.labels_.any()
     assert not model.predict(X[:10] + 0.1).any()
     assert model.choice_.sentence.startswith("One cluster: no evidence of more.")
-    assert "pass n_clusters" in model.choice_.sentence
+    # The figure of the sentence is that of the curve, which is shown next to it.
+    largest = max(candidate.agreement for candidate in model.choice_.curve)
+    assert f"agree too little (mean ARI at most {largest:.2f})" in model.choice_.sentence
     assert model.structure_.p_value >= 0.05
     assert ConsensusClustering(3, random_state=0).fit(X).n_clusters_ == 3
 
@@ -174,8 +176,14 @@ def test_close_but_separated_groups_are_distinguished():
     X = np.array([[0, 0], [4.5, 0], [20, 0], [0, 20]])[truth] + random.normal(size=(1000, 2))
     model = ConsensusClustering(random_state=0).fit(X)
     assert model.n_clusters_ == 4
-    assert model.choice_.candidates[0].n_clusters == 4
+    first, *others = model.choice_.candidates
+    assert first.n_clusters == 4
     assert adjusted_rand_score(model.labels_, truth) > 0.95
+    # A number with a higher score was passed over, and the sentence says why.
+    assert max(other.score for other in others) > first.score
+    assert "3 clusters have a higher score, but 4 clusters of k-means are all significantly separated." in (
+        model.choice_.sentence
+    )
 
 
 def test_more_than_32_clusters_are_found_where_kinds_agree_on_them():

@@ -222,3 +222,16 @@ def test_columns_of_the_plane_are_not_reported_as_ignored(tmp_path, capsys):
     warning = capsys.readouterr().err.splitlines()[0]
     assert "Ignored columns: name (" in warning
     assert "u (" not in warning
+
+
+def test_equal_rows_are_no_sample(tmp_path):
+    random = np.random.default_rng(0)
+    values = random.integers(0, 3, size=(400, 2)) + 9 * random.integers(2, size=(400, 1))
+    pd.DataFrame(values, columns=["a", "b"]).to_csv(tmp_path / "rows.csv", index=False)
+    found = qt.cluster_file(tmp_path / "rows.csv", tmp_path / "out.csv", ["a", "b"], 2, n_members=4)
+    summary = summarize_clusters(found, name="rows.csv")
+    assert summary["features"]["sample"] == len(np.unique(values, axis=0)) < 400
+    assert summary["features"]["whole"]
+    text = qt.report(found, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "computed on a sample" not in text
+    assert "Equal rows are drawn and listed" in text

@@ -500,8 +500,9 @@ def test_groups_of_members_are_in_the_headline_and_in_a_table(chromium, grouped_
     with Page(chromium) as browser:
         browser.open(grouped_page)
         sentence = browser.page.inner_text("#camps-sentence")
-        assert sentence.startswith("The members fall into two groups: 12 support 3 clusters, 9 support 5 clusters that")
-        assert sentence.split(".")[0] in browser.page.inner_text("#headline")
+        assert sentence.startswith("The members fall into two groups: 12 support 3 clusters (ARI ")
+        assert ", 9 support 5 clusters that" in sentence
+        assert sentence.split(". ")[0] in browser.page.inner_text("#headline")
         ids = {int(text) for text in re.findall(r"split clusters (\d+) and (\d+)", sentence)[0]}
         assert ids == set(two_groups.ids[[0, 2]])  # the largest and the smallest cluster, with the ids of the report
         assert browser.column("camps", 2) == [str(camp.consensus.n_clusters) for camp in expected]

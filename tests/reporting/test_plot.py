@@ -150,6 +150,11 @@ def test_maps_have_a_point_per_row_with_its_value(color):
     pyplot.close(ax.figure)
 
 
+def test_layers_refuse_anything_else():
+    with raises("not-layers", "nested"):
+        plot.layers(qt.consensus([[0, 0, 1, 1]] * 2, 2))
+
+
 def test_maps_refuse_wrong_coordinates():
     _, method = noisy_consensus(3, 5, n_rows=90)
     with raises("length", "xy"):

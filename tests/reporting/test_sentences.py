@@ -12,6 +12,8 @@ from quorate.reporting import render_report, summarize
 from quorate.reporting.sentences import (
     candidate_sentence,
     evidence_sentence,
+    family_sentences,
+    found_clusters,
     headline,
     member_sentences,
     outlook_sentences,
@@ -186,3 +188,62 @@ def test_the_choice_of_the_default_is_not_called_best_in_a_near_tie():
     assert better.startswith("The result of mixture agrees best with the members (")
     fewer = candidate_sentence([candidate("lwgp", 0.6, chosen=True), candidate("mixture", 0.7, 2)])
     assert fewer.startswith("The result of lwgp is taken; mixture found fewer clusters (")
+
+
+def test_copies_are_named_with_the_share_of_rows_on_which_they_are_the_same():
+    rows = np.arange(300)
+    first = rows // 100
+    changed = np.where(rows % 20 == 0, (first + 1) % 3, first)  # 15 of 300 rows
+    notes = summarize(qt.consensus([first, changed, rows // 75, rows // 60, rows // 50], 3).estimator)["reliability"][
+        "notes"
+    ]
+    assert "member_0 and member_1 are nearly identical (the same clusters for 95% of the rows)" in notes[0]
+    family = {"members": ["a", "b", "c"], "kind": "copies", "weight": 0.5, "same_rows": 0.9999}
+    assert family_sentences([family]) == [
+        "a, b and c are nearly identical (the same clusters for at least 99% of the rows); their weights sum to 50%."
+    ]
+    assert family_sentences([family | {"same_rows": 1.0}]) == ["a, b and c are identical; their weights sum to 50%."]
+
+
+@pytest.fixture(scope="module")
+def two_camps():
+    """Two pairs of members, each pair with an opinion of its own."""
+    random = np.random.default_rng(5)
+
+    def copies(labels, n_changed):
+        for n in n_changed:
+            changed = labels.copy()
+            changed[random.choice(300, n, replace=False)] = random.integers(3, size=n)
+            yield changed
+
+    return [*copies(random.integers(3, size=300), (15, 15)), *copies(random.integers(3, size=300), (6, 6))]
+
+
+def test_no_camp_is_called_unreliable_where_each_agrees_only_with_itself(two_camps):
+    facts = summarize(qt.consensus(two_camps).estimator)
+    assert {member["status"] for member in facts["members"]} == {"partly reliable"}
+    assert all(member["reason"].startswith("Agrees only with its own family") for member in facts["members"])
+    assert "unreliable" not in facts["headline"]
+
+
+def test_camps_are_compared_with_the_result(two_camps):
+    facts = summarize(qt.consensus(two_camps).estimator)
+    first, second = (group["ari"] for group in facts["camps"]["groups"])
+    assert f"2 support 3 clusters (ARI {first:.2f} with this result)" in facts["camps"]["sentence"]
+    assert facts["camps"]["sentence"].endswith(f"(ARI {second:.2f}).")
+
+
+def test_rows_that_another_cluster_outvotes_are_counted(two_camps):
+    result = qt.consensus(two_camps)
+    n_outvoted = int(np.sum(result.margin < 0))
+    assert n_outvoted > 0
+    answer = next(answer for answer in summarize(result.estimator)["answers"] if answer["k"] == result.n_clusters)
+    counted = f"For {n_outvoted} of 300 rows another cluster gets more votes (negative margin)."
+    assert answer["confidence_sentence"].endswith(counted)
+
+
+def test_one_cluster_is_not_blamed_on_the_members():
+    """Members that found clusters may still not agree on any: only the number is stated."""
+    assert found_clusters([300], 8) == "One cluster from 8 clusterings."
+    split = {"cluster": 0, "sizes": [200.0, 100.0], "cost": 0.5}
+    assert outlook_sentences(None, split, [300.0])[0].startswith("Two clusters would have 200 and 100 rows: ")

@@ -120,6 +120,12 @@ def choose_member(labels: Any, *, keys: Sequence[str] | None = None) -> MemberCh
     if not (shares.entropy > 0).any():
         raise InputError("No member has two clusters.", code="one-cluster")
     reproduced = _reproduced_by_finer(shares)
+    if np.isnan(reproduced).all():
+        raise InputError(
+            "No member is finer than another one, so none can be judged.",
+            code="no-finer-member",
+            hint="Include clusterings of different resolution, some of them too fine.",
+        )
     null = _null_share(shares, reproduced)
     score = (reproduced - null) * shares.entropy
     mean_agreement = (agreement(ens, measure="ami").sum(axis=1) - 1) / (ens.n_members - 1)

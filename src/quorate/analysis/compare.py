@@ -413,9 +413,8 @@ def common_rows(
     common = old[position] == new
     if not common.any():
         raise InputError(
-            "must have a row id in common with the old partition; there is none.",
+            f"The two partitions have no row id in common; ids are such as {str(old[0])!r} and {str(new[0])!r}.",
             code="no-common-rows",
-            parameter=ids[1],
         )
     return old_order[position[common]], new_order[common]
 

@@ -104,14 +104,18 @@ class Camps:
             return f"The {n} members form one group: no subgroups with different partitions.{aside}"
         return self.sentence_about(["", *map(difference, self.differences)]) + aside
 
-    def sentence_about(self, changes: Sequence[str]) -> str:
-        """Return how many members support which number of clusters, each camp with its difference in words."""
+    def sentence_about(self, changes: Sequence[str], aris: Sequence[float] = ()) -> str:
+        """Return how many members support which number of clusters, each camp with its difference in words.
+
+        `aris` are the adjusted Rand indexes with the partition that the camps were compared with, if it is a result.
+        """
         parts: list[str] = []
-        for camp, change in zip(self.camps, changes, strict=True):
+        for number, (camp, change) in enumerate(zip(self.camps, changes, strict=True)):
             # Equal numbers of clusters, none split or merged, would read as if the partitions were the same.
-            shifted = any(_has_other_boundaries(camp, other) for other in self.camps[: len(parts)])
+            shifted = any(_has_other_boundaries(camp, other) for other in self.camps[:number])
             how = f" that {change}" if change else " with other boundaries" if shifted else ""
-            parts.append(_support(camp) + how)
+            figure = f" (ARI {aris[number]:.2f}{' with this result' * (number == 0)})" if aris else ""
+            parts.append(_support(camp) + how + figure)
         return f"The members fall into {_NUMBERS[len(self.camps)]} groups: {', '.join(parts)}."
 
 

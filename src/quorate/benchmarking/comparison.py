@@ -199,7 +199,7 @@ def _check_sizes(pools: Sequence[Pool], protocol: Protocol) -> None:
                 f"is {max(protocol.n_members)}, but the pool {pool.name!r} has only {n_pool} members.",
                 code="pool-too-small",
                 parameter="n_members",
-                hint="Draw smaller ensembles, or remove the pool.",
+                hint=f"Draw ensembles of at most {n_pool} members, or remove the pool.",
             )
 
 

@@ -132,9 +132,10 @@ def draw_ranks(ranking: Ranking, title: str) -> Figure | None:
 
 
 def _introduction(comparison: Comparison) -> str:
-    sizes = " and ".join(map(str, comparison.sizes))
+    sizes, n_pools = " and ".join(map(str, comparison.sizes)), len(comparison.pools)
+    pools = "1 pool" if n_pools == 1 else f"{n_pools} pools"
     return (
-        f"{len(comparison.methods)} methods on {len(comparison.pools)} pools, {comparison.draws} ensembles of {sizes} "
+        f"{len(comparison.methods)} methods on {pools}, {comparison.draws} ensembles of {sizes} "
         "members drawn from each. Numbers are means over draws with standard deviations. Ranks and tests include the "
         "methods that have a number on every pool."
     )

@@ -381,7 +381,7 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
     left = len(answer["clusters"]) - len(rows)
     title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
     columns = ["cluster", "rows", "share", "stability", "nearest", "merge cost"]
-    return table(title, [*columns, "label"] if named else columns, rows)
+    return table(title, [*columns, "common label"] if named else columns, rows)
 
 
 def _name(label_shares: Sequence[tuple[str, float]]) -> str:

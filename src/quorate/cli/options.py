@@ -49,7 +49,8 @@ Truth = Annotated[
     _reading(
         "--truth",
         metavar="COLUMN",
-        help="Column of known classes, used for scores only. Default: a column named class, truth, target or *_true.",
+        help="Column of known classes, used for scores only. Default: a column named class or target, or with true or "
+        "truth in its name.",
     ),
 ]
 IgnoredTruth = Annotated[
@@ -57,7 +58,8 @@ IgnoredTruth = Annotated[
     _reading(
         "--truth",
         metavar="COLUMN",
-        help="Column of known classes, not used as a member. Default: a column named class, truth, target or *_true.",
+        help="Column of known classes, not used as a member. Default: a column named class or target, or with true or "
+        "truth in its name.",
     ),
 ]
 Keep = Annotated[

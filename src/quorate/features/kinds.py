@@ -232,16 +232,17 @@ def choose_by_kinds(clusterings: DiverseClusterings) -> Choice:
     if agreement < CLEAR_AGREEMENT:
         p_value = structure(X, Ensemble([thinned(labels) for labels in clusterings.kmeans])).p_value
         if p_value >= LEVEL:
-            return _one_cluster(curve, agreement, p_value)
+            return _one_cluster(curve, p_value)
     # The best number is the largest one compared: look further.
     while best_candidates(curve)[0] is curve[-1] and (more := clusterings.numbers_after(curve[-1].n_clusters)):
         finer = clusterings.sweep(more)
         curve += _curve(finer, clusterings.density)
         sweep["k-means"] |= finer["k-means"]
     kmeans = {k: thinned(labels) for k, labels in sweep["k-means"].items()}
-    first = _separated_further(best_candidates(curve)[0], curve, X, kmeans)
+    agreed = best_candidates(curve)[0]
+    first = _separated_further(agreed, curve, X, kmeans)
     best = best_candidates(curve, first)
-    return Choice(first.n_clusters, best, curve, _sentence(best))
+    return Choice(first.n_clusters, best, curve, _sentence(best, _why_not_highest(first, agreed, curve)))
 
 
 def _curve(sweep: dict[str, dict[int, Labels]], density: Labels | None) -> tuple[KindCandidate, ...]:
@@ -249,13 +250,15 @@ def _curve(sweep: dict[str, dict[int, Labels]], density: Labels | None) -> tuple
     return tuple(_candidate(k, {kind: labels[k] for kind, labels in sweep.items()}, density) for k in sweep["k-means"])
 
 
-def _one_cluster(curve: tuple[KindCandidate, ...], agreement: float, p_value: float) -> Choice:
+def _one_cluster(curve: tuple[KindCandidate, ...], p_value: float) -> Choice:
     """Return one cluster as the choice, with the candidates that were rejected."""
     best = best_candidates(curve)
+    # That of the curve, which is shown next to it.
+    agreement = max(candidate.agreement for candidate in curve)
     text = (
         f"One cluster: no evidence of more. No gap between clusters is significant (p = {p_value:.2g}), and different "
-        f"kinds of clusterings do not agree (mean ARI at most {agreement:.2f}). To force a number, pass n_clusters; "
-        f"the best candidate is {best[0].n_clusters}."
+        f"kinds of clusterings agree too little (mean ARI at most {agreement:.2f}). If you need several clusters, "
+        f"request a number; the best candidate is {best[0].n_clusters}."
     )
     return Choice(1, best, curve, text)
 
@@ -321,10 +324,27 @@ def _ari(a: Labels, b: Labels) -> float:
     return adjusted_rand(table.astype(np.float64))
 
 
-def _sentence(best: Sequence[KindCandidate]) -> str:
+def _why_not_highest(first: KindCandidate, agreed: KindCandidate, curve: Sequence[KindCandidate]) -> str:
+    """Return why a number of clusters was chosen although another one has a higher score; empty if it has the highest.
+
+    first, agreed : KindCandidate
+        The number that was chosen, and the best one before the test of separation.
+    """
+    highest = max(curve, key=lambda candidate: candidate.score)
+    if round(first.score, 9) >= round(highest.score, 9):
+        return ""
+    reason = (
+        f"{first.n_clusters} clusters of k-means are all significantly separated"
+        if first is not agreed
+        else f"most kinds find the clusters of HDBSCAN at {first.n_clusters}"
+    )
+    return f" {highest.n_clusters} clusters have a higher score, but {reason}."
+
+
+def _sentence(best: Sequence[KindCandidate], reason: str) -> str:
     first = best[0]
     text = f"{first.n_clusters} clusters: different kinds of clusterings agree on them (mean ARI "
-    text += f"{first.agreement:.2f}; with HDBSCAN {first.density:.2f})."
+    text += f"{first.agreement:.2f}; with HDBSCAN {first.density:.2f}).{reason}"
     others = [str(other.n_clusters) for other in best[1:] if other.score > _CLOSE * first.score]
     if others:
         text += f" The choice is close: consider {' and '.join(others)} as well."

@@ -114,9 +114,10 @@ def _scale_to_all_rows(summary: dict[str, Any], clusters: FileClusters) -> dict[
         answer["unlabeled"] = float(clusters.n_rows - n_labeled)
         answer["finding"] = found_clusters(sizes.tolist(), len(summary["members"]))
         _scale_split(answer["outlook"], sampled, sizes.tolist())
-    whole = ens.n_rows == clusters.n_rows
     summary["source"]["rows"] = clusters.n_rows
-    summary["rows"]["all"] &= whole
+    summary["rows"]["all"] &= ens.n_rows == clusters.n_rows
+    # Equal rows are one row of the sample.
+    whole = int(clusters.sample.counts.sum()) == clusters.n_rows
     summary["features"] |= {"sample": ens.n_rows, "whole": whole, "sizes": clusters.sizes.tolist()}
     return {**summary, "headline": headline(summary)}
 

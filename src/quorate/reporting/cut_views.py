@@ -20,6 +20,7 @@ from quorate.numerics.mutual_information import agreement_with
 
 _BINS = 20
 _USUAL_KS = 20
+_ROUNDING = 1e-9  # of margins
 
 
 def answer_at(fitted: ConsensusMethod, n_clusters: int | None) -> Answer:
@@ -51,6 +52,8 @@ class Cut:
     mean_confidence: float
     chance_confidence: float
     """The mean confidence of random rows."""
+    n_outvoted: float
+    """Number of rows for which the runner-up has more votes: the margin is negative."""
     agreement: float
     """Weighted mean chance-corrected agreement (AMI) of the result with the members."""
     distances: Floats
@@ -80,6 +83,7 @@ def cut_view(answer: Answer) -> Cut:
         clusters=clusters,
         mean_confidence=float(np.average(certainties.confidence[labeled], weights=counts)) if len(counts) else 0.0,
         chance_confidence=confidence_by_chance(ens, weights, groups),
+        n_outvoted=float(ens.weight_unit * (counts @ (certainties.margin[labeled] < -_ROUNDING))),
         agreement=float(weights @ agreement_with(ens, groups.shared)),
         distances=information_distances(ens, groups.shared),
         histogram=np.bincount(bins, weights=counts, minlength=_BINS).astype(np.float64),

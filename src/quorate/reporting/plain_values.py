@@ -126,7 +126,7 @@ def camp_values(camps: Camps, labels: Labels | None, ids: Sequence[int] | None =
     sentence = camp_sentence([len(camp.members) for camp in camps.camps])
     if labels is not None:
         changes = camps.compared_with(labels, ids)
-        sentence = camps.sentence_about([difference(change) for change in changes])
+        sentence = camps.sentence_about([difference(change) for change in changes], [change.ari for change in changes])
         for group, camp, change in zip(groups, camps.camps, changes, strict=True):
             group |= {
                 "n_clusters": camp.consensus.n_clusters,
@@ -276,6 +276,7 @@ def reliability_values(agreement: EnsembleTrust, names: Sequence[str], weights: 
             "members": [names[j] for j in group],
             "weight": round(float(weights[list(group)].sum()), 6),
             "kind": agreement.families.kind(group),
+            "same_rows": agreement.families.same_rows(group),
         }
         for group in agreement.copies
     ]

@@ -17,6 +17,7 @@ from quorate._utils.optional_imports import import_extra
 from quorate._utils.palette import NO_CLUSTER, SEQUENTIAL, cluster_colors
 from quorate.algorithms.layers import Layers
 from quorate.analysis.choose_member import MemberChoice, members_of
+from quorate.analysis.choose_member import choose_member as chosen_member
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.scores import evaluate
 from quorate.analysis.spatial import check_points
@@ -242,14 +243,15 @@ def choose_k(fitted: Fitted, *, ax: Any = None) -> Any:
     return ax
 
 
-def choose_member(choice: MemberChoice, *, ax: Any = None) -> Any:
+def choose_member(choice: Any, *, ax: Any = None) -> Any:
     """Draw the reproduced share of each member by its entropy, with the null share and the chosen member.
 
     Parameters
     ----------
-    choice : result of `quorate.choose_member`
+    choice : result of `quorate.choose_member`, or anything that it takes
     ax : matplotlib axes, optional
     """
+    choice = choice if isinstance(choice, MemberChoice) else chosen_member(choice)
     ax = _axes(ax, width=8.0)
     judged = [member for member in choice.evidence if member.reproduced == member.reproduced]
     inks = ["#0b62a4" if member.key == choice.key else "#9dc3df" for member in judged]
@@ -431,6 +433,12 @@ def layers(nested: Layers, *, ax: Any = None) -> Any:
     nested : result of `ConsensusResult.layers`
     ax : matplotlib axes, optional
     """
+    if not isinstance(nested, Layers):
+        raise InputError(
+            f"must be nested partitions, such as result.layers([3, 9]); got {type(nested).__name__}.",
+            code="not-layers",
+            parameter="nested",
+        )
     n_layers = len(nested.n_clusters)
     ax = _axes(ax, width=9.0, height=min(0.7 * n_layers + 1.4, 8.0))
     # Ancestors of the clusters of each layer, the coarsest last: sorting by them puts clusters below their parents.

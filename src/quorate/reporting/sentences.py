@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from quorate.algorithms.portfolio import NEAR_TIE
 from quorate.analysis.choose_k import Choice
 from quorate.reporting.member_views import MemberRow
@@ -19,7 +21,7 @@ _LONGEST_NAME = 40
 _EVIDENCE = {
     ("labels", "clear"): "Evidence for clusters is strong (split-half stability {value}, labels only).",
     ("labels", "weak"): "Evidence for clusters is weak (split-half stability {value}); features allow a stronger test.",
-    ("labels", "none"): "The labels show no evidence of clusters (split-half stability {value}).",
+    ("labels", "none"): "The labels show no evidence of these clusters (split-half stability {value}).",
     ("labels", "unknown"): "The labels alone cannot show whether there are clusters.",
     ("features", "clear"): "The features support separate clusters (p = {p_value}).",
     ("features", "none"): "The features show no significant separation of clusters (p = {p_value}).",
@@ -60,7 +62,7 @@ def found_clusters(sizes: Sequence[float], n_members: int) -> str:
     """Return the number of clusters, their sizes and the number of clusterings: the finding."""
     source = f"from {count(n_members, 'clustering')}"
     if len(sizes) < 2:
-        return f"One cluster {source}: the members do not separate any groups of rows."
+        return f"One cluster {source}."
     if len(sizes) <= _SIZES_SHOWN:
         spread = f"{joined([rows(size) for size in sizes])} rows"
     else:
@@ -132,15 +134,23 @@ def member_sentence(row: MemberRow) -> str:
 
 def family_sentences(families: Sequence[dict[str, Any]]) -> list[str]:
     """Return one sentence per family of members: which members, why, and their summed weight."""
-    kinds = {
-        "given": "are one family",
-        "copies": "are (nearly) identical",
-        "similar": "look like runs of one clusterer (they agree more with each other, and are less diverse)",
-    }
     return [
-        f"{listed(family['members'])} {kinds[family['kind']]}; their weights sum to {family['weight']:.0%}."
+        f"{listed(family['members'])} {_kinship(family)}; their weights sum to {family['weight']:.0%}."
         for family in families
     ]
+
+
+def _kinship(family: dict[str, Any]) -> str:
+    """Return why members are a family; of copies, also the share of rows on which they are the same."""
+    if family["kind"] == "given":
+        return "are one family"
+    if family["kind"] == "similar":
+        return "look like runs of one clusterer (they agree more with each other, and are less diverse)"
+    if family["same_rows"] == 1.0:
+        return "are identical"
+    # Rounded down: "100%" would mean identical.
+    share = f"{np.floor(100 * family['same_rows']):.0f}% of the rows"
+    return f"are nearly identical (the same clusters for {'at least ' * (len(family['members']) > 2)}{share})"
 
 
 def candidate_sentence(candidates: Sequence[dict[str, Any]]) -> str:
@@ -205,10 +215,10 @@ def outlook_sentences(
     if split is not None:
         label, parts = split["cluster"], [rows(size) for size in split["sizes"]]
         pairs = _pairs("across the two parts", split["cost"])
-        sentences.append(
-            f"Cluster {ids[label]} ({rows(sizes[label])} rows) would split first; its two largest parts have "
-            f"{joined(parts)} rows: {pairs}."
-        )
+        split_first = f"Cluster {ids[label]} ({rows(sizes[label])} rows) would split first; its two largest parts have "
+        # A single cluster is not the first of several.
+        lead = split_first if len(sizes) > 1 else "Two clusters would have "
+        sentences.append(f"{lead}{joined(parts)} rows: {pairs}.")
     if merge is not None and split is not None and split["cost"] >= merge["cost"]:
         sentences.append("A finer solution is equally well supported; the data do not favor this number of clusters.")
     return sentences
@@ -223,12 +233,15 @@ def _pairs(which: str, cost: float) -> str:
     return f"members group rows {which} {cost:.0%} less often than rows within the less cohesive one"
 
 
-def confidence_sentence(mean_confidence: float, chance_confidence: float) -> str:
-    """Return what the mean confidence means, compared with random rows."""
-    return (
+def confidence_sentence(mean_confidence: float, chance_confidence: float, n_outvoted: float, n_rows: float) -> str:
+    """Return what the mean confidence means, compared with random rows, and for how many rows the runner-up leads."""
+    text = (
         f"On average, the cluster of a row gets {mean_confidence:.0%} of the members' weighted votes "
         f"({chance_confidence:.0%} for random rows)."
     )
+    if n_outvoted:
+        text += f" For {rows(n_outvoted)} of {rows(n_rows)} rows another cluster gets more votes (negative margin)."
+    return text
 
 
 def lowered_agreement_sentence(n_alone: int) -> str:

@@ -320,7 +320,9 @@ def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Orig
         "mean_confidence": round(cut.mean_confidence, 4),
         "chance_confidence": round(cut.chance_confidence, 4),
         # With one cluster there is nothing to vote on.
-        "confidence_sentence": confidence_sentence(cut.mean_confidence, cut.chance_confidence)
+        "confidence_sentence": confidence_sentence(
+            cut.mean_confidence, cut.chance_confidence, cut.n_outvoted, float(cut.sizes.sum())
+        )
         if cut.n_clusters > 1
         else None,
         "agreement": round(cut.agreement, 4),

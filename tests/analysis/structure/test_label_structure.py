@@ -43,7 +43,7 @@ def test_random_labels_show_no_structure():
     for k in (2, 5, 20):
         found = qt.label_structure(random.integers(0, k, (300, 10)))
         assert found.verdict == "none"
-        assert found.sentence.startswith("No evidence of clusters, judged by labels only")
+        assert found.sentence.startswith("No evidence of these clusters, judged by labels only")
 
 
 def test_what_labels_cannot_show_is_a_record_with_a_reason():

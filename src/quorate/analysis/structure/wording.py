@@ -51,7 +51,7 @@ def _pairs(pairs: Sequence[tuple[Any, Any]]) -> str:
 _FINDINGS = {
     "clear": "Clear clusters",
     "weak": "Weak evidence of clusters",
-    "none": "No evidence of clusters",
+    "none": "No evidence of these clusters",
 }
 _REASONS = {
     "one cluster": "there is a single cluster",

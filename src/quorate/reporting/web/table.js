@@ -75,7 +75,7 @@ export const statusLabel = (status) => el("span", { class: `status ${status.spli
 export function drawMethodTable(table, candidates) {
   drawTable(table, [
     ["Method", (r) => r.method, (r) => r.method, "text"],
-    ["Agreement with the members (AMI)", (r) => r.agreement, (r) => gauge(r.agreement), "number"],
+    ["Root mean square AMI with the members", (r) => r.agreement, (r) => gauge(r.agreement), "number"],
     ["Clusters", (r) => r.n_clusters, (r) => String(r.n_clusters), "number"],
     ["Chosen", (r) => Number(r.chosen), (r) => (r.chosen ? "chosen" : ""), "short"],
   ], candidates, { chosen: (r) => r.chosen });

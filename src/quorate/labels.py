@@ -460,9 +460,9 @@ def _extent(vector: Vector) -> tuple[int, int]:
 def _encode_floats(vector: Vector, name: str, noise: Noise, row_counts: NDArray[np.int64] | None = None) -> LabelColumn:
     if np.isinf(vector).any():
         raise InputError(
-            f"Labels must be finite; member {name!r} has an infinite value.",
+            f"Labels must be finite; member {name!r} has an infinite value, or one beyond {np.finfo(float).max:.2g}.",
             code="infinite-label",
-            hint="Use NaN for a missing label.",
+            hint="Use NaN for a missing label, and text for labels of very many digits.",
         )
     missing = np.isnan(vector)
     present = vector[~missing]

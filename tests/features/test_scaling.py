@@ -3,6 +3,7 @@ import pytest
 
 import quorate as qt
 from quorate.features.scaling import Moments, choose_scaling
+from support import raises
 
 
 def test_moments_of_blocks_add_up():
@@ -25,6 +26,11 @@ def test_constant_columns_become_zero():
     X = np.column_stack([np.arange(50.0), np.full(50, 7.0)])
     for scale in ("auto", "standard", "minmax", "none"):
         assert not choose_scaling(scale, Moments.of_rows(X)).apply(X)[:, 1].any()
+
+
+def test_values_that_are_nearly_0_are_not_called_constant():
+    with raises("tiny-features"):
+        qt.ConsensusClustering(2).fit(np.random.default_rng(0).normal(size=(50, 2)) * 1e-300)
 
 
 def test_one_rule_for_arrays_and_frames():

@@ -242,6 +242,7 @@ def test_a_full_disk_leaves_nothing_behind(rows, tmp_path, monkeypatch):
         ({"a": np.inf, "c": -np.inf}, {}, "infinite-features"),
         ({"a": 5e305}, {}, "infinite-features"),
         ({"a": 1.0, "b": 2.0, "c": 3.0}, {}, "constant-features"),
+        ({name: np.arange(300) * 1e-300 for name in NAMES}, {}, "tiny-features"),
         ({}, {"scale": "log"}, "choice"),
         ({}, {"missing": "median"}, "choice"),
         ({}, {"feature": ["a"]}, "unknown-parameter"),
@@ -274,12 +275,13 @@ def test_a_number_in_place_of_the_features_of_an_array(rows):
 
 
 def test_reports_ignored_and_constant_columns(rows):
-    frame = frame_of(rows[0][:300]).assign(kind="x", empty=np.nan, constant=1.0)
+    frame = frame_of(rows[0][:300]).assign(kind="x", empty=np.nan, constant=1.0, tiny=np.arange(300) * 1e-300)
     with pytest.warns(QuorateWarning) as warned:
         qt.cluster_frame(frame, n_clusters=3, n_members=3)
     messages = {one.message.code: str(one.message) for one in warned}
     assert "Ignored columns: id (ID), kind (text)." in messages["ignored-columns"]
-    assert "'empty', 'constant'" in messages["constant-features"]
+    assert "'empty', 'constant' are" in messages["constant-features"]
+    assert "'tiny' varies" in messages["tiny-features"]
 
 
 def test_an_empty_column_of_a_file_is_called_so(rows, tmp_path):

@@ -186,20 +186,14 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
 
 def check_pool_features(X: Floats) -> Floats:
     """Refuse features in which no member could be found."""
-    if not np.isfinite(X).all():
-        row, column = np.argwhere(~np.isfinite(X))[0]
+    usable = np.abs(X) <= LARGEST_FEATURE  # false for NaN
+    if not usable.all():
+        row, column = np.argwhere(~usable)[0]
         raise InputError(
-            f"must be finite; got {X[row, column]} in row {row}, column {column}.",
+            f"must be finite and at most {LARGEST_FEATURE:g}; got {X[row, column]} in row {row}, column {column}.",
             code="features",
             parameter="X",
-            hint="Fill in or drop missing values.",
-        )
-    if np.abs(X).max(initial=0.0) > LARGEST_FEATURE:
-        raise InputError(
-            f"holds numbers beyond {LARGEST_FEATURE:g}.",
-            code="large-features",
-            parameter="X",
-            hint="Replace or rescale them.",
+            hint="Fill in, replace or drop such values.",
         )
     if len(X) < 4:
         raise InputError(f"must have at least 4 rows; got n_samples = {len(X)}.", code="few-rows", parameter="X")

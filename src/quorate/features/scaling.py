@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from quorate._runtime.threads import blocks
 from quorate._utils.array_types import Floats, Ints
+from quorate.errors import InputError
 from quorate.persistence.archive import Arrays
 
 SCALES = ("auto", "standard", "minmax", "none")
 UNEQUAL_SCALES = 10.0
 """Columns count as measured in different units if their standard deviations differ by more than this factor."""
+SMALLEST_DIFFERENCE = 1e-160
+"""Squares of much smaller differences are 0."""
 _DIGITS = 4  # of mean and deviation: the last bits of their sums depend on the order of the rows
 _BLOCK = 1 << 14
 
@@ -110,6 +113,12 @@ def choose_scaling(scale: str, moments: Moments) -> Scaling:
     deviation = moments.deviation
     constant = deviation == 0
     varying = deviation[~constant]
+    if not len(varying):
+        raise InputError(
+            f"The features vary by less than {SMALLEST_DIFFERENCE:g}.",
+            code="tiny-features",
+            hint="Multiply them by a large number.",
+        )
     if scale == "auto":
         scale = "standard" if varying.max() > UNEQUAL_SCALES * varying.min() else "none"
     if scale == "standard":

@@ -20,7 +20,7 @@ from quorate.errors import InputError, Setting, warn
 from quorate.features.consensus_clustering import ROWS_LOOKED_AT, ConsensusClustering, warn_of_labels
 from quorate.features.labeling import Crew
 from quorate.features.sampling import FIT_ROWS, Sample, Sketch
-from quorate.features.scaling import Moments, choose_scaling
+from quorate.features.scaling import SMALLEST_DIFFERENCE, Moments, choose_scaling
 from quorate.persistence.feature_models import FeatureModel
 
 MISSING = ("error", "drop", "mean")
@@ -96,16 +96,19 @@ def sample_size(fit_rows: Any) -> int:
 def fit_profile(profile: FeatureProfile, estimator: ConsensusClustering) -> FeatureModel:
     """Fit members and their consensus to the sample of a table, without its constant features."""
     moments = _check_profile(profile)
-    useless = moments.deviation == 0
-    if useless.all():
+    constant = ~(moments.low < moments.high)
+    if constant.all():
         raise InputError(
             "All features are constant or empty, so there are no clusters to find.",
             code="constant-features",
             hint="Check the columns.",
         )
-    if useless.any():
-        names = [name for name, is_useless in zip(profile.names, useless, strict=True) if is_useless]
-        warn(f"{subject(names)} constant or empty, and ignored.", code="constant-features")
+    names, tiny = np.array(profile.names), ~constant & (moments.deviation == 0)
+    if constant.any():
+        warn(f"{subject(names[constant].tolist())} constant or empty, and ignored.", code="constant-features")
+    if tiny.any() and not (constant | tiny).all():
+        varies = subject(names[tiny].tolist(), "varies", "vary")
+        warn(f"{varies} by less than {SMALLEST_DIFFERENCE:g}, and ignored.", code="tiny-features")
     sample = profile.sample
     warn_of_labels(
         sample.draw(ROWS_LOOKED_AT, 0),

@@ -16,6 +16,7 @@ import pytest
 
 import quorate as qt
 from quorate.cli import main
+from quorate.errors import Setting
 from quorate.tables.io import (
     LabelTable,
     check_output,
@@ -300,6 +301,24 @@ def test_a_column_without_a_name_is_refused(tmp_path):
         columns_of(tmp_path / "t.csv", "id,,b\n" + LABELS)
 
 
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_names_of_columns_follow_one_rule_in_all_formats(tmp_path, ending):
+    def names_of(*names):
+        table = pa.table([pa.array([1, 2])] * len(names), names=list(names))
+        write = pa.parquet.write_table if ending == "parquet" else pa.feather.write_feather
+        write(table, str(tmp_path / f"t.{ending}"))
+        with open_table(tmp_path / f"t.{ending}") as opened:
+            return opened.columns
+
+    assert names_of("", "a") == columns_of(tmp_path / "t.csv", ",a\nx,1\ny,2\n")[0] == ("index", "a")
+    with raises("unnamed-column"):
+        names_of("a", "")
+    with raises("unnamed-column"):
+        names_of("", "index")
+    with raises("repeated-column"):
+        names_of("a", "b", "a")
+
+
 @pytest.mark.parametrize("sign", ["\u2028", "\u0085", "\f", "\x1c"])
 def test_signs_that_break_lines_elsewhere_are_part_of_a_name(tmp_path, sign):
     columns, n_rows, _ = columns_of(tmp_path / "t.csv", f"id,a{sign}a,b\n{LABELS}\n")
@@ -379,11 +398,21 @@ def test_unreadable_formats_are_refused_with_advice(tmp_path, ending):
         open_table(tmp_path / f"t.{ending}")
 
 
-def test_text_in_utf_16(tmp_path):
-    (tmp_path / "t.csv").write_bytes(("id,a,b\n" + LABELS).encode("utf-16"))
-    with raises("encoding"):
+def test_integers_of_very_many_digits_are_not_called_infinite_only(tmp_path, capsys):
+    rows = "".join(f"{'1' * 400 if row == 3 else row % 3},{row % 3},{row % 2}\n" for row in range(30))
+    (tmp_path / "t.csv").write_text("a,b,c\n" + rows)
+    for command, limit in (("combine", "1.8e+308"), ("cluster", "1e+140"), ("generate", "1e+140")):
+        assert main([command, str(tmp_path / "t.csv"), "-o", str(tmp_path / "out.csv")]) == 2
+        assert limit in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_text_in_utf_16_or_32(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes(("id,a,b\n" + LABELS).encode(encoding))
+    with raises("encoding") as raised:
         open_table(tmp_path / "t.csv")
-    with open_table(tmp_path / "t.csv", encoding="utf-16") as table:
+    assert Setting("encoding", encoding) in raised.value.hint
+    with open_table(tmp_path / "t.csv", encoding=encoding) as table:
         assert table.columns == ("id", "a", "b")
 
 

@@ -55,7 +55,7 @@ def test_arrow_dictionary_indices_are_checked(tmp_path, capsys):
 def test_arrow_columns_of_the_same_name(tmp_path, capsys):
     with pa.ipc.new_file(tmp_path / "labels.arrow", pa.schema([("a", pa.int64()), ("a", pa.int64())])) as writer:
         writer.write_batch(pa.record_batch([pa.array([1, 2]), pa.array([1, 2])], names=["a", "a"]))
-    assert "several columns have the same name" in complaint(tmp_path / "labels.arrow", capsys)
+    assert "has two columns named" in complaint(tmp_path / "labels.arrow", capsys)
 
 
 def test_arrow_files_that_are_whole_are_read(tmp_path):

@@ -261,20 +261,28 @@ def _is_number(cell: str) -> bool:
 def _column_names(first: Sequence[str], header: bool, name: str) -> tuple[str, ...]:
     if not header:
         return tuple(f"column_{j}" for j in range(len(first)))
-    names = tuple(cell.strip() for cell in first)
-    names = (names[0] or _UNNAMED, *names[1:])
     if_data = (", or pass ", Setting("header", False), " if the first line is data.")
+    return check_names([cell.strip() for cell in first], name, if_data)
+
+
+def check_names(names: Sequence[str], name: str, advice: Sequence[str | Setting] = (".",)) -> tuple[str, ...]:
+    """Return the names of the columns of a file, that of an unnamed index included; each column must have its own.
+
+    `name` is the file in messages, and `advice` the end of the hints.
+    """
+    if list(names[:1]) == [""] and _UNNAMED not in names:
+        names = (_UNNAMED, *names[1:])
     if "" in names:
         raise InputError(
             f"Column {names.index('') + 1} of {name} has no name.",
             code="unnamed-column",
-            hint=("Name every column", *if_data),
+            hint=("Name every column", *advice),
         )
     for column, count in Counter(names).items():
         if count > 1:
             raise InputError(
                 f"{name} has two columns named {column!r}.",
                 code="repeated-column",
-                hint=("Give each column its own name", *if_data),
+                hint=("Give each column its own name", *advice),
             )
-    return names
+    return tuple(names)

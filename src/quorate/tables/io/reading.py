@@ -27,7 +27,7 @@ from quorate._runtime.temporary_files import temporary_folder
 from quorate._utils.checks import check_integer
 from quorate._utils.optional_imports import import_extra
 from quorate.errors import DamagedFileError, InputError, Setting, warn
-from quorate.tables.io.dialect import DELIMITERS, Dialect, find_dialect
+from quorate.tables.io.dialect import DELIMITERS, Dialect, check_names, find_dialect
 from quorate.tables.io.formats import FORMATS, NAME_ENCODING, STREAM, FileFormat, explained, find_format
 from quorate.tables.io.label_table import NUMBERED, ROW, VIEW, Column, LabelTable, is_glob, quote_text
 from quorate.tables.io.untrusted_files import check_arrow, copy_sheet, load_npy, load_npz, load_obs
@@ -352,6 +352,13 @@ def _read_csv(source: _Source, dialect: Dialect) -> Any:
     )
 
 
+# UTF-32 first: its mark begins with that of UTF-16.
+_BYTE_ORDER_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+
+
 def _read_head(source: _Source) -> str:
     """Return the first lines of a text table; the last of them may end inside a quoted cell."""
     if source.format.compression == "zstd":
@@ -366,11 +373,12 @@ def _read_head(source: _Source) -> str:
     # The last line may be cut in the middle.
     if len(head) == _HEAD_BYTES:
         head = head[: head.rfind(b"\n") + 1 or None]
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    encoding = next((name for name, marks in _BYTE_ORDER_MARKS.items() if head.startswith(marks)), None)
+    if encoding is not None:
         raise InputError(
-            f"{source.shown} is text in UTF-16.",
+            f"{source.shown} is text in {encoding.upper()}.",
             code="encoding",
-            hint=("Pass ", Setting("encoding", "utf-16"), ", or save it in UTF-8."),
+            hint=("Pass ", Setting("encoding", encoding), ", or save it in UTF-8."),
         )
     if b"\0" in head:
         raise DamagedFileError(
@@ -446,7 +454,7 @@ def _refuse_wrong_delimiter(source: _Source, head: str) -> None:
 def _parquet_view(source: _Source) -> list[Column]:
     relation = source.connection.read_parquet(source.patterns)
     relation.create_view(VIEW)
-    return _columns_of(relation, _parquet_names(source))
+    return _columns_of(relation, check_names(_parquet_names(source), source.shown))
 
 
 def _parquet_names(source: _Source) -> list[str]:
@@ -486,19 +494,17 @@ def _number_parquet(source: _Source, columns: list[Column]) -> str | None:
 
 
 def _arrow_view(source: _Source) -> list[Column]:
-    check_arrow(source.file, source.shown)
+    names = check_arrow(source.file, source.shown)
     dataset = import_extra("pyarrow.dataset", "Reading Arrow and Feather files")
     rows = dataset.dataset(str(source.file), format="feather")
     source.connection.register(VIEW, rows)
-    return _columns_of(source.connection.table(VIEW), rows.schema.names)
+    return _columns_of(source.connection.table(VIEW), names)
 
 
 def _columns_of(relation: Any, names: Sequence[str] = ()) -> list[Column]:
     """Return the columns of a relation, with their names in the file: DuckDB changes names that differ by case only."""
-    in_file = zip_longest(names, relation.columns)
-    return [
-        Column(name or column, column, str(kind)) for (name, column), kind in zip(in_file, relation.types, strict=True)
-    ]
+    in_relation = zip(relation.columns, relation.types, strict=True)
+    return [Column(name or column, column, str(kind)) for name, (column, kind) in zip_longest(names, in_relation)]
 
 
 def _npy_view(source: _Source) -> list[Column]:

@@ -24,6 +24,7 @@ from quorate._runtime.workers import Failure, run_isolated
 from quorate._utils.optional_imports import import_extra, require_extra
 from quorate.errors import DamagedFileError, InputError, MemoryLimitError, QuorateError, Setting
 from quorate.integrations.anndata import candidate_keys
+from quorate.tables.io.dialect import check_names
 from quorate.tables.io.formats import damaged
 
 # Size of a Python text object without its characters.
@@ -36,8 +37,11 @@ _LAST_CODE_POINT, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
 _BATCHES_AHEAD = 20
 
 
-def check_arrow(file: Path, shown: str) -> None:
-    """Refuse an Arrow file with an invalid offset, index, length or text, or that decompresses to too much."""
+def check_arrow(file: Path, shown: str) -> tuple[str, ...]:
+    """Return the names of the columns of an Arrow file.
+
+    A file with an invalid offset, index, length or text, or that decompresses to too much, is refused.
+    """
     arrow = import_extra("pyarrow", "Reading Arrow and Feather files")
     ipc = import_extra("pyarrow.ipc", "Reading Arrow and Feather files")
     try:
@@ -49,12 +53,12 @@ def check_arrow(file: Path, shown: str) -> None:
         )
         with arrow.memory_map(str(file)) as mapped:
             reader = ipc.open_file(mapped)
-            if len(set(reader.schema.names)) < len(reader.schema.names):
-                raise ValueError("several columns have the same name")
-            for name in reader.schema.names:
+            names = check_names(reader.schema.names, shown)
+            for name in names:
                 name.encode()
             for number in range(reader.num_record_batches):
                 reader.get_batch(number).validate(full=True)
+            return names
     except QuorateError:
         raise
     except MemoryError:

@@ -41,7 +41,7 @@ REPLACED = {
     r"hardly\b": "barely, rarely, almost never",
     r"for want of": "because there is no",
     r"fall by \S+ behind|behind k\b": "after; eigengap",
-    r"halves of the members repeat": "split-half stability",
+    r"halves of the members repeat": "tree stability",
     r"(?<!there )(is|are) no (member|clustering|label|feature|name|number|row)s?\b": "is not a ...",
     r"(is|are) taken for\b": "is used as, looks like",
     r"stands? apart\b": "outlier",

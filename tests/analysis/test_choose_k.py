@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import quorate as qt
 from quorate.analysis import choose_k
-from quorate.analysis.choose_k import half_stability, split_in_halves
+from quorate.analysis.choose_k import split_in_halves, tree_stability
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_stability_is_the_rand_index_of_halves(blobs):
         for i, k in enumerate((4, 5)):
             answers = (qt.WEAC(k, weights=influence[half]).fit(blobs.select(half.tolist())).labels_ for half in halves)
             expected[i] += adjusted_rand_score(*answers) / 4
-    assert half_stability(split_in_halves(blobs), np.array([4, 5]), influence) == pytest.approx(expected)
+    assert tree_stability(split_in_halves(blobs), np.array([4, 5]), influence) == pytest.approx(expected)
 
 
 def test_junk_does_not_choose():
@@ -67,7 +67,7 @@ def test_rounding_errors_do_not_choose_among_equal_scores():
 
 def test_unavailable_scores_are_not_shown(blobs):
     few = qt.choose_k(blobs.select([0, 1, 2]))
-    assert "at least 4 are needed" in few.sentence
+    assert "at least 4 members" in few.sentence
     assert "stability" not in few.sentence
     alone = qt.choose_k([[0, 0, 1, 1, 2, 2, 3]])
     assert (alone.n_clusters, alone.candidates) == (4, ())
@@ -157,7 +157,7 @@ def test_close_choices_are_distinguished_from_clear_ones():
 
     assert sentence(0.5, 0.45, 0.41).endswith("The choice is close: consider 3 and 4 as well.")
     assert sentence(0.5, 0.25).endswith("Next: 3, with 50% of the score.")
-    assert sentence(0.5, 0.01) == "2 clusters (eigengap 0.50, split-half stability 1.00). No other number is close."
+    assert sentence(0.5, 0.01) == "2 clusters (eigengap 0.50, tree stability 1.00). No other number is close."
     assert sentence(0.0, 0.0).startswith("2 clusters by default")
 
 

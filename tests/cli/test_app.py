@@ -303,7 +303,8 @@ def test_the_choice_of_k_is_explained(labels, capsys):
         printed = run("combine", labels, "--truth", "class", "--method", method, capsys=capsys)
         assert printed.out.startswith("3 clusters by ")
         assert "eigengap" in printed.out
-        assert "split-half" in printed.out
+        assert "tree stability" in printed.out
+        assert "consensus stability" in printed.out  # another figure
 
 
 def test_members_by_pattern_and_parameters(table, labels, capsys):

@@ -140,7 +140,7 @@ def test_the_command_prints_structure_and_candidates(files, capsys):
         assert facts["reliability"]["sentence"] in printed
     facts = json.loads(run("combine", files["members"], "--json", capsys=capsys))
     assert facts["choice"]["candidates"][0]["k"] == 3
-    assert "eigengap  split-half stability" in run("combine", files["members"], capsys=capsys)
+    assert "eigengap  tree stability" in run("combine", files["members"], capsys=capsys)
 
 
 def test_patterns_in_blocks_get_choice_and_structure_too(files, capsys, monkeypatch):

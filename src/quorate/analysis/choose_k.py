@@ -1,4 +1,4 @@
-"""Suggest the number of clusters from labels: eigengap of the graph of rows and clusters times split-half stability.
+"""Suggest the number of clusters from labels: eigengap of the graph of rows and clusters times tree stability.
 
 No rule is always right, so the values for all k and the best candidates are part of the result.
 """
@@ -58,7 +58,7 @@ class Candidate:
     eigengap: float
     """Gap after the k-th eigenvalue of the graph of rows and clusters; NaN if there are too many clusters."""
     stability: float
-    """Mean ARI between the trees of two halves of the members; NaN with fewer than four members."""
+    """Tree stability: mean ARI between the trees of two halves of the members; NaN with fewer than four members."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def choose(ens: Clusterings, eigenvalues: Floats | None, influence: Floats) -> C
         gaps = np.maximum(eigenvalues[1:most] - eigenvalues[2 : most + 1], 0.0)
     # Halves of the members, to see which numbers of clusters both support.
     halves = split_in_halves(ens)
-    stability = np.full(len(ks), np.nan) if halves is None else half_stability(halves, ks, influence)
+    stability = np.full(len(ks), np.nan) if halves is None else tree_stability(halves, ks, influence)
     # A factor that is unknown does not count.
     filled_gaps, filled_stability = (np.where(np.isnan(part), 1.0, part) for part in (gaps, stability))
     scores = filled_gaps * np.maximum(filled_stability, 0.0)
@@ -140,13 +140,13 @@ def _sentence(candidates: tuple[Candidate, ...]) -> str:
     elif len(candidates) > 1:
         text += f" Next: {candidates[1].n_clusters}, with {candidates[1].score / first.score:.0%} of the score."
     if np.isnan(first.stability):
-        text += " Too few members for a split-half check; at least 4 are needed."
+        text += " Tree stability is unknown: it needs at least 4 members."
     return text
 
 
 def _scores(candidate: Candidate) -> str:
     """Return the scores of a number of clusters with their names."""
-    scores = {"eigengap": candidate.eigengap, "split-half stability": candidate.stability}
+    scores = {"eigengap": candidate.eigengap, "tree stability": candidate.stability}
     available = [f"{name} {value:.2f}" for name, value in scores.items() if not np.isnan(value)]
     return ", ".join(available) or "no score available"
 
@@ -321,10 +321,11 @@ def _joined(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
-def half_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
+def tree_stability(halves: Halves, ks: Ints, influence: Floats) -> Floats:
     """(ks,) ARI over rows of the WEAC trees of two halves of the members, cut at k; the mean over all splits.
 
-    Members count by the influence they have in the whole.
+    Members count by the influence they have in the whole. The consensus stability of `label_structure` is another
+    figure: it cuts graphs as well, and ignores members that agree with no other.
     """
 
     def cut(half: Half) -> Ints:
@@ -373,11 +374,11 @@ _BETA = 2.0
 def choose_k(labels: Any) -> Choice:
     """Suggest the number of clusters, with the scores of all numbers.
 
-    For k = 2 to 32 the score is the eigengap times the split-half stability. The eigengap is the gap after the k-th
-    eigenvalue of the graph that links every row to its clusters. The stability is the adjusted Rand index, over rows,
-    between the WEAC trees of two halves of the members cut at k: the mean over four fixed splits. In both, members are
-    weighted by `trust`, squared. With fewer than four members only the eigengap is used. If there are more than 2,000
-    patterns (distinct rows of labels), the stability is measured on 2,000 sampled rows.
+    For k = 2 to 32 the score is the eigengap times the tree stability. The eigengap is the gap after the k-th
+    eigenvalue of the graph that links every row to its clusters. The tree stability is the adjusted Rand index, over
+    rows, between the WEAC trees of two halves of the members cut at k: the mean over four fixed splits. In both,
+    members are weighted by `trust`, squared. With fewer than four members only the eigengap is used. If there are more
+    than 2,000 patterns (distinct rows of labels), the tree stability is measured on 2,000 sampled rows.
 
     The suggestion is often wrong on real data, so compare the candidates. `n_clusters="auto"` uses it in every method
     that needs a number.

@@ -349,7 +349,7 @@ def print_structure(out: Any, structure: dict[str, Any]) -> None:
 def _candidate_table(candidates: Sequence[dict[str, Any]]) -> Any:
     """Return the table of the best-supported numbers of clusters."""
     largest = max(candidate["score"] for candidate in candidates) or 1.0
-    parts = {"eigengap": "eigengap", "stability": "split-half stability"}
+    parts = {"eigengap": "eigengap", "stability": "tree stability"}
     if candidates[0]["agreement"] is not None:
         parts = {"agreement": "agreement of kinds (ARI)", "density": "with HDBSCAN (ARI)"}
     rows = [

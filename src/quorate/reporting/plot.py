@@ -227,7 +227,7 @@ def choose_k(fitted: Fitted, *, ax: Any = None) -> Any:
         label="score (relative to the largest)",
     )
     for name, legend, style, ink in (
-        ("stability", "split-half stability (ARI)", "s--", "#c44e0e"),
+        ("stability", "tree stability (ARI)", "s--", "#c44e0e"),
         ("eigengap", "eigengap", "o-", "#16956e"),
         ("agreement", "agreement of kinds (ARI)", "s--", "#c44e0e"),
         ("density", "agreement with HDBSCAN (ARI)", "o-", "#16956e"),

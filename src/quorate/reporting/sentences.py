@@ -19,9 +19,9 @@ _SIZES_SHOWN = 4
 _LONGEST_NAME = 40
 
 _EVIDENCE = {
-    ("labels", "clear"): "Evidence for clusters is strong (split-half stability {value}, labels only).",
-    ("labels", "weak"): "Evidence for clusters is weak (split-half stability {value}); features allow a stronger test.",
-    ("labels", "none"): "The labels show no evidence of these clusters (split-half stability {value}).",
+    ("labels", "clear"): "Evidence for clusters is strong (consensus stability {value}, labels only).",
+    ("labels", "weak"): "Evidence for clusters is weak (consensus stability {value}); features allow a stronger test.",
+    ("labels", "none"): "The labels show no evidence of these clusters (consensus stability {value}).",
     ("labels", "unknown"): "The labels alone cannot show whether there are clusters.",
     ("features", "clear"): "The features support separate clusters (p = {p_value}).",
     ("features", "none"): "The features show no significant separation of clusters (p = {p_value}).",

@@ -28,12 +28,12 @@ from quorate.numerics.linkage import Dendrogram
 from quorate.reliability import ensemble_trust
 
 WEAK = 0.3
-"""Split-half stability from which there is weak evidence of clusters."""
+"""Consensus stability from which there is weak evidence of clusters."""
 _INSTABILITY = 1.5
 
 
 def clear_from(n_members: int) -> float:
-    """Return the split-half stability from which clusters are clear: halves of few members are less stable."""
+    """Return the consensus stability from which clusters are clear: halves of few members are less stable."""
     return 1.0 - _INSTABILITY / n_members
 
 
@@ -44,7 +44,7 @@ class LabelStructure:
     n_clusters: int
     """The number of clusters at which it was checked."""
     stability: float | None
-    """Mean ARI over rows between the consensus of two halves of the members; None if it cannot be checked."""
+    """Consensus stability: mean ARI over rows between the consensuses of two halves of the members; None if unknown."""
     n_members: int
     """Members that were split in halves: those that agree with any other."""
     reason: str | None = None
@@ -74,8 +74,8 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     """Check whether halves of the members find the same clusters.
 
     The members are split in halves in four ways. Each half is combined by a graph cut (GP-MGLA) and by a tree (WEAC)
-    into `n_clusters` clusters. The stability is the mean adjusted Rand index between the two halves, over rows, of the
-    method that is more stable. Members that agree with no other more than chance are ignored.
+    into `n_clusters` clusters. The consensus stability is the mean adjusted Rand index between the two halves, over
+    rows, of the method that is more stable. Members that agree with no other more than chance are ignored.
 
     Clusters are "clear" from a stability of 1 - 1.5 / M for M members (0.85 for 10), because halves of few members are
     less stable; evidence is "weak" from 0.3 on. Labels show whether members repeat one another, not why: members that
@@ -93,7 +93,7 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     >>> import quorate as qt
     >>> rows = np.arange(300)
     >>> qt.label_structure([rows // 100, rows // 100, (rows + 3) // 100 % 3, rows // 50], 3).sentence
-    'Clear clusters, judged by labels only (split-half stability 1.00 at 3 clusters).'
+    'Clear clusters, judged by labels only (consensus stability 1.00 at 3 clusters).'
     """
     ens = as_clusterings(labels)
     auto = isinstance(n_clusters, str) and n_clusters == "auto"

@@ -65,7 +65,7 @@ def describe_label_structure(structure: Any) -> str:
     """Return how far halves of the members find the same clusters, and at which number of clusters."""
     if structure.reason is not None:
         return f"Labels cannot show whether there are clusters: {_REASONS[structure.reason]}."
-    at = f"split-half stability {structure.stability:.2f} at {structure.n_clusters} clusters"
+    at = f"consensus stability {structure.stability:.2f} at {structure.n_clusters} clusters"
     return f"{_FINDINGS[structure.verdict]}, judged by labels only ({at})."
 
 

@@ -330,9 +330,9 @@ function drawChoice() {
   byId("score-of-kinds").hidden = !view.kinds;
   byId("score-of-labels").hidden = view.kinds;
   const selection = { k: shown.answer.k, pick: (k) => takeK(k) };
-  const points = view.curve.map((one) => ({ k: one.k, values: { "split-half stability (ARI)": one.stability }, score: one.score }));
+  const points = view.curve.map((one) => ({ k: one.k, values: { "tree stability (ARI)": one.stability }, score: one.score }));
   if (view.kinds) drawKinds(byId("by-k"), view.curve, selection);
-  else if (points.length) drawByK(byId("by-k"), points, [["split-half stability (ARI)", "orange", ""]], selection);
+  else if (points.length) drawByK(byId("by-k"), points, [["tree stability (ARI)", "orange", ""]], selection);
 }
 function drawDiagnostics() {
   const view = shown.diagnostics;

@@ -283,7 +283,7 @@ function drawCandidates() {
       ["With HDBSCAN (ARI)", (r) => r.density, (r) => orNone(r.density), "number"],
     ] : [
       ["Eigengap", (r) => r.eigengap, (r) => orNone(r.eigengap), "number"],
-      ["Split-half stability (ARI)", (r) => r.stability, (r) => orNone(r.stability), "number"],
+      ["Tree stability (ARI)", (r) => r.stability, (r) => orNone(r.stability), "number"],
     ]),
   ], S.choice.candidates, { chosen: (r) => r.k === state.k });
 }

@@ -1,5 +1,7 @@
 """Helpers that several test files use."""
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,3 +74,21 @@ def noisy_consensus(n_clusters, n_members, n_rows=800, method=WEAC):
     labels = [np.where(rng.random(n_rows) < 0.15, rng.integers(0, n_clusters, n_rows), truth) for _ in range(n_members)]
     labels[-1] = rng.integers(0, n_clusters, n_rows)
     return truth, method(n_clusters).fit(np.stack(labels, axis=1))
+
+
+class EndlessView:
+    """A view of the explorer that works until its job is cancelled."""
+
+    stage = "counting sheep"
+
+    def __init__(self):
+        self.begun, self.ended = threading.Event(), threading.Event()
+
+    def __call__(self, bench, request, job):
+        self.begun.set()
+        try:
+            while True:
+                job.enter(self.stage)
+                time.sleep(0.01)
+        finally:
+            self.ended.set()

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import threading
 import time
 
 import numpy as np
@@ -18,6 +17,7 @@ pytest.importorskip("starlette", reason='Install it with: pip install "quorate[e
 pytest.importorskip("uvicorn")
 
 from quorate.explorer.views import VIEWS
+from support import EndlessView
 
 NASTY = "</script><script>window.hacked = 1</script><b>\"&'"
 NAMES = ["alpha", "beta", "gamma", NASTY, "x" * 10_000, "\u202eevil\u202c"]
@@ -367,22 +367,13 @@ def test_two_tabs_go_their_own_ways(chromium, running, data):
 
 def test_long_work_says_what_it_is_at_and_can_be_cancelled(chromium, running, data, monkeypatch):
     labels, _, _ = data
-    ended = threading.Event()
-
-    def endless(bench, question, job):
-        try:
-            while True:
-                job.enter("counting sheep")
-                time.sleep(0.01)
-        finally:
-            ended.set()
-
+    endless = EndlessView()
     with Shown(chromium).start(running.url + "#k=4") as page:
         monkeypatch.setitem(VIEWS, "matrix", endless)
         page.page.click("[data-tab=answer]")
-        page.wait_text("#status", "counting sheep")
+        page.wait_text("#status", endless.stage)
         page.page.click("#cancel")
-        assert ended.wait(20)
+        assert endless.ended.wait(20)
         page.page.wait_for_selector("#cancel", state="hidden")
         monkeypatch.undo()
         page.answered(lambda: page.page.click("#more"))

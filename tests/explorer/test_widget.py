@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -19,6 +18,7 @@ from quorate.explorer.views import VIEWS
 
 pytest.importorskip("anywidget", reason='Install it with: pip install "quorate[notebook]"')
 from quorate.explorer.widget import page
+from support import EndlessView
 
 QUERIES = [
     ({}, {}),
@@ -128,26 +128,16 @@ def test_wrong_requests_get_an_error_and_internal_ones_a_status(labels, monkeypa
 
 
 def test_work_ends_when_the_page_gives_it_up(labels, monkeypatch):
-    begun, ended = threading.Event(), threading.Event()
-
-    def endless(bench, data, job):
-        begun.set()
-        try:
-            while True:
-                job.enter("working")
-                time.sleep(0.01)
-        finally:
-            ended.set()
-
+    endless = EndlessView()
     monkeypatch.setitem(VIEWS, "matrix", endless)
 
     async def play(frame):
         frame.send({"id": "a", "part": "matrix", "body": {"tab": "t"}})
-        await asyncio.to_thread(begun.wait, 20)
-        assert (await frame.request("progress"))[1][0]["stage"] == "working"
+        await asyncio.to_thread(endless.begun.wait, 20)
+        assert (await frame.request("progress"))[1][0]["stage"] == endless.stage
         frame.send({"id": "a", "abort": True})
         assert (await frame.reply("a"))[0] == 409
-        assert await asyncio.to_thread(ended.wait, 20)
+        assert await asyncio.to_thread(endless.ended.wait, 20)
 
     in_frame(labels, play)
 

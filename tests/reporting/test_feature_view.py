@@ -9,6 +9,7 @@ import pytest
 import quorate as qt
 from browser import Page, open_browser
 from quorate.cli import main
+from quorate.cli.combine import print_summary
 from quorate.cli.repeat_command import cluster_command
 from quorate.reporting.clustered_files import summarize_clusters
 from quorate.reporting.feature_view import FeatureRows, choose_points, features_of, view_features
@@ -152,7 +153,7 @@ def test_all_rows_where_the_consensus_was_found_on_a_sample():
 
 
 @pytest.mark.filterwarnings("ignore:Left out")
-def test_the_view_of_a_clustered_file_counts_all_rows(tmp_path):
+def test_the_view_of_a_clustered_file_counts_all_rows(tmp_path, capsys):
     random = np.random.default_rng(0)
     group = random.integers(3, size=3000)
     values = random.normal(size=(3000, 2)) + 9 * group[:, None]
@@ -165,6 +166,8 @@ def test_the_view_of_a_clustered_file_counts_all_rows(tmp_path):
     assert summary["source"]["rows"] == 3000
     assert summary["features"]["sample"] == 100
     assert not summary["rows"]["all"]
+    print_summary(summary)
+    assert "The consensus was computed on a sample of 100 rows; then all rows were labeled." in capsys.readouterr().out
     written = next(answer for answer in summary["answers"] if answer["k"] == 3)
     assert [cluster["size"] for cluster in written["clusters"]] == found.sizes.tolist()
     other = next(answer for answer in summary["answers"] if answer["k"] == 2)

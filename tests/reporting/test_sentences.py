@@ -202,6 +202,8 @@ def test_copies_are_named_with_the_share_of_rows_on_which_they_are_the_same():
     assert family_sentences([family]) == [
         "a, b and c are nearly identical (the same clusters for at least 99% of the rows); their weights sum to 50%."
     ]
+    many = family_sentences([family | {"members": [f"m{i}" for i in range(12)]}])
+    assert "m10 and m11 are nearly identical" in many[0]  # all are named, not "and 7 more"
     assert family_sentences([family | {"same_rows": 1.0}]) == ["a, b and c are identical; their weights sum to 50%."]
 
 

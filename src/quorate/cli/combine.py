@@ -291,6 +291,9 @@ def print_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
         f"{size_line(source['rows'], source['members'], source['clusters'])}",
         markup=False,
     )
+    if summary["features"] is not None and not summary["features"].get("whole", True):
+        sample = count(summary["features"]["sample"], "row")
+        out.print(f"The consensus was computed on a sample of {sample}; then all rows were labeled.", markup=False)
     if summary["method"]["candidates"] and len(answer["clusters"]) > 1:  # candidates of one cluster do not differ
         out.print(summary["method"]["choice"], markup=False)
     out.print(choice["explanation"], markup=False)

@@ -15,6 +15,7 @@ from quorate.analysis.choose_k import Choice
 from quorate.reporting.member_views import MemberRow
 
 _NAMES_SHOWN = 5
+_FAMILY_SHOWN = 12
 _SIZES_SHOWN = 4
 _LONGEST_NAME = 40
 
@@ -135,7 +136,7 @@ def member_sentence(row: MemberRow) -> str:
 def family_sentences(families: Sequence[dict[str, Any]]) -> list[str]:
     """Return one sentence per family of members: which members, why, and their summed weight."""
     return [
-        f"{listed(family['members'])} {_kinship(family)}; their weights sum to {family['weight']:.0%}."
+        f"{listed(family['members'], _FAMILY_SHOWN)} {_kinship(family)}; their weights sum to {family['weight']:.0%}."
         for family in families
     ]
 
@@ -250,10 +251,10 @@ def lowered_agreement_sentence(n_alone: int) -> str:
     return f"{which} with no other. This lowers every agreement score; the reliability labels take it into account."
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], shown: int = _NAMES_SHOWN) -> str:
     """Return the first few names, and how many more there are."""
-    more = len(names) - _NAMES_SHOWN
-    return joined(names) if more <= 0 else f"{', '.join(names[:_NAMES_SHOWN])} and {more} more"
+    more = len(names) - shown
+    return joined(names) if more <= 0 else f"{', '.join(names[:shown])} and {more} more"
 
 
 def joined(parts: Sequence[str]) -> str:

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -119,10 +120,20 @@ def test_fitted_rows_keep_their_clusters_wherever_they_are(fitted, blobs):
     assert adjusted_rand_score(labels, fitted.labels_) > 0.97
 
 
-def test_the_same_in_any_order_of_a_table(blobs):
-    X, _ = blobs
-    order = np.random.default_rng(1).permutation(len(X))
-    np.testing.assert_array_equal(qt.cluster_frame(X)[order], qt.cluster_frame(X[order]))
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("outliers", [False, True])
+def test_the_same_in_any_order_and_from_any_entry_point(outliers, seed):
+    """Rated answers: many rows are equal, and k-means and mixtures depend on the order of the rows they see."""
+    random = np.random.default_rng(seed)
+    X = np.clip(np.rint(random.normal(size=(400, 5)) + 3 + random.integers(2, size=(400, 1))), 1, 5)
+    options = {"outliers": outliers, "random_state": seed}
+    model = ConsensusClustering(3, **options).fit(X)
+    order = random.permutation(len(X))
+    np.testing.assert_array_equal(ConsensusClustering(3, **options).fit(X[order]).labels_, model.labels_[order])
+    frame = qt.cluster_frame(pd.DataFrame(X[order], columns=list("abcde")), n_clusters=3, **options)
+    np.testing.assert_array_equal(frame["consensus"], model.labels_[order])
+    np.testing.assert_allclose(frame["confidence"], model.confidence_[order], atol=1e-6)
+    np.testing.assert_array_equal(model.ensemble_.n_rows, len(X))
 
 
 def test_a_saved_model_remembers_the_choice(fitted, blobs, tmp_path):

@@ -4,7 +4,7 @@ from sklearn.datasets import make_moons
 
 import quorate as qt
 from quorate import ConsensusClustering
-from quorate.errors import InputError
+from quorate.errors import InputError, Setting
 from quorate.features.outliers import Outliers
 
 
@@ -66,6 +66,7 @@ def test_only_members_of_different_kinds_find_outliers(noisy):
     with pytest.raises(InputError) as error:
         ConsensusClustering(2, members="kmeans", outliers=True).fit(noisy)
     assert (error.value.code, error.value.parameter) == ("outliers-members", "outliers")
+    assert Setting("members", "diverse") in error.value.hint  # the command writes it as a flag
 
 
 def test_a_fitted_row_is_not_its_own_neighbor():

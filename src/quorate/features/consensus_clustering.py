@@ -482,7 +482,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return
         if self.outliers:
             raise InputError(
-                f'needs members="{DIVERSE}"; got {self.members!r}.', code="outliers-members", parameter="outliers"
+                f"needs members of different kinds; got {self.members!r}.",
+                code="outliers-members",
+                parameter="outliers",
+                hint=("Use ", Setting("members", DIVERSE), "."),
             )
         for source in sources:
             if not hasattr(source, "fit_predict"):

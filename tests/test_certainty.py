@@ -155,6 +155,18 @@ def test_margins_are_negative_only_where_another_cluster_has_more_votes():
     assert (margin[votes.argmax(axis=0) == truth] > 0).all()
 
 
+def test_rounding_does_not_change_the_confidence_of_rows_on_which_all_agree():
+    """It was above 1 in 1 % of such ensembles, and just below 1 in others, which `abstain=1` then left out."""
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        truth = random.integers(3, size=30)
+        # Members split clusters but never mix them.
+        members = [np.where(random.random(30) < 0.15, truth + 3, truth) for _ in range(random.integers(2, 8))]
+        confidence, _, _ = of_rows(np.stack(members, axis=1), random.random(len(members)), truth)
+        assert confidence.max() <= 1, seed
+        assert not ((confidence < 1) & (confidence > 1 - 1e-12)).any(), seed
+
+
 @settings(deadline=None, max_examples=60)
 @given(oracles.label_matrices(missing=True, max_clusters=5), st.integers(1, 4), st.randoms(), st.booleans())
 def test_certainty_is_that_of_all_pairs_of_rows(labels, k, random, weighted):

@@ -218,6 +218,16 @@ def test_votes_by_hand():
     assert found.runner_up.tolist() == [-1, 1, 1, 1, -1]
 
 
+def test_confidence_is_at_most_1_whatever_the_number_of_members():
+    """Sums of float32 shares exceeded 1: some numbers of members that agree had 1.0000001."""
+    labels = np.array([0, 0, 1, 1])
+    for n_members in range(1, 40):
+        codes = np.tile(labels, (n_members, 1))
+        confidence = Votes.by_likelihood(codes, np.ones(4), labels).elect(codes).confidence
+        assert confidence.max() <= 1, n_members
+        assert confidence.min() > 1 - 1e-6
+
+
 def checksum(labels):
     return zlib.crc32(np.ascontiguousarray(labels, dtype=np.int32).tobytes())
 

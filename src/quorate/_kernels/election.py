@@ -35,6 +35,7 @@ def elect(codes, first, votes, evidence, start, stop, labels, confidence, margin
         for c in range(1, total.shape[0]):
             if total[c] > total[best]:
                 best = c
+        sure[best] = min(sure[best], np.float32(1))  # sums of rounded shares may exceed 1
         second = -1
         for c in range(total.shape[0]):
             if c != best and sure[c] > (sure[second] if second >= 0 else 0):

@@ -60,7 +60,8 @@ def count_votes(
             if others > 0.0:
                 recall = others / (labeled[j, mine] - own[i])
             total = reach[cluster] - shared[mine, cluster] / labeled[j, mine] + recall
-            for_mine += weights[j] * recall / total * np.sqrt(min(recall / held[j], 1.0))
+            # The share first: it is at most 1 in floating point too, so confidence is.
+            for_mine += weights[j] * (recall / total) * np.sqrt(min(recall / held[j], 1.0))
             # Sums are reset lazily per row: clearing all groups would cost more than the votes.
             for entry in range(first[cluster], first[cluster + 1]):
                 group = groups[entry]

@@ -310,12 +310,20 @@ def _memberships(item: Any, name: str) -> Memberships | None:
     return check_memberships(dense, name, levels)
 
 
+def _first_row(positions: Ints) -> tuple[int, str]:
+    return positions[0], f"row {positions[0]}"
+
+
+FirstRow = Callable[[Ints], tuple[int, str]]
+"""Which of some positions comes first in the table, and the name of its row in messages."""
+
+
 def check_memberships(
-    dense: Any, name: str, levels: Vector | None = None, row_name: Callable[[int], str] = "row {}".format
+    dense: Any, name: str, levels: Vector | None = None, first_row: FirstRow = _first_row
 ) -> Memberships:
     """Return the clusters of a member and its memberships (n, k), divided by the sums of their rows.
 
-    Clusters without any row are dropped. `row_name` names the row at a position, for messages.
+    Clusters without any row are dropped.
     """
     try:
         values = np.array(dense, dtype=np.float64)
@@ -325,25 +333,24 @@ def check_memberships(
     values[missing] = 0.0
     wrong = np.flatnonzero(~(values >= 0).all(axis=1) | np.isinf(values).any(axis=1))
     if len(wrong):
-        cells = ", ".join(f"{value:.6g}" for value in values[wrong[0]][:4])
-        raise invalid_memberships(f"must be at least 0; {row_name(wrong[0])} has {cells} in member {name!r}")
+        position, row = first_row(wrong)
+        cells = ", ".join(f"{value:.6g}" for value in values[position][:4])
+        raise invalid_memberships(f"must be at least 0; {row} has {cells} in member {name!r}")
     total = values.sum(axis=1)
     wrong = np.flatnonzero((np.abs(total - 1) > _TOLERANCE) & (total > 0))
     if len(wrong):
-        where = f"{row_name(wrong[0])} sums to {total[wrong[0]]:.6g} in member {name!r}"
-        raise invalid_memberships(f"must sum to 1 in every row; {where}")
+        position, row = first_row(wrong)
+        raise invalid_memberships(f"must sum to 1 in every row; {row} sums to {total[position]:.6g} in member {name!r}")
     # Rows must sum to 1 exactly; rounded values do not.
     values /= np.where(total > 0, total, 1.0)[:, None]
     used = np.flatnonzero(values.any(axis=0))
     return used if levels is None else levels[used], values[:, used]
 
 
-def memberships_of_columns(
-    columns: Mapping[str, Vector], name: str, row_name: Callable[[int], str] = "row {}".format
-) -> Memberships:
+def memberships_of_columns(columns: Mapping[str, Vector], name: str, first_row: FirstRow = _first_row) -> Memberships:
     """Return the clusters and the checked memberships of a member, given by its columns in a table."""
     shares = [np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan) for column in columns.values()]
-    return check_memberships(np.column_stack(shares), name, cluster_names(list(columns))[1], row_name)
+    return check_memberships(np.column_stack(shares), name, cluster_names(list(columns))[1], first_row)
 
 
 def cluster_names(columns: Sequence[str]) -> tuple[str, NDArray[Any]]:

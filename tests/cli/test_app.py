@@ -128,10 +128,11 @@ def test_tables_of_labels_and_of_memberships_are_joined(with_memberships, tmp_pa
 
 def test_rows_of_memberships_that_do_not_sum_to_1_are_refused_with_their_number(with_memberships, tmp_path, capsys):
     frame = pd.read_csv(with_memberships)
-    frame.loc[[17, 30], "gmm_0"] += 0.25
+    # DuckDB counts rows in an order of its own; the first of the file is named.
+    frame.loc[3:, "gmm_0"] += np.linspace(0.25, 0.5, 57)
     frame.to_csv(tmp_path / "wrong.csv", index=False)
     printed = run("combine", tmp_path / "wrong.csv", "--soft", "gmm_*", code=2, capsys=capsys).err
-    assert re.search(r"must sum to 1 .*row 18 of .*wrong.csv sums to 1.25 in member 'gmm'", printed)
+    assert re.search(r"must sum to 1 .*row 4 of .*wrong.csv sums to 1.25 in member 'gmm'", printed)
     frame["gmm_0"] = "text"
     frame.to_csv(tmp_path / "text.csv", index=False)
     assert "'gmm_0'" in run("combine", tmp_path / "text.csv", "--soft", "gmm_*", code=2, capsys=capsys).err

@@ -75,7 +75,7 @@ def _ensemble(table: LabelTable, columns: ColumnRoles, noise: Noise) -> Ensemble
     labels, shares = vectors[: len(columns.members)], vectors[len(columns.members) :]
     if not columns.soft:
         return Ensemble(labels, names=columns.members, noise=noise)
-    memberships = read_memberships(table, columns.soft, shares, lambda row: row)
+    memberships = read_memberships(table, columns.soft, shares, lambda rows: rows)
     counted = CountedLabels(columns.members, labels, np.ones(len(vectors[0]), dtype=np.int64))
     return from_counted_memberships(counted, memberships, noise=noise, are_rows=True)[0]
 

@@ -549,7 +549,9 @@ def _counted_ensemble(counted: CountedLabels, roles: ColumnRoles, noise: Noise) 
         return from_counted_labels(counted, noise=noise)
     vectors = dict(zip(counted.names, counted.vectors, strict=True))
     memberships = {
-        name: memberships_of_columns({column: vectors[column] for column in columns}, name, lambda _: "a row")
+        name: memberships_of_columns(
+            {column: vectors[column] for column in columns}, name, lambda wrong: (wrong[0], "a row")
+        )
         for name, columns in roles.soft.items()
     }
     labels = replace(counted, names=roles.members, vectors=[vectors[name] for name in roles.members])

@@ -48,7 +48,7 @@ def read_memberships(
     table: LabelTable,
     soft: Mapping[str, Sequence[str]],
     vectors: Sequence[NDArray[Any]],
-    row_number: Callable[[int], int],
+    row_numbers: Callable[[Ints], Ints],
 ) -> dict[str, Memberships]:
     """Return the clusters and memberships of each soft member.
 
@@ -59,9 +59,15 @@ def read_memberships(
         The columns of each soft member.
     vectors : sequence of array
         The cells of all these columns as numbers.
-    row_number : function
-        Returns the row in the file, from 0, of a position in the vectors, for messages.
+    row_numbers : function
+        Returns the rows in the file, from 0, of positions in the vectors, for messages.
     """
+
+    def first_row(positions: Ints) -> tuple[int, str]:
+        rows = row_numbers(positions)
+        first = int(rows.argmin())
+        return positions[first], f"row {rows[first] + 1} of {table.path}"
+
     columns_of = dict(zip(soft_columns(soft), vectors, strict=True))
     memberships = {}
     for name, columns in soft.items():
@@ -70,9 +76,7 @@ def read_memberships(
         if text:
             raise invalid_memberships(f"must be numbers; column {text[0]!r} of {table.path} has other values")
         own = {column: columns_of[column] for column in columns}
-        memberships[name] = memberships_of_columns(
-            own, name, lambda position: f"row {row_number(position) + 1} of {table.path}"
-        )
+        memberships[name] = memberships_of_columns(own, name, first_row)
     return memberships
 
 
@@ -167,11 +171,16 @@ class CountedTable:
         return ens, line, pattern.astype(np.int64)
 
     def _memberships(self, vectors: Sequence[NDArray[Any]], line: Ints) -> dict[str, Memberships]:
-        def row_number(position: int) -> int:
-            query = f"SELECT min(t.{ROW}) AS first FROM {self.rows_with(LINES)} WHERE a.rowid = {line[position]}"
-            return int(self.table.fetch(query)["first"][0])
+        # Lines are in the order in which DuckDB counted them, which is not that of the file.
+        def row_numbers(positions: Ints) -> Ints:
+            self.register("quorate_wrong", {"position": np.arange(len(positions)), "line": line[positions]})
+            query = (
+                f"SELECT min(t.{ROW}) AS row FROM {self.rows_with(LINES)} JOIN quorate_wrong w ON a.rowid = w.line "
+                "GROUP BY w.position ORDER BY w.position"
+            )
+            return np.asarray(self.table.fetch(query)["row"])
 
-        return read_memberships(self.lines, self.soft, vectors, row_number)
+        return read_memberships(self.lines, self.soft, vectors, row_numbers)
 
     @property
     def ensemble(self) -> Ensemble:

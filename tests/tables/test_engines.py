@@ -159,7 +159,7 @@ def test_ibis_tables(backend, frame, reference, tmp_path):
     assert_same(answered.to_pandas(), reference("weac", {}), frame.columns)
     assert combine(nw.from_native(table), "weac", {}).to_native().columns == answered.columns
     with raises("frame-type", "frame"):
-        qt.cluster_frame(table, ["whole", "gaps"])
+        qt.cluster_frame(table, ["whole", "nullable"])
 
 
 def test_dask_on_two_processes(dask_cluster, frame, reference):

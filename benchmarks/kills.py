@@ -11,6 +11,7 @@ import argparse
 import importlib
 import json
 import os
+import pkgutil
 import shutil
 import signal
 import sys
@@ -29,16 +30,6 @@ CASES = 1000
 # The exit code of a process that was interrupted before the command began.
 BEFORE = 77
 OUTPUTS = ["answer.csv", "answer.parquet", "answer.arrow", "answer.npz", "answer.csv.gz"]
-KERNELS = ("patterns", "linkage", "segments", "tables", "threads", "links", "lloyd")
-IMPORTED = [
-    "duckdb",
-    "pyarrow.dataset",
-    "pyarrow.ipc",
-    "scipy.sparse.csgraph",
-    "quorate.cli.app",
-    "quorate.cli.combine",
-]
-IMPORTED += ["quorate.tables.combining", "quorate.reporting.summary", *(f"quorate._kernels.{name}" for name in KERNELS)]
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT}
 
 
@@ -124,10 +115,25 @@ def _cleared_by_the_next(arguments: list[str], folder: Path, out: Path) -> dict[
     return {"cleared": True}
 
 
+def import_modules() -> None:
+    """Import what the command uses: once, not by every process."""
+    import duckdb  # noqa: F401
+    import pyarrow.dataset
+    import pyarrow.ipc  # noqa: F401
+    import scipy.sparse.csgraph  # noqa: F401
+
+    import quorate.cli.combine
+    import quorate.reporting.summary
+    import quorate.tables.combining  # noqa: F401
+    from quorate import _kernels
+
+    for module in pkgutil.iter_modules(_kernels.__path__, "quorate._kernels."):
+        importlib.import_module(module.name)
+
+
 def campaign(name: str, n_cases: int, log: Path) -> list[dict[str, Any]]:
     """Run the cases that are not done yet, and return all."""
-    for module in IMPORTED:  # once, not by every process
-        importlib.import_module(module)
+    import_modules()
     log.parent.mkdir(parents=True, exist_ok=True)
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     folder = Path(tempfile.mkdtemp(prefix="kills-"))

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 import quorate as qt
+from quorate.algorithms.registry import method_title
 
 NASTY = "<script>window.hacked = 1</script>"
 
@@ -44,7 +45,7 @@ def test_an_ensemble_shows_its_members(ens):
 def test_results_and_estimators_show_the_same_figures(ens, method):
     result = qt.consensus(ens, 2, method)
     shown = Strict(result._repr_html_())
-    assert f"Consensus by {method}" in shown.texts
+    assert f"Consensus by {method_title(method)}" in shown.texts
     for cluster in result.clusters:
         assert any(text.startswith(f"{cluster.stability:.3f}") for text in shown.texts)
     assert NASTY in shown.texts

@@ -85,6 +85,13 @@ class Votes:
         """(groups, n_clusters) the vote of each cluster for each group, for a row that is not among those counted."""
         return ratio(self.amounts, np.broadcast_to(self.reach, self.amounts.shape))
 
+    @property
+    def strongest(self) -> tuple[Ints, Floats]:
+        """(n_clusters,), (n_clusters,) the group for which each cluster votes most, and that vote."""
+        shares = self.shares
+        group = np.argmax(np.round(shares, 12), axis=0)
+        return group, shares[group, np.arange(shares.shape[1])]
+
     @classmethod
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
         """Return the votes for some groups of patterns, under some weights (M,) of the members."""

@@ -163,7 +163,7 @@ def test_the_answer_follows_method_k_and_parameters(chromium, running, data):
     with Shown(chromium).start(running.url) as page:
         page.go("answer")
         choice = qt.choose_k(labels)
-        assert page.page.inner_text("#suggested") == choice.sentence
+        assert page.page.inner_text("#suggested") == f"Automatic choice: {choice.sentence}"
         assert page.page.inner_text("#structure").startswith(qt.label_structure(labels).sentence)
         candidates = page.page.locator("[data-candidate]").all_inner_texts()
         assert candidates == [str(one.n_clusters) for one in choice.candidates]
@@ -399,7 +399,7 @@ def test_a_model_from_features_shows_the_agreement_of_its_kinds(chromium):
         assert tuple(page.column("members", 1)) == model.ensemble_.names
         page.go("answer")
         assert page.run("document.querySelectorAll('#by-k polyline').length") == 2
-        assert page.page.inner_text("#suggested") == model.choice_.sentence
+        assert page.page.inner_text("#suggested") == f"Automatic choice: {model.choice_.sentence}"
         assert page.page.is_visible("#score-of-kinds")
         assert not page.page.is_visible("#score-of-labels")
         page.clean(running.url)

@@ -687,3 +687,21 @@ def test_distances_of_the_members_from_a_result(client, bench):
     found = asked(client, "answer", {"query": {"k": 4}})["ball"]
     assert found["distances"] == pytest.approx(ball.distances.tolist(), abs=1e-4)
     assert found["radius"] == pytest.approx(ball.radius, abs=1e-4)
+
+
+def test_members_vote_for_the_cluster_that_their_label_fills_most():
+    """As for confidence: a large cluster does not get a vote because it holds most rows of a label."""
+    random = np.random.default_rng(5)
+    first, second = random.integers(3, size=(2, 300))
+    labels = [np.where(random.random(300) < 0.05, random.integers(3, size=300), truth) for truth in (first, second) * 2]
+    result = qt.consensus(labels, 5)
+    outvoted = int(np.argmin(result.margin))
+    assert result.margin[outvoted] < 0
+    with testclient.TestClient(make_app(Workbench(qt.Ensemble(labels)), TOKEN), base_url=BASE) as client:
+        view = asked(client, "row", {"query": {"k": 5}, "row": outvoted})
+    filled = [
+        [np.mean(member[result.labels == k] == member[outvoted]) for k in range(result.n_clusters)] for member in labels
+    ]
+    assert [vote["home"][0] for vote in view["votes"]] == np.argmax(filled, axis=1).tolist()
+    largest = [np.bincount(result.labels[member == member[outvoted]]).argmax() for member in labels]
+    assert largest != np.argmax(filled, axis=1).tolist()  # they differ here

@@ -23,7 +23,7 @@ from quorate.explorer.requests import MOST_CLUSTERS, OFFERED_METHODS, Query, par
 from quorate.explorer.workbench import Answer, Workbench, is_large
 from quorate.numerics.linkage import Dendrogram
 from quorate.numerics.transfer_cut import TransferCut
-from quorate.reporting.cut_views import Cut, contingency, member_contingency, transition
+from quorate.reporting.cut_views import Cut, member_contingency, strongest_votes, transition
 from quorate.reporting.figure_views import sampled_matrix, tree_view
 from quorate.reporting.member_views import seriate
 from quorate.reporting.plain_values import (
@@ -366,14 +366,15 @@ def row_view(bench: Workbench, query: Query, answer: Answer, row: int) -> dict[s
     complete = bench.ensemble
     own = int(complete.row_pattern[row])
     votes = []
+    supported, vote = strongest_votes(ens, cut)
     for j in range(complete.n_members):
         code = int(member_codes(complete, j)[own])
         position = query.members.index(j) if j in query.members else None
         home = None
         if position is not None and code >= 0:
-            shared = contingency(ens, position, cut.labels)[code]
-            if shared.sum() > 0:
-                home = [int(np.argmax(shared)), round(float(shared.max() / shared.sum()), 4)]
+            cluster = int(ens.cluster_offsets[position]) + code
+            if vote[cluster] > 0:
+                home = [int(supported[cluster]), round(float(vote[cluster]), 4)]
         votes.append(
             {
                 "member": j,

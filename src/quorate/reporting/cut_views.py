@@ -15,8 +15,10 @@ from quorate.analysis.choose_k import Choice
 from quorate.analysis.clusters import ConsensusCluster, confidence_by_chance
 from quorate.analysis.diagnosis import Diagnosis
 from quorate.analysis.member_camps import information_distances
+from quorate.certainty import Votes
 from quorate.ensemble import Ensemble, member_codes
 from quorate.numerics.mutual_information import agreement_with
+from quorate.row_similarity import shared_rows
 
 _BINS = 20
 _USUAL_KS = 20
@@ -123,6 +125,15 @@ def usual_ks(fitted_k: int, most: int) -> list[int]:
     # Evenly spread numbers up to a quarter beyond the fitted one.
     spread = np.linspace(2, min(most, 1.25 * fitted_k), _USUAL_KS - 1)
     return sorted({fitted_k, *(int(k) for k in spread.round())})
+
+
+def strongest_votes(ens: Ensemble, cut: Cut) -> tuple[Ints, Floats]:
+    """(n_clusters,), (n_clusters,) the consensus cluster that each cluster of a member votes for most, and its vote.
+
+    The mean of the members' votes, by weight, is the confidence of a row (`quorate.certainty`).
+    """
+    shared = shared_rows(ens, cut.labels, cut.n_clusters)
+    return Votes.of_clusters(ens.cluster_member, cut.weights, shared).strongest
 
 
 def contingency(ens: Ensemble, member: int, labels: Ints) -> Floats:

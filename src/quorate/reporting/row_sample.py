@@ -9,9 +9,8 @@ import numpy as np
 
 from quorate._utils.array_types import Floats
 from quorate.ensemble import Ensemble
-from quorate.reporting.cut_views import Cut, SweepView
+from quorate.reporting.cut_views import Cut, SweepView, strongest_votes
 from quorate.reporting.row_facts import NumberColumn, RowFacts
-from quorate.row_similarity import shared_rows
 
 # About how many numbers a report holds about single rows, so that a page stays under a megabyte.
 _CELLS = 100_000
@@ -54,12 +53,11 @@ def _hundredths(values: Floats) -> list[int]:
 
 
 def _homes(ens: Ensemble, cut: Cut, levels_used: Sequence[Any]) -> list[dict[str, list[int]]]:
-    """Return, for the clusters of each member, the consensus cluster of most of its rows, and their percentage."""
-    shared = shared_rows(ens, cut.labels, cut.n_clusters)
-    total = np.maximum(shared.sum(axis=0), 1e-300)
-    home, share = np.argmax(shared, axis=0), np.rint(100 * shared.max(axis=0) / total).astype(int)
+    """Return, for the clusters of each member, the consensus cluster that they vote for most, and that vote in %."""
+    home, vote = strongest_votes(ens, cut)
+    percentages = _hundredths(vote)
     return [
-        {str(code): [int(home[offset + code]), int(share[offset + code])] for code in used}
+        {str(code): [int(home[offset + code]), percentages[offset + code]] for code in used}
         for offset, used in zip(ens.cluster_offsets[:-1], levels_used, strict=True)
     ]
 

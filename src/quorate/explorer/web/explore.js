@@ -325,7 +325,7 @@ function drawChoice() {
   drawCandidates();
   const view = shown.choice;
   if (!view || state.tab !== "answer") return;
-  byId("suggested").textContent = view.sentence;
+  byId("suggested").textContent = `Automatic choice: ${view.sentence}`;
   byId("by-k-figure").hidden = !view.curve.length;
   byId("score-of-kinds").hidden = !view.kinds;
   byId("score-of-labels").hidden = view.kinds;
@@ -426,13 +426,13 @@ function drawRow() {
   if (byId("row").hidden || state.tab !== "rows") return;
   byId("row-title").replaceChildren(shorten(view.name, 120), " is in cluster ", clusterName(view.label, pick));
   byId("row-lead").textContent = `${placement(view.confidence, view.margin, view.runner_up)} ${many(view.alike, "row")} with the same labels.` +
-    (view.truth ? ` Known class: ${view.truth}.` : "") + " Below: mean co-association with the rows of each cluster.";
+    (view.truth ? ` Known class: ${view.truth}.` : "") + " Below: mean co-association with the rows of each cluster, and the cluster that each member votes for most.";
   drawRowCoassociation(byId("row-coassociation"), view.coassociation, view.label);
   drawTable(byId("votes"), [
     ["Member", (r) => S.members[r.member].name, (r) => memberName(r.member), "text"],
     ["Label", (r) => r.label, (r) => r.label ?? "none", "text"],
-    ["Cluster", (r) => r.home && r.home[0], (r) => clusterName(r.home && r.home[0], pick), "number"],
-    ["Share of label in cluster", (r) => r.home && r.home[1], (r) => (r.home ? gauge(r.home[1], percent(r.home[1])) : ""), "number"],
+    ["Votes for", (r) => r.home && r.home[0], (r) => clusterName(r.home && r.home[0], pick), "number"],
+    ["Vote", (r) => r.home && r.home[1], (r) => (r.home ? gauge(r.home[1], percent(r.home[1])) : ""), "number"],
     ["Weight", (r) => r.weight, (r) => (r.weight === null ? "off" : percent(r.weight, 1)), "number"],
   ], view.votes, { faded: (r) => !r.weight, chosen: (r) => r.weight > 0 && r.home && r.home[0] !== view.label });
 }

@@ -23,7 +23,7 @@ export function drawByK(box, points, series, { k, pick }) {
   if (drawn) {
     const block = el("i");
     block.style.borderTop = `.7em solid ${css("--bar")}`;
-    legend.append(el("span", {}, block, "score of the automatic choice (relative to the largest)"));
+    legend.append(el("span", {}, block, "score (relative to the largest)"));
   }
   const inner = el("div");
   box.replaceChildren(legend, inner);

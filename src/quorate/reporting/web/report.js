@@ -230,18 +230,14 @@ function drawRow() {
     const home = code < 0 ? null : homes[j][code];
     return { member, level: code < 0 ? null : S.rows.levels[j][code], home: home ? home[0] : null, part: home ? home[1] / 100 : null };
   });
-  const weights = new Map();
-  for (const vote of votes) if (vote.home !== null) weights.set(vote.home, (weights.get(vote.home) || 0) + vote.member.weight);
-  const ranked = [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   byId("row-title").replaceChildren(shorten(S.rows.names[state.row], 120), " is in cluster ", clusterName(label, pick));
   byId("row-lead").textContent = placement(S.rows.confidence[state.k][pattern] / 100, S.rows.margin[state.k][pattern] / 100, S.rows.runner_up[state.k][pattern]) +
-    ` ${many(S.rows.counts[pattern], "row")} with the same labels. ` +
-    `Weighted votes: ${ranked.slice(0, 3).map(([c, w]) => `cluster ${clusterId(c)} (${percent(w)})`).join(", ") || "none"}.`;
+    ` ${many(S.rows.counts[pattern], "row")} with the same labels. Below: the cluster that each member votes for most.`;
   drawTable(byId("votes"), [
     ["Member", (r) => r.member.name, (r) => shorten(r.member.name, 200), "text"],
     ["Label", (r) => r.level, (r) => r.level ?? "none", "text"],
-    ["Cluster", (r) => r.home, (r) => clusterName(r.home, pick), "number"],
-    ["Share of label in cluster", (r) => r.part, (r) => (r.part === null ? "" : gauge(r.part, percent(r.part))), "number"],
+    ["Votes for", (r) => r.home, (r) => clusterName(r.home, pick), "number"],
+    ["Vote", (r) => r.part, (r) => (r.part === null ? "" : gauge(r.part, percent(r.part))), "number"],
     ["Weight", (r) => r.member.weight, (r) => percent(r.member.weight, 1), "number"],
   ], votes.sort((a, b) => b.member.weight - a.member.weight), { faded: (r) => r.member.weight === 0, chosen: (r) => r.member.weight > 0 && r.home !== label });
 }

@@ -11,12 +11,13 @@ export const many = (n, one, more) => `${count(n)} ${n === 1 ? one : more || one
 let clusterIds = [];
 export const setClusterIds = (ids) => { clusterIds = ids; };
 export const clusterId = (c) => clusterIds[c] ?? c;
-// How well a row fits its cluster: "Confidence 4.8%; cluster 1 fits better by 25 points."
+// How well a row fits its cluster: "Confidence 5%; cluster 1 fits better by 25 points."
 export function placement(confidence, margin, runnerUp) {
   const none = runnerUp === null || runnerUp < 0;
   const points = Math.round(100 * Math.abs(margin));
-  const next = none ? "no other cluster has support" : margin < 0 ? `cluster ${clusterId(runnerUp)} fits better by ${many(points, "point")}` : `${many(points, "point")} ahead of cluster ${clusterId(runnerUp)}`;
-  return `Confidence ${percent(confidence, 1)}; ${next}.`;
+  const level = `level with cluster ${clusterId(runnerUp)}`;
+  const next = none ? "no other cluster has support" : points === 0 ? level : margin < 0 ? `cluster ${clusterId(runnerUp)} fits better by ${many(points, "point")}` : `${many(points, "point")} ahead of cluster ${clusterId(runnerUp)}`;
+  return `Confidence ${percent(confidence)}; ${next}.`;
 }
 // A cell of a CSV file.
 export function csvCell(value) {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 import oracles
 import quorate as qt
@@ -13,6 +13,7 @@ from quorate.analysis.clusters import Split, confidence_by_chance, describe_clus
 from quorate.certainty import Groups, certainty
 from quorate.reporting import summarize
 from quorate.reporting.plain_values import outlook
+from quorate.row_similarity import histograms, shared_rows
 from reference_answers import generated_labels
 
 # Five rows, two members with weights 3/4 and 1/4, and the clusters {0, 1, 2} and {3, 4}.
@@ -192,6 +193,39 @@ def test_parts_of_the_patterns_add_up_to_all(labels, k):
     both = Groups.of(ens, weights, one, n_groups) + Groups.of(ens, weights, two, n_groups)
     for part, whole in zip(certainty(ens, weights, groups, both), certainty(ens, weights, groups), strict=True):
         np.testing.assert_allclose(part, whole, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(oracles.label_matrices(missing=True, max_clusters=5), st.integers(1, 4))
+def test_tables_of_many_clusters_hold_the_same_sums(labels, k):
+    ens = qt.Ensemble(list(labels.T))
+    weights = np.full(ens.n_members, 1 / ens.n_members)
+    groups = np.arange(ens.n_patterns) % k
+    few = shared_rows(ens, groups, k).toarray(), histograms(ens, weights, groups, k).toarray()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quorate.row_similarity._FEW_CELLS", 0)
+        many = shared_rows(ens, groups, 10 * k + 10), histograms(ens, weights, groups, 10 * k + 10)
+    for one, other in zip(few, many, strict=True):
+        np.testing.assert_allclose(other.toarray()[:k], one, atol=1e-12)
+        assert not other.toarray()[k:].any()
+
+
+def test_thousands_of_tiny_clusters_have_confidence_and_a_description():
+    """Entity resolution: a dense table of consensus clusters and members' clusters would have 700 million cells."""
+    random = np.random.default_rng(5)
+    entity = random.integers(10_000, size=30_000)
+    labels = [np.where(random.random(30_000) < 0.05, random.integers(10_000, size=30_000), entity) for _ in range(7)]
+    result = qt.consensus(labels, method="majority")
+    assert result.n_clusters > 9_000
+    assert adjusted_rand_score(entity, result.labels) > 0.99
+    # Rows of an entity that a third of the members put elsewhere are less certain than those that all keep in place.
+    moved = np.mean(np.stack(labels) != entity, axis=0)
+    assert result.confidence[moved > 0.3].mean() < result.confidence[moved == 0].mean() - 0.1
+    sizes = np.bincount(result.labels)
+    assert [cluster.size for cluster in result.clusters] == sizes.tolist()
+    assert np.array_equal(result.estimator.predict(np.stack(labels, axis=1)), result.labels)
+    assert qt.label_structure(labels, result.n_clusters).reason == "too many clusters"
+    assert 0.5 < qt.core(result).share < 1
 
 
 def test_margin_and_runner_up_go_where_confidence_goes(noisy_blobs, tmp_path):

@@ -30,6 +30,7 @@ LAYERS = [
         "reliability",
         "numerics.kmeans",
         "numerics.block_lanczos",
+        "numerics.cells",
         "numerics.mutual_information",
     ],
     ["row_similarity", "cluster_similarity"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +14,13 @@ from quorate._runtime import threads
 from quorate._runtime.memory import require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.ensemble import Clusterings, Ensemble, one_row
+from quorate.numerics.cells import Cells
 from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sizes, histograms, shared_rows
 
 _PATTERNS_PER_TASK = 1 << 12
-_TABLES = 8  # (groups, n_clusters), that the description of clusters holds simultaneously
+# What the description of clusters holds simultaneously: tables (M, groups), and figures per cell.
+_TABLES, _FIGURES = 8, 12
 
 
 @dataclass(frozen=True)
@@ -28,19 +29,19 @@ class Groups:
 
     sizes: Floats
     """(groups,) number of rows (or their weight)."""
-    histogram: Floats
+    histogram: sp.csr_array
     """(groups, n_clusters) `histograms`."""
-    shared: Floats
+    shared: sp.csr_array
     """(groups, n_clusters) `shared_rows`."""
 
     @classmethod
     def of(cls, ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Groups:
         """Return the groups of some labels of patterns; label -1 is no group."""
         n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
-        # Many tiny clusters, as in entity resolution, have labels but no description.
+        n_cells = min(ens.patterns.size, n_groups * ens.n_clusters)
         require_memory(
-            8.0 * _TABLES * n_groups * ens.n_clusters,
-            f"The description of {n_groups:,} clusters by {ens.n_clusters:,} clusters of the members",
+            8.0 * (_TABLES * n_groups * ens.n_members + _FIGURES * n_cells),
+            f"The description of {n_groups:,} clusters by {ens.n_members:,} members",
             "Take the labels only: result.labels, or `quorate combine -o` without --confidence and --report.",
         )
         return cls(
@@ -51,7 +52,11 @@ class Groups:
 
     def __add__(self, other: Groups) -> Groups:
         """Return the groups of the patterns of both."""
-        return Groups(self.sizes + other.sizes, self.histogram + other.histogram, self.shared + other.shared)
+        return Groups(
+            self.sizes + other.sizes,
+            sp.csr_array(self.histogram + other.histogram),
+            sp.csr_array(self.shared + other.shared),
+        )
 
 
 class Certainty(NamedTuple):
@@ -69,8 +74,12 @@ class Certainty(NamedTuple):
 class Votes:
     """The votes of the members' clusters for groups of patterns (`certainty`)."""
 
+    shared: Cells
+    """`shared_rows`."""
     amounts: Floats
-    """(groups, n_clusters) recall times the square root of support: the votes before division by `reach`."""
+    """Recall times the square root of support, of each cell of `shared`: the votes before division by `reach`."""
+    totals: Floats
+    """(n_clusters,) rows of each cluster that are in any group."""
     reach: Floats
     """(n_clusters,) sum of the recalls of a cluster over all groups."""
     labeled: Floats
@@ -81,16 +90,21 @@ class Votes:
     """(groups,) the confidence that rows picked at random would have in each group."""
 
     @property
-    def shares(self) -> Floats:
-        """(groups, n_clusters) the vote of each cluster for each group, for a row that is not among those counted."""
-        return ratio(self.amounts, np.broadcast_to(self.reach, self.amounts.shape))
+    def shares(self) -> sp.csr_array:
+        """(n_clusters, groups) the vote of each cluster for each group, for a row that is not among those counted."""
+        cells = self.shared
+        values = self.amounts / self.reach[cells.cluster]
+        return sp.csr_array((values, (cells.cluster, cells.group)), shape=(len(self.reach), cells.shape[1]))
 
     @property
     def strongest(self) -> tuple[Ints, Floats]:
         """(n_clusters,), (n_clusters,) the group for which each cluster votes most, and that vote."""
-        shares = self.shares
-        group = np.argmax(np.round(shares, 12), axis=0)
-        return group, shares[group, np.arange(shares.shape[1])]
+        cells, shares = self.shared, self.amounts / self.reach[self.shared.cluster]
+        order = np.lexsort((cells.group, -np.round(shares, 12), cells.cluster))
+        voting, first = np.unique(cells.cluster[order], return_index=True)
+        group, vote = np.zeros(len(self.reach), dtype=np.int64), np.zeros(len(self.reach))
+        group[voting], vote[voting] = cells.group[order[first]], shares[order[first]]
+        return group, vote
 
     @classmethod
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:
@@ -98,27 +112,26 @@ class Votes:
         return cls.of_clusters(ens.cluster_member, weights, groups.shared)
 
     @classmethod
-    def of_clusters(cls, member: Ints, weights: Floats, shared: Floats) -> Votes:
+    def of_clusters(cls, member: Ints, weights: Floats, shared: sp.sparray) -> Votes:
         """Return the votes of clusters, given the member (n_clusters,) of each, for groups of rows.
 
         Votes need only how many rows groups and clusters share: `shared` (groups, n_clusters).
         """
-        n_groups = len(shared)
-        peaks, labeled, mean_vote = np.zeros((3, len(weights), n_groups))
-        # The counterpart of a group in a member: the cluster that shares most rows with it.
-        np.maximum.at(peaks, member, shared.T)
-        np.add.at(labeled, member, shared.T)
-        held: Floats = ratio(peaks.sum(axis=1), labeled.sum(axis=1))
-        # Relative to the rows of the group that the member labels: missing labels do not lower the vote.
-        recall = ratio(shared, labeled[member].T)
-        reach = recall.sum(axis=0)
-        # Members finer than the consensus hold a small part of each group; their support is relative to that.
-        amounts = recall * np.sqrt(np.minimum(ratio(recall, np.broadcast_to(held[member], recall.shape)), 1.0))
+        cells = Cells.of(shared, member, len(weights))
+        totals, labeled = cells.by_cluster(cells.values, len(member)), cells.by_member(cells.values)
         of_member = labeled.sum(axis=1)
-        share_of_rows = ratio(shared.sum(axis=0), of_member[member])
-        np.add.at(mean_vote, member, (amounts * ratio(share_of_rows, reach)).T)
+        # The counterpart of a group in a member: the cluster that shares most rows with it.
+        held: Floats = ratio(cells.largest_by_member().sum(axis=1), of_member)
+        # Relative to the rows of the group that the member labels: missing labels do not lower the vote.
+        recall = cells.values / labeled[cells.member, cells.group]
+        reach = cells.by_cluster(recall, len(member))
+        # Members finer than the consensus hold a small part of each group; their support is relative to that.
+        amounts = recall * np.sqrt(np.minimum(recall / held[cells.member], 1.0))
+        share_of_rows = ratio(totals, of_member[member])
+        mean_vote = cells.by_member(amounts * ratio(share_of_rows, reach)[cells.cluster])
         voting = weights * (of_member > 0)
-        return cls(amounts, reach, labeled, held, ratio(voting @ mean_vote, np.full(n_groups, voting.sum())))
+        by_chance = ratio(voting @ mean_vote, np.full(cells.shape[1], voting.sum()))
+        return cls(cells, amounts, totals, reach, labeled, held, by_chance)
 
 
 def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | None = None) -> Certainty:
@@ -146,23 +159,23 @@ def certainty(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups | N
     """
     groups = Groups.of(ens, weights, labels) if groups is None else groups
     votes = Votes.of(ens, weights, groups)
-    # By column: the votes of one cluster are read together.
-    amounts_of = sp.csc_array(votes.amounts)
-    own, totals = one_row(ens), groups.shared.sum(axis=0)
+    cells, n_groups = votes.shared, len(groups.sizes)
+    first = np.searchsorted(cells.cluster, np.arange(ens.n_clusters + 1))
+    own = one_row(ens)
     amounts, runner_up = np.zeros((2, ens.n_patterns)), np.full(ens.n_patterns, -1, dtype=np.int64)
 
     def count(rows: slice) -> None:
         _kernels.vote_shares.count_votes(
-            ens.patterns, own, labels, weights, amounts_of.indptr, amounts_of.indices, amounts_of.data, votes.reach,
-            groups.shared, totals, votes.labeled, votes.held, rows.start, rows.stop, amounts, runner_up,
+            ens.patterns, own, labels, weights, first, cells.group, votes.amounts, cells.values, votes.reach,
+            votes.totals, votes.labeled, votes.held, rows.start, rows.stop, amounts, runner_up,
         )  # fmt: skip
 
-    threads.in_threads(count, threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK))
+    threads.in_threads(count, threads.blocks(ens.n_patterns, max(_PATTERNS_PER_TASK, n_groups)))
     confidence, margin = amounts
     return Certainty(confidence, margin, runner_up)
 
 
-def cluster_stability(ens: Clusterings, weights: Floats, groups: Groups, squared: Floats) -> Floats:
+def cluster_stability(ens: Clusterings, weights: Floats, groups: Groups, squared: sp.csr_array) -> Floats:
     """(groups,) how well the members reproduce each consensus cluster, in [0, 1].
 
     The mean over the members, by weight, of the product of two figures:
@@ -178,31 +191,29 @@ def cluster_stability(ens: Clusterings, weights: Floats, groups: Groups, squared
     squared : (groups, n_clusters)
         `shared_rows`, squared.
     """
-    votes, totals = Votes.of(ens, weights, groups), groups.shared.sum(axis=0)
-    stability, voting = np.zeros((2, len(groups.sizes)))
-    for member, (start, stop) in enumerate(pairwise(ens.cluster_offsets)):
-        labeled, sizes = votes.labeled[member], totals[start:stop]
-        if weights[member] == 0.0 or not labeled.any():
-            continue
-        shared = groups.shared[:, start:stop]
-        # The row itself does not count.
-        own = ratio(squared[:, start:stop], shared)
-        recall = ratio(np.maximum(shared - own, 0.0), labeled[:, None] - own)
-        total = votes.reach[start:stop] - ratio(shared, np.broadcast_to(labeled[:, None], shared.shape)) + recall
-        vote = ratio(recall, total) * np.sqrt(np.minimum(recall / votes.held[member], 1.0))
-        rows = np.where(sizes - own > 1e-9 * own, shared, 0.0)
-        n_rows = rows.sum(axis=1)
-        counted = weights[member] * (n_rows > 0)
-        stability += counted * ratio((rows * vote).sum(axis=1), n_rows) * _resolved(shared, labeled, sizes)
-        voting += counted
-    return np.clip(ratio(stability, voting), 0.0, 1.0)
+    votes = Votes.of(ens, weights, groups)
+    cells, labeled = votes.shared, votes.labeled[votes.shared.member, votes.shared.group]
+    # The row itself does not count.
+    own = Cells.of(squared, ens.cluster_member, ens.n_members).values / cells.values
+    recall = ratio(np.maximum(cells.values - own, 0.0), labeled - own)
+    total = votes.reach[cells.cluster] - cells.values / labeled + recall
+    vote = ratio(recall, total) * np.sqrt(np.minimum(recall / votes.held[cells.member], 1.0))
+    rows = np.where(votes.totals[cells.cluster] - own > 1e-9 * own, cells.values, 0.0)
+    n_rows = cells.by_member(rows)
+    counted = weights[:, None] * (n_rows > 0)
+    stability = counted * ratio(cells.by_member(rows * vote), n_rows) * _resolved(votes)
+    return np.clip(ratio(stability.sum(axis=0), counted.sum(axis=0)), 0.0, 1.0)
 
 
-def _resolved(shared: Floats, labeled: Floats, sizes: Floats) -> Floats:
-    """(groups,) the share of the uncertainty about the rows of each group that a member resolves; 1 if none exists."""
-    n_rows = sizes.sum()
-    remaining = _binary_entropy(ratio(shared, np.broadcast_to(sizes, shared.shape))) @ (sizes / n_rows)
-    uncertainty = _binary_entropy(labeled / n_rows)
+def _resolved(votes: Votes) -> Floats:
+    """(M, groups) the share of the uncertainty about the rows of each group that a member resolves; 1 if none exists.
+
+    Rows that a member does not label do not count.
+    """
+    cells, n_rows = votes.shared, votes.labeled.sum(axis=1)
+    size = votes.totals[cells.cluster]
+    remaining = cells.by_member(_binary_entropy(cells.values / size) * size / n_rows[cells.member])
+    uncertainty = _binary_entropy(ratio(votes.labeled, np.broadcast_to(n_rows[:, None], votes.labeled.shape)))
     return np.where(uncertainty > 0, 1.0 - ratio(remaining, uncertainty), 1.0)
 
 
@@ -222,10 +233,11 @@ def vote_entropy(ens: Ensemble, weights: Floats, labels: Labels, groups: Groups 
         As for `certainty`.
     """
     votes = Votes.of(ens, weights, Groups.of(ens, weights, labels) if groups is None else groups)
-    ballots = votes.shares * weights[ens.cluster_member]
+    ballots = sp.csr_array(sp.diags_array(weights[ens.cluster_member]) @ votes.shares)
     entropy = np.zeros(ens.n_patterns)
     for rows in threads.blocks(ens.n_patterns, _PATTERNS_PER_TASK):
-        counted = ens.incidence[rows] @ ballots.T
-        shares = ratio(counted, np.broadcast_to(counted.sum(axis=1, keepdims=True), counted.shape))
-        entropy[rows] = special.entr(shares).sum(axis=1)
-    return np.where(labels >= 0, np.clip(entropy / np.log(max(len(ballots), 2)), 0.0, 1.0), 0.0)
+        counted = sp.csr_array(ens.incidence[rows] @ ballots)
+        shares = sp.diags_array(ratio(1.0, counted.sum(axis=1))) @ counted
+        shares.data = special.entr(shares.data)
+        entropy[rows] = shares.sum(axis=1)
+    return np.where(labels >= 0, np.clip(entropy / np.log(max(ballots.shape[1], 2)), 0.0, 1.0), 0.0)

@@ -28,6 +28,7 @@ _SEARCHES_PER_TASK = 128
 _PATTERNS_PER_TASK = 1 << 12
 _EDGES_PER_TASK = 1 << 18
 _LINES_AT_ONCE = 1024
+_FEW_CELLS = 1 << 20
 _ROUNDS_OF_ORDER = 3
 SCORE_ROUNDING = 10_000
 """Scores of groups (`cluster_scores`) are compared after rounding to multiples of this: to twelve decimals."""
@@ -258,26 +259,42 @@ def edge_evidence(edges: Any, ens: Any, weights: Any = None) -> Floats:
     return evidence
 
 
-def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> Floats:
+def histograms(ens: Ensemble, weights: Floats, labels: Labels, n_groups: int | None = None) -> sp.csr_array:
     """(groups, n_clusters) histogram h of each group of patterns: counts times indicators; label -1 is no group."""
     n_groups = int(labels.max(initial=-1)) + 1 if n_groups is None else n_groups
     scale = ratio(1.0, np.sqrt(covering_weight(ens.patterns, weights)))
-    return sum_by_group(ens, ens.counts * scale, labels, n_groups)
+    return _sparse_sums(ens, ens.counts * scale, labels, n_groups)
 
 
-def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> Floats:
+def shared_rows(ens: Ensemble, labels: Labels, n_groups: int, *, squared: bool = False) -> sp.csr_array:
     """(groups, n_clusters) number of rows (or their weight) that each group of patterns shares with each cluster.
 
     If `squared`: the sum of their squared weights; a row of weight 2 counts like two rows.
     """
-    amounts = ens.counts * one_row(ens) if squared else ens.counts.astype(np.float64)
-    return sum_by_group(ens, amounts, labels, n_groups)
+    return _sparse_sums(ens, ens.counts * one_row(ens) if squared else ens.counts, labels, n_groups)
 
 
-def sum_by_group(ens: Ensemble, amounts: Floats, labels: Labels, n_groups: int) -> Floats:
+def _sparse_sums(ens: Ensemble, amounts: Floats | Ints, labels: Labels, n_groups: int) -> sp.csr_array:
+    """(groups, n_clusters) `sum_by_group` as a sparse table, not larger than the patterns however many groups exist."""
+    # A dense table is faster if it is not much larger than the patterns.
+    if n_groups * ens.n_clusters <= max(_FEW_CELLS, ens.patterns.size):
+        return sp.csr_array(sum_by_group(ens, amounts, labels, n_groups))
+    grouped = np.flatnonzero(labels >= 0)
+    cells = (amounts[grouped].astype(np.float64), (labels[grouped], grouped))
+    sums = sp.csr_array(sp.csr_array(cells, shape=(n_groups, ens.n_patterns)) @ ens.incidence)
+    sums.sort_indices()
+    return sums
+
+
+def sum_by_group(ens: Ensemble, amounts: Floats | Ints, labels: Labels, n_groups: int) -> Floats:
     """(groups, n_clusters) sum of the `amounts` (m,) of the patterns of each group, added to each of their clusters."""
+    require_memory(
+        8.0 * n_groups * ens.n_clusters,
+        f"A table of {n_groups:,} clusters by {ens.n_clusters:,} clusters of the members",
+        "Use fewer clusters.",
+    )
     sums = np.zeros((n_groups, ens.n_clusters))
-    _kernels.row_hashing.add_by_group(ens.patterns, amounts, labels, sums)
+    _kernels.row_hashing.add_by_group(ens.patterns, amounts.astype(np.float64), labels, sums)
     return sums
 
 
@@ -293,30 +310,26 @@ def group_sums(ens: Ensemble, labels: Labels, values: Floats, n_groups: int) -> 
     return np.bincount(labels[grouped], weights=(values * ens.counts)[grouped], minlength=n_groups).astype(np.float64)
 
 
-def cluster_shares(ens: Ensemble, weights: Floats, labels: Labels) -> Floats:
+def cluster_shares(ens: Ensemble, weights: Floats, labels: Labels) -> sp.csr_array:
     """(n_clusters, groups) what a label of each cluster adds to the mean co-association of a row with each group."""
-    share = histograms(ens, weights, labels) * (weights[ens.cluster_member] / weights.sum())
-    return (share / group_sizes(ens, labels)[:, None]).T
+    shares = sp.csr_array(histograms(ens, weights, labels).T)
+    cluster = np.repeat(np.arange(ens.n_clusters), np.diff(shares.indptr))
+    shares.data *= (weights / weights.sum())[ens.cluster_member[cluster]]
+    shares.data /= group_sizes(ens, labels)[shares.indices]
+    return shares
 
 
 def mean_coassociation(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Floats:
-    """(rows, groups) mean co-association of each row of cluster ids, -1 for missing, with the rows of each group."""
-    return _sum_over_members(cluster_shares(ens, weights, labels), cluster_ids)
+    """(groups,) mean co-association of a row with the rows of each group, given its (M,) clusters, -1 for missing."""
+    return np.asarray(cluster_shares(ens, weights, labels)[cluster_ids[cluster_ids >= 0]].sum(axis=0))
 
 
-def _sum_over_members(by_cluster: NDArray[Any], cluster_ids: NDArray[np.int32]) -> NDArray[Any]:
-    """(rows, groups) the sum of the lines of `by_cluster` (n_clusters, groups) at the cluster ids (rows, M)."""
-    # A lookup table instead of a sparse product: ids are read as they are.
-    by_cluster = np.concatenate([by_cluster, np.zeros_like(by_cluster[:1])])  # id -1 is the row of zeros
-    total = np.zeros((len(cluster_ids), by_cluster.shape[1]), dtype=by_cluster.dtype)
-    for ids in cluster_ids.T:
-        total += by_cluster[ids]
-    return total
-
-
-def cluster_scores(ens: Ensemble, weights: Floats, labels: Labels) -> Ints:
+def cluster_scores(ens: Ensemble, weights: Floats, labels: Labels) -> sp.csr_array:
     """(n_clusters, groups) `cluster_shares` in units of 10^-16, so that sums are exact in any order and in SQL."""
-    return np.rint(cluster_shares(ens, weights, labels) * 1e16).astype(np.int64)
+    scores = cluster_shares(ens, weights, labels)
+    scores.data = np.rint(scores.data * 1e16).astype(np.int64)
+    scores.eliminate_zeros()
+    return scores
 
 
 def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: NDArray[np.int32]) -> Labels:
@@ -324,12 +337,20 @@ def nearest_group(ens: Ensemble, weights: Floats, labels: Labels, cluster_ids: N
 
     Ties, after rounding to twelve decimals, go to the smaller label.
     """
-    score = _sum_over_members(cluster_scores(ens, weights, labels), cluster_ids)
-    if score.size == 0:
-        return np.full(len(cluster_ids), -1, dtype=np.int64)
-    best = np.argmax((score + SCORE_ROUNDING // 2) // SCORE_ROUNDING, axis=1)
-    labeled = np.any((cluster_ids >= 0) & (weights > 0), axis=1)
-    return np.where(labeled, best, -1)
+    nearest = np.full(len(cluster_ids), -1, dtype=np.int64)
+    n_groups = int(labels.max(initial=-1)) + 1
+    if n_groups == 0:
+        return nearest
+    scores = cluster_scores(ens, weights, labels)
+
+    def find(rows: slice) -> None:
+        _kernels.vote_shares.elect(
+            cluster_ids[rows], weights, scores.indptr, scores.indices, scores.data, n_groups, SCORE_ROUNDING,
+            nearest[rows],
+        )  # fmt: skip
+
+    threads.in_threads(find, threads.blocks(len(cluster_ids), max(_PATTERNS_PER_TASK, n_groups)))
+    return nearest
 
 
 def covered_patterns(ens: Ensemble, weights: Floats) -> Ints:

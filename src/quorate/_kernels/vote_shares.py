@@ -1,4 +1,7 @@
-"""Votes of members for the consensus clusters of rows."""
+"""Votes of members for the consensus clusters of rows.
+
+Tables of groups and clusters are sparse: members may have as many clusters as there are rows.
+"""
 
 import numpy as np
 
@@ -14,8 +17,8 @@ def count_votes(
     first,
     groups,
     votes,
-    reach,
     shared,
+    reach,
     totals,
     labeled,
     held,
@@ -30,10 +33,9 @@ def count_votes(
     own : (m,) weight of one of the pattern's rows
     labels : (m,) consensus cluster (group) of each pattern, -1 for none
     weights : (M,) of the members
-    first, groups, votes : of each cluster id in CSC form, the groups that share rows with it, and the vote for each
-        before division by reach
+    first, groups, votes, shared : of each cluster id in CSC form, the groups that share rows with it in ascending
+        order, the vote for each before division by reach, and the number of rows that they share
     reach : (n_clusters,) sum of the recalls for all groups
-    shared : (groups, n_clusters) rows that each group shares with each cluster
     totals : (n_clusters,) rows of each cluster that are in any group
     labeled : (M, groups) rows of each group that a member labels
     held : (M,) share of the rows that the counterparts of all groups hold in a member
@@ -56,10 +58,11 @@ def count_votes(
                 continue
             voting += weights[j]
             # The row itself does not count: neither in the recall of its own group nor in the sum of all recalls.
-            others, recall = shared[mine, cluster] - own[i], 0.0
+            entry = first[cluster] + np.searchsorted(groups[first[cluster] : first[cluster + 1]], mine)
+            others, recall = shared[entry] - own[i], 0.0
             if others > 0.0:
                 recall = others / (labeled[j, mine] - own[i])
-            total = reach[cluster] - shared[mine, cluster] / labeled[j, mine] + recall
+            total = reach[cluster] - shared[entry] / labeled[j, mine] + recall
             # The share first: it is at most 1 in floating point too, so confidence is.
             for_mine += weights[j] * (recall / total) * np.sqrt(min(recall / held[j], 1.0))
             # Sums are reset lazily per row: clearing all groups would cost more than the votes.
@@ -83,3 +86,43 @@ def count_votes(
             if rounded > best_rounded or (rounded == best_rounded and rounded > 0 and group < runner_up[i]):
                 best, best_rounded, runner_up[i] = share, rounded, group
         amounts[0, i], amounts[1, i] = for_mine / voting, for_mine / voting - best
+
+
+@jit
+def elect(ids, weights, first, groups, scores, n_groups, rounding, winner):
+    """Write the group with the largest sum of scores for each row, the smallest label among equals after rounding.
+
+    Rows without a label of a member of positive weight are left as they are. A row whose scores all round to 0 is in
+    group 0.
+
+    ids : (rows, M) cluster ids, -1 for missing
+    weights : (M,) of the members
+    first, groups, scores : of each cluster id in CSR form, the groups that it scores for, and the whole scores
+    rounding : scores are compared as multiples of this
+    winner : (rows,) int64
+    """
+    sums, last_row, scored = np.zeros(n_groups, np.int64), np.full(n_groups, -1, np.int64), np.empty(n_groups, np.int64)
+    for i in range(ids.shape[0]):
+        n_scored, labeled = 0, False
+        for j in range(ids.shape[1]):
+            cluster = ids[i, j]
+            if cluster < 0:
+                continue
+            labeled = labeled or weights[j] > 0.0
+            for entry in range(first[cluster], first[cluster + 1]):
+                group = groups[entry]
+                # Sums are reset lazily, as in `count_votes`.
+                if last_row[group] != i:
+                    last_row[group], sums[group] = i, 0
+                    scored[n_scored] = group
+                    n_scored += 1
+                sums[group] += scores[entry]
+        if not labeled:
+            continue
+        best, most = 0, 0
+        for entry in range(n_scored):
+            group = scored[entry]
+            rounded = (sums[group] + rounding // 2) // rounding
+            if rounded > most or (rounded == most and most > 0 and group < best):
+                best, most = group, rounded
+        winner[i] = best

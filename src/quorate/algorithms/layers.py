@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from quorate._runtime.memory import require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
@@ -114,8 +115,9 @@ def merge_clusters(ens: Ensemble, weights: Floats, finest: Labels, ks: Iterable[
     n = len(groups.sizes)
     require_memory(24.0 * n**2, f"The co-association of {n:,} clusters", "Use fewer clusters in the finest layer.")
     # The mean co-association of two clusters is an inner product of their mean histograms.
-    means = groups.histogram / groups.sizes[:, None]
-    similarity = (means * (weights[ens.cluster_member] / weights.sum())) @ means.T
+    means = sp.csr_array(sp.diags_array(1.0 / groups.sizes) @ groups.histogram)
+    weighted = sp.diags_array((weights / weights.sum())[ens.cluster_member]) @ means.T
+    similarity = (means @ weighted).toarray()
     # Symmetric to the last bit, so that ties do not depend on the order.
     merges = link_groups((similarity + similarity.T) / 2, groups.sizes.copy())
     tops = (np.append(cut_merges(merges, k), -1) for k in ks)  # label -1 takes the last

@@ -179,10 +179,12 @@ def _score_lines(
         for code, value in member.labels.items():
             cell = str(value) if member.kind == "number" else _literal(value, dialect)
             start = ", ".join([str(code), name, *(cell if kind == member.kind else "NULL" for kind in kinds)])
-            clusters = np.union1d(0, np.flatnonzero(scores[code])) if weights[j] > 0 and scores.size else ()
-            for cluster in clusters:
-                yield f"{start}, {cluster}, {scores[code, cluster]}"
-            if not len(clusters):
+            of_code = slice(*scores.indptr[code : code + 2])
+            of_clusters = zip(scores.indices[of_code].tolist(), scores.data[of_code].tolist(), strict=True)
+            lines = {0: 0} | dict(of_clusters) if weights[j] > 0 and scores.shape[1] else {}
+            for cluster, score in sorted(lines.items()):
+                yield f"{start}, {cluster}, {score}"
+            if not lines:
                 yield f"{start}, -1, {_NO_EVIDENCE}"
 
 

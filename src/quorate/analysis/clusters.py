@@ -78,7 +78,7 @@ def describe_clusters(
 
 
 def cluster_table(
-    ens: Clusterings, weights: Floats, groups: Groups, alone: Floats, squared: Floats
+    ens: Clusterings, weights: Floats, groups: Groups, alone: Floats, squared: sp.csr_array
 ) -> tuple[ConsensusCluster, ...]:
     """Return what there is to say about consensus clusters, from their histograms.
 
@@ -114,25 +114,33 @@ def cluster_table(
     return tuple(described)
 
 
-def text_shares(ens: Clusterings, weights: Floats, shared: Floats) -> list[tuple[tuple[str, float], ...]]:
+def text_shares(ens: Clusterings, weights: Floats, shared: sp.csr_array) -> list[tuple[tuple[str, float], ...]]:
     """Return for each consensus cluster the commonest text labels of its rows, with their shares of the weight.
 
     Equal texts of several members are added up. Members whose labels are numbers, or text that reads as numbers, do not
     count. `shared` (k, n_clusters) are the rows that each consensus cluster shares with each cluster.
     """
     named = [j for j, levels in enumerate(ens.levels) if weights[j] > 0 and _are_texts(levels)]
+    n_groups = shared.shape[0]
     if not named:
-        return [()] * len(shared)
+        return [()] * n_groups
     clusters = np.flatnonzero(np.isin(ens.cluster_member, named))
     texts, text = np.unique(np.concatenate([ens.levels[j].astype(str) for j in named]), return_inverse=True)
-    amounts = np.zeros((len(texts), len(shared)))
-    np.add.at(amounts, text, (shared[:, clusters] * weights[ens.cluster_member[clusters]]).T)
-    shares = amounts.T * ratio(1.0, amounts.sum(axis=0))[:, None]
-    order = np.argsort(-np.round(shares, 12), axis=1, kind="stable")[:, :_TEXTS_SHOWN]
+    member_weight = weights[ens.cluster_member[clusters]]
+    of_text = sp.csr_array((member_weight, (clusters, text)), shape=(ens.n_clusters, len(texts)))
+    amounts = sp.csr_array(shared @ of_text)
+    amounts = sp.csr_array(sp.diags_array(ratio(1.0, amounts.sum(axis=1))) @ amounts)
+    order = _best_first(amounts)
     return [
-        tuple((str(texts[t]), float(of_group[t])) for t in first if of_group[t] > 0)
-        for of_group, first in zip(shares, order, strict=True)
+        tuple((str(texts[amounts.indices[entry]]), float(amounts.data[entry])) for entry in first[:_TEXTS_SHOWN])
+        for first in np.split(order, amounts.indptr[1:-1])
     ]
+
+
+def _best_first(table: sp.csr_array) -> Ints:
+    """Return the entries of a table line by line, the largest of each line first; ties, rounded, by the column."""
+    line = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    return np.lexsort((table.indices, -np.round(table.data, 12), line))
 
 
 def _are_texts(levels: NDArray[Any]) -> bool:
@@ -155,7 +163,7 @@ def mean_coassociation(ens: Clusterings, weights: Floats, groups: Groups, alone:
     """
     share = weights[ens.cluster_member] / weights.sum()
     pairs = groups.sizes**2 - alone
-    together = groups.histogram**2 @ share - alone
+    together = groups.histogram.power(2) @ share - alone
     return np.clip(ratio(together, np.where(pairs > 1e-9 * alone, pairs, 0.0)), 0.0, 1.0)
 
 
@@ -165,15 +173,14 @@ def confidence_by_chance(ens: Clusterings, weights: Floats, groups: Groups) -> f
     return float(chance @ groups.sizes / groups.sizes.sum()) if len(chance) else 0.0
 
 
-def opposition(ens: Clusterings, shared: Floats, squared: Floats) -> Floats:
+def opposition(ens: Clusterings, shared: sp.csr_array, squared: sp.csr_array) -> Floats:
     """(k, M) the share of the pairs of rows of each consensus cluster that each member puts in different clusters.
 
     `shared` are the rows (or their weight) that each shares with each cluster, `squared` the sum of their squares.
     """
     of_member = sp.csr_array(member_indicator(ens).T)
-    inside, together = shared @ of_member, shared**2 @ of_member
     # Pairs of a row with itself do not count, neither in the numerator nor in the denominator.
-    alone = squared @ of_member
+    inside, together, alone = ((table @ of_member).toarray() for table in (shared, shared.power(2), squared))
     pairs = inside**2 - alone
     has_pairs = pairs > 1e-9 * alone
     return 1.0 - np.divide(together - alone, pairs, out=np.ones_like(pairs), where=has_pairs)
@@ -186,21 +193,24 @@ def cheapest_merges(ens: Clusterings, weights: Floats, groups: Groups, cohesion:
     to twelve decimals, go to the smaller label.
     """
     n_groups = len(groups.sizes)
-    means = sp.csr_array(groups.histogram / groups.sizes[:, None])
-    weighted = sp.csr_array((means * (weights[ens.cluster_member] / weights.sum())).T)
+    means = sp.csr_array(sp.diags_array(1.0 / groups.sizes) @ groups.histogram)
+    weighted = sp.csr_array(sp.diags_array((weights / weights.sum())[ens.cluster_member]) @ means.T)
     # A group without evidence within itself must not look infinitely close to others.
     within = np.where(cohesion > _NO_EVIDENCE, cohesion, np.inf)
     nearest, cost = np.full(n_groups, -1, dtype=np.int64), np.ones(n_groups)
     for block in threads.blocks(n_groups, _GROUPS_AT_ONCE):
-        between = np.asarray((means[block] @ weighted).toarray())
-        looser = np.minimum(within[block, None], within)
+        between = sp.coo_array(means[block] @ weighted)
+        group, other = between.row + block.start, between.col
+        looser = np.minimum(within[group], within[other])
         # Relative to the looser of the two: a merge with a loose cluster costs little.
-        closeness = np.minimum(between / np.where(np.isfinite(looser), looser, 1.0), 1.0)
+        closeness = np.minimum(between.data / np.where(np.isfinite(looser), looser, 1.0), 1.0)
         # A cluster does not merge with itself.
-        closeness[np.arange(len(between)), np.arange(n_groups)[block]] = 0.0
-        best = np.argmax(np.round(closeness, 12), axis=1)
-        largest = closeness[np.arange(len(best)), best]
-        nearest[block], cost[block] = np.where(largest > 0, best, -1), 1.0 - largest
+        tied = (group != other) & (closeness > 0)
+        group, other, closeness = group[tied], other[tied], closeness[tied]
+        order = np.lexsort((other, -np.round(closeness, 12), group))
+        linked, first = np.unique(group[order], return_index=True)
+        best = order[first]
+        nearest[linked], cost[linked] = other[best], 1.0 - closeness[best]
     return nearest, cost
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy.sparse as sp
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from quorate._utils.array_types import Bools, Floats, Labels
+from quorate._utils.array_types import Bools, Floats, Ints, Labels
 from quorate._utils.checks import check_number
 from quorate.algorithms.answer import Answer
 from quorate.algorithms.registry import ConsensusResult, consensus
@@ -25,6 +26,7 @@ from quorate.ensemble import Ensemble
 from quorate.row_similarity import group_sizes, shared_rows
 
 _ROUNDING = 1e-12  # of sums of weights
+_WORTH_ANOTHER_ROUND = 0.001  # share of the pairs of a group and a cluster that are certain
 
 
 @dataclass(frozen=True)
@@ -130,17 +132,63 @@ def nested_cores(ens: Ensemble, groups: Labels, weights: Floats) -> NestedCores:
 def oppositions(ens: Ensemble, groups: Labels) -> Bools:
     """Return (m, M): whether the label of a pattern in a member is not the one matched to its consensus cluster."""
     n_groups = int(groups.max()) + 1
-    shared = shared_rows(ens, groups, n_groups)
+    shared = sp.csc_array(shared_rows(ens, groups, n_groups))
     opposed = np.empty((ens.n_patterns, ens.n_members), dtype=np.bool_)
     for member in range(ens.n_members):
-        clusters = np.flatnonzero(ens.cluster_member == member)
-        partner = np.full(n_groups, -1)
-        # One-to-one, because two consensus clusters cannot both be the same cluster of a member.
-        matched, columns = linear_sum_assignment(shared[:, clusters], maximize=True)
-        partner[matched] = clusters[columns]
-        given = ens.patterns[:, member]
-        opposed[:, member] = (given >= 0) & (given != partner[groups])
+        start, stop = ens.cluster_offsets[member : member + 2]
+        counterpart = _counterparts(shared[:, start:stop])
+        label = ens.patterns[:, member] - start
+        opposed[:, member] = (label >= 0) & (label != counterpart[groups])
     return opposed
+
+
+def _counterparts(shared: sp.csc_array) -> Ints:
+    """(groups,) the cluster matched to each group so that matched pairs share most rows; -1 for none.
+
+    One-to-one, because two consensus clusters cannot both be the same cluster of a member.
+    """
+    pairs = shared.tocoo()
+    group, cluster, rows = pairs.row, pairs.col, pairs.data
+    counterpart = np.full(shared.shape[0], -1)
+    while len(rows):
+        # No pair of the group and no pair of the cluster that this pair excludes could share more rows.
+        certain = np.flatnonzero(rows >= _largest_other(group, rows) + _largest_other(cluster, rows))
+        certain = certain[np.unique(group[certain], return_index=True)[1]]
+        certain = certain[np.unique(cluster[certain], return_index=True)[1]]
+        if len(certain) < _WORTH_ANOTHER_ROUND * len(rows):
+            break
+        counterpart[group[certain]] = cluster[certain]
+        left = ~np.isin(group, group[certain]) & ~np.isin(cluster, cluster[certain])
+        group, cluster, rows = group[left], cluster[left], rows[left]
+    if len(rows):
+        groups, line = np.unique(group, return_inverse=True)
+        clusters, column = np.unique(cluster, return_inverse=True)
+        matched = _match(sp.csr_array((rows, (line, column))))
+        counterpart[groups] = np.where(matched >= 0, clusters[matched], -1)
+    return counterpart
+
+
+def _largest_other(key: Ints, values: Floats) -> Floats:
+    """Return for each entry the largest value of the other entries with the same key; 0 if there is none."""
+    order = np.lexsort((-values, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    rank_of_key = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
+    ordered = np.append(values[order], 0.0)
+    second = np.where(np.diff(first, append=len(order)) > 1, ordered[first + 1], 0.0)
+    other = np.empty(len(values))
+    other[order] = ordered[first][rank_of_key]
+    other[order[first]] = second
+    return other
+
+
+def _match(shared: sp.csr_array) -> Ints:
+    """(groups,) the matching of largest weight between groups and clusters; -1 for a group without a cluster."""
+    n_groups, n_clusters = shared.shape
+    # Every group may also be matched to a column of its own, which shares nothing. The solver needs positive weights.
+    pairs = sp.csr_array(sp.hstack([shared, sp.eye_array(n_groups)]))
+    pairs.data[pairs.indices < n_clusters] += 1.0
+    columns = min_weight_full_bipartite_matching(pairs, maximize=True)[1]
+    return np.where(columns < n_clusters, columns, -1)
 
 
 def _set_aside_in_turn(ens: Ensemble, groups: Labels, weights: Floats) -> Iterator[tuple[CoreStep, Bools]]:

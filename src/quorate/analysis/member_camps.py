@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
@@ -321,7 +322,7 @@ def ball_around(names: Sequence[str], weights: Floats, distances: Floats, level:
     )
 
 
-def information_distances(ens: Ensemble, shared: Floats) -> Floats:
+def information_distances(ens: Ensemble, shared: sp.csr_array) -> Floats:
     """Return (M,) the variation of information, in bits, between a partition of the patterns and each member.
 
     VI = H(P) + H(P_l) - 2 I(P, P_l), over the rows that both label. `shared` (groups, n_clusters) are the rows that

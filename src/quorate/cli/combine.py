@@ -382,7 +382,7 @@ def _cluster_table(answer: dict[str, Any]) -> Any:
         for c in answer["clusters"][:_CLUSTERS_SHOWN]
     ]
     left = len(answer["clusters"]) - len(rows)
-    title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows)})" if left else "")
+    title = "Clusters" + (f" (the largest {len(rows)} of {left + len(rows):,})" if left else "")
     columns = ["cluster", "rows", "share", "stability", "nearest", "merge cost"]
     return table(title, [*columns, "common label"] if named else columns, rows)
 

@@ -362,7 +362,7 @@ def row_view(bench: Workbench, query: Query, answer: Answer, row: int) -> dict[s
     """Return the label of every member for a row, and its mean co-association with the rows of each cluster."""
     cut, ens = answer.cut, answer.solution.ensemble
     pattern = int(answer.row_pattern[row])
-    coassociation = np.clip(mean_coassociation(ens, cut.weights, cut.labels, ens.patterns[[pattern]])[0], 0.0, 1.0)
+    coassociation = np.clip(mean_coassociation(ens, cut.weights, cut.labels, ens.patterns[pattern]), 0.0, 1.0)
     complete = bench.ensemble
     own = int(complete.row_pattern[row])
     votes = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from quorate import _kernels
@@ -87,8 +88,8 @@ class Votes:
         ]
         lengths = [len(counts) for counts in shared]
         member = np.repeat(np.arange(len(shared)), lengths)
-        certain = CertaintyVotes.of_clusters(member, member_weights, np.concatenate(shared).T)
-        evidence = (certain.shares * member_weights[member]).T
+        certain = CertaintyVotes.of_clusters(member, member_weights, sp.csc_array(np.concatenate(shared).T))
+        evidence = certain.shares.toarray() * member_weights[member][:, None]
         return cls.stacked(votes, np.split(evidence, np.cumsum(lengths)[:-1]))
 
     @classmethod

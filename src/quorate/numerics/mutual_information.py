@@ -18,6 +18,7 @@ from quorate._runtime.memory_forecast import require_agreement
 from quorate._utils.array_types import Bools, Floats, Ints
 from quorate._utils.checks import check_choice
 from quorate.ensemble import Clusterings, Ensemble, as_clusterings, ensemble_size, overlap_blocks
+from quorate.numerics.cells import Cells
 
 Normalize = Literal["sqrt", "max", "arithmetic", "min"]
 Measure = Literal["nmi", "ami"]
@@ -289,32 +290,31 @@ class SharedInformation(NamedTuple):
     """(M,) rows that both label."""
 
 
-def shared_information(ens: Ensemble, shared: Floats) -> SharedInformation:
+def shared_information(ens: Ensemble, shared: sp.csr_array) -> SharedInformation:
     """Return the mutual information of a clustering of the patterns with each member, and both entropies.
 
     `shared` (groups, n_clusters) are the rows that each group of the clustering shares with each cluster.
     """
-    n_clusters, n_members, n_groups = ens.n_clusters, ens.n_members, len(shared)
-    member = ens.cluster_member
-    coverage = np.zeros((n_clusters + n_groups, n_members + 1))
-    # The clustering is treated as one more member, whose clusters come last.
-    coverage[:n_clusters, n_members] = shared.sum(axis=0)
-    np.add.at(coverage[n_clusters:].T, member, shared.T)
-    of_groups, of_clusters = coverage[n_clusters:, :n_members], coverage[:n_clusters, n_members]
-    rows = of_groups.sum(axis=0)
-    share_of_group: Floats = ratio(of_groups, np.broadcast_to(rows, of_groups.shape))
+    n_clusters, n_members, member = ens.n_clusters, ens.n_members, ens.cluster_member
+    cells = Cells.of(shared, member, n_members)
+    of_clusters, of_groups = cells.by_cluster(cells.values, n_clusters), cells.by_member(cells.values)
+    rows = of_groups.sum(axis=1)
+    share_of_group: Floats = ratio(of_groups, np.broadcast_to(rows[:, None], of_groups.shape))
     share_of_cluster: Floats = ratio(of_clusters, rows[member])
-    entropy = -np.sum(share_of_group * _log(share_of_group), axis=0)
-    member_entropy = np.zeros(n_members)
+    entropy = -np.sum(share_of_group * _log(share_of_group), axis=1)
+    mutual, member_entropy = np.zeros((2, n_members))
     np.add.at(member_entropy, member, -share_of_cluster * _log(share_of_cluster))
     # Cells of all contingency tables with the clustering, as shares of the common rows.
-    cells = ratio(shared, np.broadcast_to(rows[member], shared.shape))
-    mutual = np.zeros(n_members)
-    np.add.at(mutual, member, np.sum(cells * _log(ratio(cells, share_of_group[:, member] * share_of_cluster)), axis=0))
+    share = cells.values / rows[cells.member]
+    independent = share_of_group[cells.member, cells.group] * share_of_cluster[cells.cluster]
+    np.add.at(mutual, cells.member, share * np.log(share / independent))
+    # The clustering is treated as one more member, whose clusters come last.
+    coverage = np.zeros((n_clusters + shared.shape[0], n_members + 1))
+    coverage[:n_clusters, n_members], coverage[n_clusters:, :n_members] = of_clusters, of_groups.T
     return SharedInformation(mutual, entropy, member_entropy, coverage, rows)
 
 
-def agreement_with(ens: Ensemble, shared: Floats, normalize: Normalize = "sqrt") -> Floats:
+def agreement_with(ens: Ensemble, shared: sp.csr_array, normalize: Normalize = "sqrt") -> Floats:
     """(M,) adjusted mutual information of a clustering of the patterns with each member, over the rows both label.
 
     `shared` (groups, n_clusters) are the rows that each group of the clustering shares with each cluster.

@@ -23,6 +23,7 @@ from quorate.row_similarity import shared_rows
 _BINS = 20
 _USUAL_KS = 20
 _ROUNDING = 1e-9  # of margins
+_MOST_SWEPT = 512
 
 
 def answer_at(fitted: ConsensusMethod, n_clusters: int | None) -> Answer:
@@ -119,7 +120,9 @@ def sweep_view(diagnosis: Diagnosis, n_clusters: Iterable[int] | None = None) ->
 
 
 def usual_ks(fitted_k: int, most: int) -> list[int]:
-    """Return about twenty numbers of clusters, including the fitted one."""
+    """Return about twenty numbers of clusters, including the fitted one; only that one if it is large."""
+    if fitted_k > _MOST_SWEPT:
+        return [fitted_k]
     if fitted_k <= _USUAL_KS:
         return sorted({fitted_k, *range(min(2, most), min(most, _USUAL_KS) + 1)})
     # Evenly spread numbers up to a quarter beyond the fitted one.

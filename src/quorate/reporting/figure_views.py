@@ -62,10 +62,11 @@ def sampled_matrix(ens: Ensemble, labels: Ints, weights: Floats) -> MatrixView:
 def sample_patterns(ens: Ensemble, labels: Ints) -> tuple[Ints, Floats]:
     """Return patterns at regular intervals over the rows of each cluster, and the number of rows each represents.
 
-    Every cluster has at least one sample, and no pattern more than one.
+    Every cluster has at least one sample, and no pattern more than one. If there are more clusters than samples, only
+    the largest are sampled: those with the smallest labels.
     """
     order = np.lexsort((np.arange(ens.n_patterns), labels))
-    order = order[labels[order] >= 0]
+    order = order[(labels[order] >= 0) & (labels[order] < MATRIX_SAMPLES)]
     counts = ens.counts[order].astype(np.float64)
     if len(order) == 0:
         raise InputError(

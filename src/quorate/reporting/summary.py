@@ -307,13 +307,13 @@ def _splits(fitted: ConsensusMethod, sweep: SweepView) -> list[Split | None]:
 
 
 def _answer(fitted: ConsensusMethod, cut: Cut, split: Split | None, origin: Origin) -> dict[str, Any]:
-    ens = fitted.ensemble_
+    ens, total = fitted.ensemble_, fitted.ensemble_.total_weight
     ids = _cluster_ids(cut, origin)
     change = None if origin.earlier is None else change_values(origin.earlier.compare(cut.labels, ids))
     answer = {
         "k": cut.n_clusters,
         "finding": found_clusters(cut.sizes.tolist(), ens.n_members),
-        "clusters": [cluster_values(cluster, ens.total_weight, ids) for cluster in cut.clusters],
+        "clusters": [cluster_values(cluster, total, ids) for cluster in cut.clusters],
         "outlook": outlook(cut.clusters, split, ids),
         "change": change,
         "unlabeled": float(ens.counts[cut.labels < 0].sum()),

@@ -30,6 +30,7 @@ from quorate.reliability import ensemble_trust
 WEAK = 0.3
 """Consensus stability from which there is weak evidence of clusters."""
 _INSTABILITY = 1.5
+_MOST_CLUSTERS = 512  # the check was calibrated with 2 to 32 clusters; with more than this it would take long
 
 
 def clear_from(n_members: int) -> float:
@@ -48,7 +49,8 @@ class LabelStructure:
     n_members: int
     """Members that were split in halves: those that agree with any other."""
     reason: str | None = None
-    """Why it cannot be checked: "one cluster", "too few members", "too few agreeing members" or "too few rows"."""
+    """Why it cannot be checked: "one cluster", "too many clusters", "too few members", "too few agreeing members" or
+    "too few rows"."""
 
     @property
     def verdict(self) -> str:
@@ -85,7 +87,7 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     ----------
     labels : Ensemble or anything `Ensemble` takes
     n_clusters : int or "auto"
-        The number of clusters to check; "auto" is that of `choose_k`.
+        The number of clusters to check, up to 512; "auto" is that of `choose_k`.
 
     Examples
     --------
@@ -98,10 +100,13 @@ def label_structure(labels: Any, n_clusters: int | str = "auto") -> LabelStructu
     ens = as_clusterings(labels)
     auto = isinstance(n_clusters, str) and n_clusters == "auto"
     k = choose_k(ens).n_clusters if auto else check_integer("n_clusters", n_clusters, low=1)
-    solved = ens.derived.get("solved halves", lambda: _solved_halves(ens))
-    reason = "one cluster" if k == 1 else solved if isinstance(solved, str) else None
-    if isinstance(solved, str) or reason:
-        return LabelStructure(k, None, int(ensemble_trust(ens).agrees.sum()), reason)
+    solved: _SolvedHalves | str
+    if k == 1 or k > _MOST_CLUSTERS:
+        solved = "one cluster" if k == 1 else "too many clusters"
+    else:
+        solved = ens.derived.get("solved halves", lambda: _solved_halves(ens))
+    if isinstance(solved, str):
+        return LabelStructure(k, None, int(ensemble_trust(ens).agrees.sum()), solved)
     return LabelStructure(k, solved.stability(k), solved.n_members)
 
 

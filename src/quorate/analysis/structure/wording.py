@@ -56,6 +56,7 @@ _FINDINGS = {
 _REASONS = {
     "one cluster": "there is a single cluster",
     "too few members": "there are fewer than four members",
+    "too many clusters": "the check is made for at most 512 clusters",
     "too few agreeing members": "fewer than four members agree with any other more than chance",
     "too few rows": "there are too few rows",
 }

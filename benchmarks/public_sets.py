@@ -31,7 +31,7 @@ from quorate.features.clusterers.uspec import embed_landmarks, find_landmarks, l
 from quorate.features.kinds import DiverseClusterings
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "benchmark"
-SEEDS = (0, 1, 2)
+SEEDS = range(12)  # the mean ARI of a seed varies by 0.013
 MOST_ROWS = 2500
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from quorate._runtime import threads
 from quorate._runtime.memory import require_memory
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.ensemble import Clusterings, Ensemble, one_row
-from quorate.numerics.cells import Cells
+from quorate.numerics.cells import Cells, largest_first
 from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sizes, histograms, shared_rows
 
@@ -93,18 +94,22 @@ class Votes:
     def shares(self) -> sp.csr_array:
         """(n_clusters, groups) the vote of each cluster for each group, for a row that is not among those counted."""
         cells = self.shared
-        values = self.amounts / self.reach[cells.cluster]
-        return sp.csr_array((values, (cells.cluster, cells.group)), shape=(len(self.reach), cells.shape[1]))
+        return sp.csr_array((self._vote, (cells.cluster, cells.group)), shape=(len(self.reach), cells.shape[1]))
 
     @property
     def strongest(self) -> tuple[Ints, Floats]:
         """(n_clusters,), (n_clusters,) the group for which each cluster votes most, and that vote."""
-        cells, shares = self.shared, self.amounts / self.reach[self.shared.cluster]
-        order = np.lexsort((cells.group, -np.round(shares, 12), cells.cluster))
+        cells = self.shared
+        order = largest_first(cells.cluster, cells.group, self._vote)
         voting, first = np.unique(cells.cluster[order], return_index=True)
         group, vote = np.zeros(len(self.reach), dtype=np.int64), np.zeros(len(self.reach))
-        group[voting], vote[voting] = cells.group[order[first]], shares[order[first]]
+        group[voting], vote[voting] = cells.group[order[first]], self._vote[order[first]]
         return group, vote
+
+    @cached_property
+    def _vote(self) -> Floats:
+        """The vote of each cell of `shared`, for a row that is not among those counted."""
+        return self.amounts / self.reach[self.shared.cluster]
 
     @classmethod
     def of(cls, ens: Clusterings, weights: Floats, groups: Groups) -> Votes:

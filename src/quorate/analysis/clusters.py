@@ -17,6 +17,7 @@ from quorate._runtime import threads
 from quorate._utils.array_types import Floats, Ints, Labels
 from quorate.certainty import Groups, Votes, cluster_stability
 from quorate.ensemble import Clusterings, Ensemble, member_indicator, one_row
+from quorate.numerics.cells import largest_first
 from quorate.numerics.mutual_information import ratio
 from quorate.row_similarity import group_sums, shared_rows
 
@@ -130,17 +131,12 @@ def text_shares(ens: Clusterings, weights: Floats, shared: sp.csr_array) -> list
     of_text = sp.csr_array((member_weight, (clusters, text)), shape=(ens.n_clusters, len(texts)))
     amounts = sp.csr_array(shared @ of_text)
     amounts = sp.csr_array(sp.diags_array(ratio(1.0, amounts.sum(axis=1))) @ amounts)
-    order = _best_first(amounts)
+    group = np.repeat(np.arange(n_groups), np.diff(amounts.indptr))
+    order = largest_first(group, amounts.indices, amounts.data)
     return [
         tuple((str(texts[amounts.indices[entry]]), float(amounts.data[entry])) for entry in first[:_TEXTS_SHOWN])
         for first in np.split(order, amounts.indptr[1:-1])
     ]
-
-
-def _best_first(table: sp.csr_array) -> Ints:
-    """Return the entries of a table line by line, the largest of each line first; ties, rounded, by the column."""
-    line = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-    return np.lexsort((table.indices, -np.round(table.data, 12), line))
 
 
 def _are_texts(levels: NDArray[Any]) -> bool:
@@ -207,7 +203,7 @@ def cheapest_merges(ens: Clusterings, weights: Floats, groups: Groups, cohesion:
         # A cluster does not merge with itself.
         tied = (group != other) & (closeness > 0)
         group, other, closeness = group[tied], other[tied], closeness[tied]
-        order = np.lexsort((other, -np.round(closeness, 12), group))
+        order = largest_first(group, other, closeness)
         linked, first = np.unique(group[order], return_index=True)
         best = order[first]
         nearest[linked], cost[linked] = other[best], 1.0 - closeness[best]

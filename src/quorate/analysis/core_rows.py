@@ -151,7 +151,7 @@ def _counterparts(shared: sp.csc_array) -> Ints:
     group, cluster, rows = pairs.row, pairs.col, pairs.data
     counterpart = np.full(shared.shape[0], -1)
     while len(rows):
-        # No pair of the group and no pair of the cluster that this pair excludes could share more rows.
+        # A pair that shares at least as many rows as any two pairs that it excludes belongs to a best matching.
         certain = np.flatnonzero(rows >= _largest_other(group, rows) + _largest_other(cluster, rows))
         certain = certain[np.unique(group[certain], return_index=True)[1]]
         certain = certain[np.unique(cluster[certain], return_index=True)[1]]

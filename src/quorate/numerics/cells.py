@@ -52,3 +52,8 @@ class Cells:
     def _flat_index(self) -> Ints:
         """The place of each cell in a table (M, groups)."""
         return self.member * self.shape[1] + self.group
+
+
+def largest_first(line: Ints, column: Ints, values: Floats) -> Ints:
+    """Return the order of entries by line, the largest of each line first; ties, to twelve decimals, by the column."""
+    return np.lexsort((column, -np.round(values, 12), line))

@@ -120,6 +120,15 @@ def test_fitted_rows_keep_their_clusters_wherever_they_are(fitted, blobs):
     assert adjusted_rand_score(labels, fitted.labels_) > 0.97
 
 
+def test_kinds_that_agree_are_no_copies():
+    """Six kinds find four groups, one of 3 %. Genie cuts the largest group instead, in three different ways."""
+    random = np.random.default_rng(77)
+    groups = random.choice(4, 1200, p=[0.55, 0.3, 0.12, 0.03])
+    centers = np.array([[0, 0, 0, 0], [6, 0, 0, 3], [0, 7, 0, 0], [5, 6, 6, 0]])
+    model = ConsensusClustering(4, random_state=0).fit(random.normal(size=(1200, 4)) + centers[groups])
+    assert adjusted_rand_score(groups, model.labels_) > 0.99
+
+
 @pytest.mark.parametrize("seed", [0, 3])
 @pytest.mark.parametrize("outliers", [False, True])
 def test_the_same_in_any_order_and_from_any_entry_point(outliers, seed):

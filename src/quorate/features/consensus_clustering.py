@@ -289,7 +289,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             names=list(members),
             row_weights=counts.astype(np.float64) if (counts > 1).any() else None,
         )
-        consensus = self._make_consensus(k).fit(ensemble)
+        consensus = self._make_consensus(k)
+        # Members of different kinds that agree are evidence, not copies: each counts in full.
+        if consensus.get_params().get("groups", ()) is None:
+            consensus.set_params(groups=list(members))
+        consensus.fit(ensemble)
         crew = Crew(tuple(models), scaling)
         known_rows = None
         if not data.is_part:
